@@ -233,6 +233,17 @@ static hawser_status check_measures(const hw_call *call, const hawser_algorithm 
     return HAWSER_OK;
 }
 
+/* A row of weight 0 may have any prediction and target, also such that no measure can be computed. It gets those of a row that counts. */
+static void replace_weightless(const hw_scoring *scoring, const kept_rows *kept)
+{
+    size_t rows = (size_t)scoring->count, width = 2 * hw_score_width(scoring), counted = 0;
+    while (kept->weights != NULL && counted < rows && !(kept->weights[counted] > 0.0))
+        counted++;
+    for (size_t i = 0; kept->weights != NULL && counted < rows && i < rows; i++)
+        if (!(kept->weights[i] > 0.0))
+            memcpy(kept->scored + i * width, kept->scored + counted * width, width * sizeof *kept->scored);
+}
+
 static hawser_status measure(const hw_scoring *scoring, const kept_rows *kept, hawser_error *error)
 {
     const hw_call *call = scoring->call;
@@ -245,6 +256,7 @@ static hawser_status measure(const hw_scoring *scoring, const kept_rows *kept, h
                                      .weights = kept->weights,
                                      .words = hw_label_words(fitted),
                                      .threshold = hawser_options_number(call->options, "threshold")};
+    replace_weightless(scoring, kept);
     hawser_status status = fitted->algorithm->evaluate(&input, measures, error);
     if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
         status = print_json(scoring, measures, error);

@@ -225,8 +225,22 @@ static bool target_was_file(const hawser_model *model, const char *target)
     return stat(target, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
+/* Returns how missing values of new data are read: as --missing of the training says. Data that were converted or loaded before the training have
+ * left their means and levels in the model. */
+static const char *missing_of(const hawser_model *model, const hawser_schema *schema, const char *given)
+{
+    bool means = hawser_model_get(model, HW_MEANS, NULL, NULL) != NULL, level = false;
+    hawser_schema_column column;
+    for (size_t k = 0; hawser_schema_at(schema, k, &column); k++)
+        level = level || (column.kind == HAWSER_CATEGORY && column.levels[0][0] == '\0');
+    if (given != NULL && strcmp(given, "refuse") != 0)
+        return given;
+    return means && level ? "mean,level" : means ? "mean" : level ? "level" : given;
+}
+
 /* Takes the target and the options of one format from the training for new data too, unless the user gives others. */
-static hawser_status inherit_options(const hw_call *call, const hawser_model *model, hawser_error *error)
+static hawser_status inherit_options(const hw_call *call, const hawser_model *model, const hawser_schema *schema,
+                                     hawser_error *error)
 {
     static const char of_schema[] = " columns ignore categories dates "; /* the model's columns say it */
     for (const hawser_option *row = hawser_data_rows(); row->key != NULL; row++) {
@@ -237,6 +251,8 @@ static hawser_status inherit_options(const hw_call *call, const hawser_model *mo
             continue;
         snprintf(fact, sizeof fact, "options.%s", row->key);
         const char *text = target || hw_format_of_option(row->key) != HAWSER_GUESS ? hawser_model_text(model, fact) : NULL;
+        if (strcmp(row->key, "missing") == 0)
+            text = missing_of(model, schema, text);
         if (text == NULL || (target && target_was_file(model, text)))
             continue;
         if (strcmp(row->key, "missing") == 0 && strcmp(text, "drop") == 0)
@@ -322,7 +338,7 @@ static hawser_status take_means(const hw_call *call, const hw_fitted *fitted, ha
 {
     hawser_type type = HAWSER_F64;
     size_t dims[2] = {0};
-    if (how->missing == NULL || strcmp(how->missing, "mean") != 0)
+    if (how->missing == NULL || (strcmp(how->missing, "mean") != 0 && strncmp(how->missing, "mean,", 5) != 0))
         return HAWSER_OK;
     how->means = hawser_model_get(fitted->model, HW_MEANS, &type, dims);
     if (how->means == NULL)
@@ -384,7 +400,7 @@ hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, b
                                  hawser_error *error)
 {
     HAWSER_TRY(check_exposure(call, fitted->algorithm, error));
-    HAWSER_TRY(inherit_options(call, fitted->model, error));
+    HAWSER_TRY(inherit_options(call, fitted->model, fitted->schema, error));
     HAWSER_TRY(hawser_load_from_options(call->options, how, error));
     HAWSER_TRY(take_base(call, fitted, how, error));
     HAWSER_TRY(take_means(call, fitted, how, error));

@@ -468,6 +468,16 @@ hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, ui
     return status;
 }
 
+hawser_status hw_load_weights_of(hawser_dataset *dataset, const hawser_load *load, uint64_t memory, uint64_t rows,
+                                 hawser_error *error)
+{
+    hw_job job;
+    hw_load_begin(&job, load, memory, false);
+    hawser_status status = hw_load_weights(&job, rows, dataset, error);
+    hw_job_free(&job);
+    return status;
+}
+
 hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, size_t chunk_bytes, const hawser_load *load,
                              hawser_dataset **dataset, hawser_error *error)
 {

@@ -41,6 +41,12 @@ hawser_status hw_load_opened(hw_job *job, const char *const *paths, size_t count
 
 /* Target, weights, offset and names that lie in files of their own. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+/* Reads the weights of `rows` rows from a file of their own, if they have one and are not read yet: means and levels need them before the other
+ * files are read. */
+hawser_status hw_load_weights(hw_job *job, uint64_t rows, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+/* Like hw_load_weights, for a dataset that was assembled elsewhere. */
+hawser_status hw_load_weights_of(hawser_dataset *dataset, const hawser_load *load, uint64_t memory, uint64_t rows,
+                                 hawser_error *error) HAWSER_MUST_USE;
 /* Refuses a negative weight. `first`: the row of the first one, from 0. `weights` may be NULL. */
 hawser_status hw_check_weights(const char *name, const double *weights, size_t count, size_t first,
                                hawser_error *error) HAWSER_MUST_USE;

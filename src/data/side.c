@@ -9,7 +9,7 @@
 #include "data/load.h"
 
 /* Reads one number per row, from any format with a single column. */
-static hawser_status read_vector(hw_job *job, const char *path, const char *what, const double **out,
+static hawser_status read_vector(hw_job *job, const char *path, const char *what, uint64_t rows, const double **out,
                                  hawser_dataset *dataset, hawser_error *error)
 {
     hawser_dataset *side;
@@ -22,9 +22,9 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
     else if (dataset->figures.rows_dropped > 0)
         status = hawser_fail(error, HAWSER_BAD_INPUT,
                              "%s: rows were dropped, so the rows of the %s file do not belong to them", path, what);
-    else if (v->rows != dataset->matrix.rows)
+    else if (v->rows != rows)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu numbers for the %s of %zu rows", path, v->rows, what,
-                             dataset->matrix.rows);
+                             (size_t)rows);
     double *copy = NULL;
     if (status == HAWSER_OK)
         status = hw_budget_array(&job->budget, (void **)&copy, v->rows, sizeof *copy, what, error);
@@ -150,6 +150,15 @@ hawser_status hw_check_weights(const char *name, const double *weights, size_t c
     return HAWSER_OK;
 }
 
+hawser_status hw_load_weights(hw_job *job, uint64_t rows, hawser_dataset *dataset, hawser_error *error)
+{
+    const char *path = job->load->weights;
+    if (path == NULL || dataset->weights != NULL || !hw_is_file(path))
+        return HAWSER_OK;
+    HAWSER_TRY(read_vector(job, path, "weights", rows, &dataset->weights, dataset, error));
+    return hw_check_weights(path, dataset->weights, rows, 0, error);
+}
+
 /* CSV, npy and idx have searched for a column of that name first; svmlight has its target in the rows. */
 hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error)
 {
@@ -170,7 +179,7 @@ hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_er
         if (i == 0 && load->outputs)
             HAWSER_TRY(read_targets(job, specs[i], dataset, error));
         else
-            HAWSER_TRY(read_vector(job, specs[i], what[i], out[i], dataset, error));
+            HAWSER_TRY(read_vector(job, specs[i], what[i], dataset->matrix.rows, out[i], dataset, error));
         dataset->figures.target_file |= i == 0;
     }
     const char *name = dataset->weights != in_rows ? load->weights

@@ -165,6 +165,8 @@ hawser_status hw_linear_held_out(const hw_linear_problem *problem, const double 
         size_t count = list_held_out(problem->fold, fold > 0 ? fold : HW_LINEAR_ALWAYS_OUT, at, end, rows);
         for (size_t k = 0; k < count; k++) {
             double w = weight_of(problem, rows[k]), sum = 0.0;
+            if (!(w > 0.0)) /* its error may be infinite */
+                continue;
             *weight += w;
             for (size_t o = 0; of_row != NULL && o < problem->outputs; o++)
                 sum += of_row(problem->target[o * n + rows[k]], margin_of(problem, image, intercepts, o, rows[k]));

@@ -31,7 +31,7 @@ void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)
     }
     double least = settings->lambda_min_ratio;
     if (least <= 0.0) /* glmnet's choice */
-        least = X->rows < X->cols ? 1e-2 : 1e-4;
+        least = linear->problem.counted_rows < X->cols ? 1e-2 : 1e-4;
     for (size_t k = 0; k < count; k++)
         lambdas[k] = lambda_max * pow(least, first > 1 ? (double)k / (double)(first - 1) : 0.0);
 }

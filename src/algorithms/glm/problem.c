@@ -358,6 +358,10 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
         if (!(problem->weights[i] >= 0.0))
             return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is negative", i + 1,
                                problem->weights[i]);
+    while (problem->weights != NULL && problem->counted < n && !(problem->weights[problem->counted] > 0.0))
+        problem->counted++;
+    if (problem->counted == n)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are zero");
     return problem->kind->take_target(problem, input, error);
 }
 
@@ -474,6 +478,8 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
     HAWSER_TRY(read_penalties(problem, input, error));
     HAWSER_TRY(free_columns(problem, settings, job, error));
     HAWSER_TRY(hold_out(problem, settings, hawser_job_seed(job), input, error));
+    for (size_t i = 0; i < problem->X->rows; i++)
+        problem->counted_rows += problem->weights == NULL || problem->weights[i] > 0.0;
     problem->total = hw_linear_weigh(problem, 0, NULL);
     HAWSER_TRY(hw_linear_check_weights(problem->total, error));
     return take_start(problem, job, input, error);

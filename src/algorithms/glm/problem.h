@@ -65,6 +65,8 @@ typedef struct hw_linear_problem {
     const hawser_matrix *X; /* of the data */
     const double *weights;  /* or NULL */
     double *own_weights;    /* the memory of weights that are not the input's; or NULL */
+    size_t counted;         /* the first row with a weight above 0 */
+    size_t counted_rows;    /* rows with a weight above 0 */
     size_t outputs;         /* targets; 1 unless the kind takes several */
     double *target;         /* y - offset, or what the kind makes of y; by output, then by row */
     const double *origin;   /* of the columns, as in hawser_training_input; or NULL */
@@ -104,6 +106,11 @@ static inline double hw_linear_lower(const hw_linear_problem *problem, size_t co
 static inline double hw_linear_upper(const hw_linear_problem *problem, size_t column)
 {
     return problem->upper != NULL ? problem->upper[column] : INFINITY;
+}
+/* Returns the row whose target and offset are those of `row`. A row of weight 0 may have any, so another row's are taken. */
+static inline size_t hw_linear_counted(const hw_linear_problem *problem, size_t row)
+{
+    return problem->weights == NULL || problem->weights[row] > 0.0 ? row : problem->counted;
 }
 /* Returns true if a row is held out in a fold; fold 0 is the whole problem. */
 bool hw_linear_out(const hw_linear_problem *problem, size_t row, uint32_t fold);

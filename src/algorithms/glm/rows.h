@@ -19,7 +19,7 @@
      NULL, 0}, \
     {"lambda-min-ratio", HAWSER_NUMBER, NULL, "(0,1)", "R", \
      "End of a path of N lambdas, as a fraction of lambda_max; default 0.0001, or 0.01 if there are more columns than " \
-     "rows", \
+     "rows with a weight above 0", \
      "Choice of lambda", 0}
 /* Cross-validation, and what the error compares. `lambdas` is a part of a sentence. */
 #define HW_LINEAR_FOLDS_ROWS(lambdas) \

@@ -13,9 +13,10 @@ static double target_at(const hw_linear_problem *problem, const hawser_dataset *
 
 static hawser_status check_targets(const hw_linear_problem *problem, const hawser_dataset *data, hawser_error *error)
 {
+    const double *weights = hawser_dataset_weights(data);
     for (size_t o = 0; o < problem->outputs; o++)
         for (size_t i = 0; i < hawser_dataset_matrix(data)->rows; i++)
-            if (isnan(target_at(problem, data, o, i)))
+            if ((weights == NULL || weights[i] > 0.0) && isnan(target_at(problem, data, o, i)))
                 return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu of the validation data: the target %g %s", i + 1,
                                    hawser_dataset_output(data, o)[i], problem->kind->wrong_target);
     return HAWSER_OK;
@@ -81,6 +82,8 @@ static void add_errors(const hw_linear_problem *problem, const hawser_dataset *d
     const double *weights = hawser_dataset_weights(data), *offset = hawser_dataset_offset(data);
     for (size_t i = 0; i < hawser_dataset_matrix(data)->rows; i++) {
         double own = weights != NULL ? weights[i] : 1.0;
+        if (!(own > 0.0)) /* its error may be infinite */
+            continue;
         double target = target_at(problem, data, output, i);
         *weight += own;
         *errors += own * problem->kind->row_error(target, margins[i] + (offset != NULL ? offset[i] : 0.0));

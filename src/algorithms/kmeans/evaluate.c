@@ -10,13 +10,13 @@ const hawser_measure_row hw_kmeans_measures[] = {
     {"mean_square", "the inertia divided by the sum of the weights"},
     {"clusters", "the number of clusters that have rows of these data"},
     {"adjusted_rand_index",
-     "agreement of clusters and targets on pairs of rows, without weights: 1 if they are the same partition, about 0 by "
-     "chance"},
+     "agreement of clusters and targets on pairs of rows, where a weight is a number of equal rows: 1 if they are the same "
+     "partition, about 0 by chance"},
     {NULL, NULL}};
 
 /* A row's cluster and target. */
 typedef struct pair {
-    double cluster, target;
+    double cluster, target, weight;
 } pair;
 
 static int by_cluster(const void *a, const void *b)
@@ -38,9 +38,10 @@ static double squared_runs(const pair *pairs, size_t n, int (*order)(const void 
 {
     double sum = 0.0;
     for (size_t begin = 0, end = 0; begin < n; begin = end) {
-        while (end < n && order(&pairs[begin], &pairs[end]) == 0)
-            end++;
-        sum += (double)(end - begin) * (double)(end - begin);
+        double size = 0.0;
+        for (; end < n && order(&pairs[begin], &pairs[end]) == 0; end++)
+            size += pairs[end].weight;
+        sum += size * size;
     }
     return sum;
 }
@@ -52,12 +53,12 @@ static int by_cluster_alone(const void *a, const void *b)
 }
 
 /* Hubert and Arabie's index, from ordered pairs of rows: together in both partitions, in neither, and in one. */
-static double adjusted_rand(pair *pairs, size_t n)
+static double adjusted_rand(pair *pairs, size_t n, double rows)
 {
     qsort(pairs, n, sizeof *pairs, by_cluster);
     double cells = squared_runs(pairs, n, by_cluster), clusters = squared_runs(pairs, n, by_cluster_alone);
     qsort(pairs, n, sizeof *pairs, by_target);
-    double targets = squared_runs(pairs, n, by_target), rows = (double)n;
+    double targets = squared_runs(pairs, n, by_target);
     double both = cells - rows, one = clusters - cells, other = targets - cells, neither = rows * rows - one - other - cells;
     if (one == 0.0 && other == 0.0)
         return 1.0;
@@ -74,11 +75,11 @@ hawser_status hw_kmeans_evaluate(const hawser_evaluation_input *input, hawser_me
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows", input->rows);
     for (size_t i = 0; i < input->rows; i++) {
         const double *row = input->scored + 4 * i; /* cluster, target, squared distance, target */
-        pairs[i] = (pair){row[0], row[1]};
-        inertia += (input->weights != NULL ? input->weights[i] : 1.0) * row[2];
+        pairs[i] = (pair){row[0], row[1], input->weights != NULL ? input->weights[i] : 1.0};
+        inertia += pairs[i].weight * row[2];
     }
     bool compared = input->rows > 0 && !isnan(pairs[0].target);
-    double index = compared ? adjusted_rand(pairs, input->rows) : NAN;
+    double index = compared ? adjusted_rand(pairs, input->rows, total) : NAN;
     qsort(pairs, input->rows, sizeof *pairs, by_cluster);
     for (size_t i = 0; i < input->rows; i++)
         used += i == 0 || pairs[i].cluster != pairs[i - 1].cluster;

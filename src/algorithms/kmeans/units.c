@@ -42,22 +42,25 @@ static hawser_status report_validation(hawser_context *context, const hw_kmeans_
 
 /* ---- before the starts ---- */
 
-/* Adds up the squared distances of the rows to their mean. */
-static hawser_status add_variance(hawser_context *context, hw_kmeans_block *b, double *sum)
+/* Adds up the squared distances of the rows to their mean, with their weights, whose sum is `total`. */
+static hawser_status add_variance(hawser_context *context, hw_kmeans_block *b, double total, double *sum)
 {
     size_t n = b->X.rows, d = b->X.cols;
-    double rows = (double)b->kmeans->X->rows, *mean = b->reduced;
+    double *mean = b->reduced;
     memset(mean, 0, d * sizeof *mean);
     for (size_t i = 0; i < n; i++)
-        hawser_row_axpy(&b->X, i, 1.0, mean);
+        if (hw_kmeans_weight(b, i) > 0.0)
+            hawser_row_axpy(&b->X, i, hw_kmeans_weight(b, i), mean);
     HAWSER_TRY(hawser_allreduce(context, mean, d, HAWSER_SUM));
     for (size_t j = 0; j < d; j++)
-        mean[j] /= rows;
+        mean[j] /= total;
     double square = hawser_dot(d, mean, mean, NULL);
     *sum = 0.0;
     for (size_t i = 0; i < n; i++)
-        *sum += b->X.layout == HAWSER_CSR ? b->points.squares[i] - 2.0 * hawser_row_dot(&b->X, i, mean) + square
-                                          : hawser_row_distance(&b->X, i, mean);
+        if (hw_kmeans_weight(b, i) > 0.0)
+            *sum += hw_kmeans_weight(b, i) * (b->X.layout == HAWSER_CSR
+                                                  ? b->points.squares[i] - 2.0 * hawser_row_dot(&b->X, i, mean) + square
+                                                  : hawser_row_distance(&b->X, i, mean));
     return hawser_allreduce(context, sum, 1, HAWSER_SUM);
 }
 
@@ -66,17 +69,19 @@ hawser_status hw_kmeans_prepare(hawser_context *context)
     hw_kmeans_block *b;
     HAWSER_TRY(hw_kmeans_block_open(context, &b));
     const hw_kmeans *kmeans = b->kmeans;
-    double weighted = 0.0, variance = 0.0;
-    for (size_t i = 0; i < b->X.rows; i++)
-        weighted += hw_kmeans_weight(b, i) > 0.0;
-    HAWSER_TRY(hawser_allreduce(context, &weighted, 1, HAWSER_SUM));
-    if (weighted < (double)kmeans->clusters)
+    double sums[2] = {0.0, 0.0}, variance = 0.0;
+    for (size_t i = 0; i < b->X.rows; i++) {
+        sums[0] += hw_kmeans_weight(b, i) > 0.0;
+        sums[1] += hw_kmeans_weight(b, i);
+    }
+    HAWSER_TRY(hawser_allreduce(context, sums, 2, HAWSER_SUM));
+    if (sums[0] < (double)kmeans->clusters)
         return hawser_unit_fail(context, HAWSER_BAD_INPUT,
                                 "%zu clusters: only %.0f rows have a weight above 0; lower --clusters", kmeans->clusters,
-                                weighted);
+                                sums[0]);
     if (kmeans->tolerance > 0.0)
-        HAWSER_TRY(add_variance(context, b, &variance));
-    double tolerance = kmeans->tolerance * variance / ((double)kmeans->X->rows * (double)b->X.cols);
+        HAWSER_TRY(add_variance(context, b, sums[1], &variance));
+    double tolerance = kmeans->tolerance * variance / (sums[1] * (double)b->X.cols);
     return hawser_report(context, "tolerance", tolerance > 0.0 ? tolerance : 0.0);
 }
 

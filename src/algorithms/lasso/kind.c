@@ -7,8 +7,10 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
 {
     const double *target = hawser_dataset_target(input->data), *offset = hawser_dataset_offset(input->data);
     HAWSER_TRY(hw_linear_check_numeric(input->data, error));
-    for (size_t i = 0; i < problem->X->rows; i++)
-        problem->target[i] = target[i] - (offset != NULL ? offset[i] : 0.0);
+    for (size_t i = 0; i < problem->X->rows; i++) {
+        size_t row = hw_linear_counted(problem, i);
+        problem->target[i] = target[row] - (offset != NULL ? offset[row] : 0.0);
+    }
     return hw_linear_check_target(problem->target, problem->X->rows, error);
 }
 

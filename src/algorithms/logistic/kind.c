@@ -37,21 +37,28 @@ static hawser_status take_labels(hw_linear_problem *problem, const double *targe
 {
     size_t n = problem->X->rows, other = 0;
     double *labels = problem->labels;
-    labels[0] = labels[1] = target[0];
-    while (other < n && target[other] == target[0])
+    labels[0] = labels[1] = target[problem->counted];
+    while (other < n && target[hw_linear_counted(problem, other)] == labels[0])
         other++;
+    if (other == n && problem->weights != NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "all examples with a weight above 0 have the label %g: a classifier needs two (--target says where "
+            "labels are)",
+            labels[0]);
     if (other == n)
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "all %zu examples have the label %g: a classifier needs two (--target says where labels are)", n,
-                           target[0]);
-    labels[target[other] > target[0]] = target[other];
+                           labels[0]);
+    labels[target[other] > labels[0]] = target[other];
     for (size_t i = 0; i < n; i++) {
-        if (target[i] != labels[0] && target[i] != labels[1])
+        double y = target[hw_linear_counted(problem, i)];
+        if (y != labels[0] && y != labels[1])
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "row %zu: the label %g is a third one beside %g and %g; logistic regression tells two apart "
                                "(--target says where labels are, --positive makes two of them; 'train softmax' takes all)",
-                               i + 1, target[i], labels[0], labels[1]);
-        problem->target[i] = target[i] == labels[1] ? 1.0 : -1.0;
+                               i + 1, y, labels[0], labels[1]);
+        problem->target[i] = y == labels[1] ? 1.0 : -1.0;
     }
     return HAWSER_OK;
 }
@@ -67,7 +74,7 @@ static hawser_status take_positive(hw_linear_problem *problem, const hawser_trai
     problem->labels[0] = 0.0;
     problem->labels[1] = 1.0;
     for (size_t i = 0; i < n; i++) {
-        bool positive = hw_positive_holds(&problem->positive, target[i]);
+        bool positive = hw_positive_holds(&problem->positive, target[hw_linear_counted(problem, i)]);
         problem->target[i] = positive ? 1.0 : -1.0;
         holds += positive;
     }

@@ -14,7 +14,9 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "the target '%.60s' has a comma in its name, which separates the names of targets; rename it",
                                name);
-        memcpy(problem->target + o * n, hawser_dataset_output(input->data, o), n * sizeof *problem->target);
+        const double *target = hawser_dataset_output(input->data, o);
+        for (size_t i = 0; i < n; i++)
+            problem->target[o * n + i] = target[hw_linear_counted(problem, i)];
     }
     return hw_linear_check_target(problem->target, n * problem->outputs, error);
 }

@@ -13,14 +13,15 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     HAWSER_TRY(hw_linear_check_numeric(input->data, error));
     HAWSER_TRY(hw_linear_new_doubles(&problem->target_log, n, error));
     for (size_t i = 0; i < n; i++) {
-        if (!(target[i] >= 0.0))
+        double y = target[hw_linear_counted(problem, i)];
+        if (!(y >= 0.0))
             return hawser_fail(
                 error, HAWSER_BAD_INPUT,
                 "row %zu: the target is %g, and a Poisson regression needs counts of 0 or more (--target says "
                 "where they are)",
-                i + 1, target[i]);
-        problem->target[i] = target[i];
-        problem->target_log[i] = hw_poisson_log(problem->target[i]);
+                i + 1, y);
+        problem->target[i] = y;
+        problem->target_log[i] = hw_poisson_log(y);
     }
     problem->offset = hawser_dataset_offset(input->data);
     return hw_linear_check_target(problem->target, n, error);

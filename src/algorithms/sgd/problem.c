@@ -74,7 +74,7 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
         double w = descent->weights != NULL ? descent->weights[i] : 1.0;
         if (!(w >= 0.0))
             return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is negative", i + 1, w);
-        descent->target[i] = y[i] - (offset != NULL ? offset[i] : 0.0);
+        descent->target[i] = w > 0.0 ? y[i] - (offset != NULL ? offset[i] : 0.0) : 0.0;
         descent->total += w;
         sum += w * descent->target[i];
     }

@@ -14,6 +14,7 @@ typedef struct hw_softmax_memory {
     uint64_t idle;      /* steps since the objective fell by more than its rounding error */
     bool trusted;       /* a large working set, which others paid for, has been of use */
     double total;       /* of the example weights */
+    double counted;     /* rows with an example weight above 0, held out or not */
     double lambda;      /* weight of the penalty */
     double zero;        /* the objective without coefficients */
     double loss;        /* of W */

@@ -152,6 +152,8 @@ hawser_status hw_softmax_losses(const hw_classed *f, const hawser_dataset *data,
     for (size_t i = 0; status == HAWSER_OK && i < hawser_dataset_matrix(data)->rows; i++) {
         const double *z = values + i * f->classes;
         double weight = weights != NULL ? weights[i] : 1.0;
+        if (!(weight > 0.0))
+            continue;
         size_t own = hw_labels_place(f->labels, f->classes, target[i]);
         if (own < f->classes)
             *loss += weight * (log_sum(z, f->classes) - z[own]);

@@ -34,7 +34,7 @@ static double lambda_of(const hw_softmax_block *b, uint64_t member)
     if (member == 0)
         return most;
     if (least <= 0.0) /* glmnet's choice */
-        least = b->softmax->X->rows < b->softmax->X->cols ? 1e-2 : 1e-4;
+        least = b->memory.counted < (double)b->softmax->X->cols ? 1e-2 : 1e-4;
     return most * hw_exponential(hw_logarithm(least) * ((double)member / (double)(b->softmax->path.members - 1)));
 }
 

@@ -24,11 +24,14 @@ static void find_scale(hw_softmax_block *b)
 hawser_status hw_softmax_measure(hawser_context *context, hw_softmax_block *b)
 {
     size_t m = b->softmax->width;
-    double total = 0.0;
-    for (size_t i = 0; i < b->X.rows; i++)
-        total += hw_softmax_weight(b, i);
-    HAWSER_TRY(hawser_allreduce(context, &total, 1, HAWSER_SUM));
-    b->memory.total = total;
+    double sums[2] = {0.0, 0.0};
+    for (size_t i = 0; i < b->X.rows; i++) {
+        sums[0] += hw_softmax_weight(b, i);
+        sums[1] += hw_softmax_example(b, i) > 0.0;
+    }
+    HAWSER_TRY(hawser_allreduce(context, sums, 2, HAWSER_SUM));
+    b->memory.total = sums[0];
+    b->memory.counted = sums[1];
     hw_softmax_class_sums(b);
     HAWSER_TRY(hawser_allreduce(context, b->reduced, m, HAWSER_SUM));
     memcpy(b->sums, b->reduced, m * sizeof *b->sums);

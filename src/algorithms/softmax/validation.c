@@ -9,9 +9,10 @@
 
 static hawser_status check_data(const hw_softmax *softmax, const hawser_dataset *data, hawser_error *error)
 {
-    const double *target = hawser_dataset_target(data);
+    const double *target = hawser_dataset_target(data), *weights = hawser_dataset_weights(data);
     for (size_t i = 0; i < hawser_dataset_matrix(data)->rows; i++)
-        if (hw_labels_place(softmax->labels, softmax->classes, target[i]) == softmax->classes)
+        if ((weights == NULL || weights[i] > 0.0) &&
+            hw_labels_place(softmax->labels, softmax->classes, target[i]) == softmax->classes)
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "--validation: row %zu: the label %g is not one of the training data's labels", i + 1,
                                target[i]);

@@ -133,6 +133,8 @@ hawser_status hw_svm_error(const hw_classed *f, const hawser_dataset *data, doub
     if (X->cols > f->columns)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model %zu", X->cols, f->columns);
     for (size_t i = 0; i < X->rows; i++) {
+        if (weights != NULL && !(weights[i] > 0.0))
+            continue;
         double wrong = prediction_of(f, X, i) - target[i];
         sum += (weights != NULL ? weights[i] : 1.0) * (f->labels != NULL ? wrong != 0.0 : wrong * wrong);
     }

@@ -12,6 +12,7 @@
 #include "data/formats.h"
 #include "data/label.h"
 #include "data/layout/assemble.h"
+#include "data/load.h"
 #include "data/source/runs.h"
 
 typedef struct row_place {
@@ -19,7 +20,8 @@ typedef struct row_place {
     const hw_chunk *chunk;
     hw_text_part *part;
     double *row;
-    bool drop; /* the row has a missing value and is dropped */
+    const char *text; /* of the row */
+    bool drop;        /* the row has a missing value and is dropped */
 } row_place;
 
 /* Returns a number for a word that names a group. It depends on the word alone, so readers and nodes need not agree on it. Two words share one by
@@ -27,6 +29,21 @@ typedef struct row_place {
 static double group_of(const char *begin, const char *stop)
 {
     return 0x1p60 + (double)(hw_hash(begin, (size_t)(stop - begin), 0) >> 11) * 256.0;
+}
+
+/* Returns whether the row that is being read has weight 0. The field of the weight may stand behind the one that is read. */
+static bool is_weightless(const row_place *p)
+{
+    const char *at = p->text, *begin = at, *stop = at;
+    double weight = 1;
+    if (p->csv->weights == 0)
+        return false;
+    for (size_t j = 0; j < p->csv->weights; j++) {
+        at = hw_csv_field(at + (j > 0), p->chunk->end, p->csv->delimiter, &begin, &stop);
+        if (at == NULL || (*at == '\n' && j + 1 < p->csv->weights))
+            return false;
+    }
+    return hw_number(begin, &weight) == stop && weight == 0;
 }
 
 /* Quoted, indented, missing and wrong fields, words and dates: what the loop below leaves. Returns the field's end or NULL. */
@@ -44,6 +61,7 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
         p->row[column] = 0;
         return end;
     }
+    p->part->weightless = is_weightless(p);
     if (hw_csv_is_missing(begin, stop))
         return hw_csv_missing(csv, p->chunk, p->part, column, begin, &p->row[column], &p->drop, error) == HAWSER_OK ? end
                                                                                                                     : NULL;
@@ -96,6 +114,8 @@ static hawser_status take_exposure(const row_place *p, const char *at, hawser_er
 {
     size_t column = p->csv->exposure - 1;
     double exposure = p->row[column];
+    if (!hw_is_exposure(exposure) && is_weightless(p))
+        exposure = 1;
     if (!hw_is_exposure(exposure))
         return hw_chunk_fail(p->chunk, field_of(p, at, column), error,
                              "the exposure is %g; exposures are above 0, so remove the row or correct it", exposure);
@@ -221,7 +241,7 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         }
         if ((size_t)(limit - place.row) < csv->rules.width)
             return hw_runs_changed(job, chunk->file, error);
-        const char *row = at;
+        const char *row = place.text = at;
         at = texts == NULL ? read_row(&place, &w, at, NULL, error) : read_row(&place, &w, at, texts, error);
         if (at == NULL)
             return HAWSER_BAD_INPUT;
@@ -326,8 +346,11 @@ static hawser_status take_table(hw_job *job, hw_csv *csv, hawser_dataset *datase
                               .keep_missing = load->parts > 1 && load->means == NULL,
                               .means = load->means,
                               .threads = job->threads};
-    if (known == NULL)
+    HAWSER_TRY(hw_load_weights(job, table->rows, dataset, error));
+    if (known == NULL) {
+        HAWSER_TRY(hw_table_weigh(table, dataset->weights, error));
         HAWSER_TRY(hw_table_judge(&table->rules, table->input, table->survey, &schema, error));
+    }
     dataset->schema = schema;
     hawser_status status = hw_table_settle(table, known != NULL ? known : schema, &wishes, dataset, error);
     bool named = dataset->columns != NULL || schema != NULL;

@@ -11,10 +11,13 @@
 typedef struct hw_csv {
     char delimiter;
     bool header;
-    size_t exposure;      /* 1 + the column whose logarithm is the offset; 0: none */
-    bool words;           /* --categories auto: features and the target may have words */
-    bool unseen_zero;     /* known: a word that the model does not have is read as none of its levels */
-    bool placing;         /* numbers go straight to the matrix: a word ends that */
+    size_t exposure; /* 1 + the column whose logarithm is the offset; 0: none */
+    size_t weights;  /* 1 + the column of example weights; 0: none */
+    bool
+        weighed_later; /* they are in a file of their own, so that a missing value may be that of a row that does not count */
+    bool words;        /* --categories auto: features and the target may have words */
+    bool unseen_zero;  /* known: a word that the model does not have is read as none of its levels */
+    bool placing;      /* numbers go straight to the matrix: a word ends that */
     hw_table_rules rules; /* width: fields in a row */
     char *line;           /* the header as it stands; the same in front of a later file is passed over */
     size_t line_bytes;
@@ -38,7 +41,8 @@ hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error) HAWSER
  * with, or NULL. HAWSER_BAD_INPUT. */
 hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *begin,
                           const char *stop, const char *rest, double *cell, hawser_error *error) HAWSER_MUST_USE;
-/* csv_words.c: a missing value: puts its cell, or *drop. HAWSER_BAD_INPUT where it is refused. */
+/* csv_words.c: a missing value: puts its cell, or *drop. HAWSER_BAD_INPUT where it is refused, which it never is in a row of weight 0
+ * (part->weightless). */
 hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *at,
                              double *cell, bool *drop, hawser_error *error) HAWSER_MUST_USE;
 

@@ -386,6 +386,9 @@ hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
     HAWSER_TRY(give_role(job, csv, offset, hw_load_offset(load), HW_OFFSET, false, error));
     for (size_t j = 0; hw_load_exposes(load) && j < rules->width; j++)
         csv->exposure = rules->roles[j] == HW_OFFSET ? j + 1 : csv->exposure;
+    for (size_t j = 0; j < rules->width; j++)
+        csv->weights = rules->roles[j] == HW_WEIGHTS ? j + 1 : csv->weights;
+    csv->weighed_later = csv->weights == 0 && load->weights != NULL && strcmp(load->weights, "none") != 0;
     HAWSER_TRY(give_groups(job, csv, error));
     if (load->id != NULL)
         HAWSER_TRY(give_id(job, csv, error));

@@ -95,13 +95,15 @@ static hawser_status number_of(const hw_csv *csv, hw_text_part *part, size_t col
 }
 
 /* A word that the model's column does not have. */
-static hawser_status unseen(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *at, double *cell,
-                            hawser_error *error)
+static hawser_status unseen(const hw_csv *csv, const hw_chunk *chunk, const hw_text_part *part, size_t column,
+                            const char *at, double *cell, hawser_error *error)
 {
     char text[HW_FIELD_CALLED];
     bool target = csv->rules.roles[column] == HW_TARGET;
     *cell = hw_word_cell(HW_UNKNOWN_WORD);
-    if (csv->unseen_zero && !target)
+    if (part->weightless && target)
+        *cell = 0;
+    if (part->weightless || (csv->unseen_zero && !target))
         return HAWSER_OK;
     return hw_chunk_fail(
         chunk, at, error,
@@ -125,7 +127,7 @@ static hawser_status known_word(const hw_csv *csv, const hw_chunk *chunk, hw_tex
         found = hw_levels_find(levels, text, strlen(text), &number);
     }
     if (!found)
-        return unseen(csv, chunk, column, begin, cell, error);
+        return unseen(csv, chunk, part, column, begin, cell, error);
     *cell = rules->roles[column] == HW_TARGET ? (double)number : hw_word_cell(number);
     return HAWSER_OK;
 }
@@ -140,7 +142,7 @@ static hawser_status date_cell(const hw_csv *csv, const hw_chunk *chunk, hw_text
         return hw_chunk_fail(chunk, begin, error,
                              "%s is read as dates, and this is none of ISO 8601 (2026-11-24, 2026-11-24T18:30:00Z)",
                              hw_field_called(&csv->rules, column, text));
-    if (!timed || (part->survey != NULL && part->survey->columns[column].hours))
+    if (!timed || part->weightless || (part->survey != NULL && part->survey->columns[column].hours))
         return HAWSER_OK;
     HAWSER_TRY(survey_of(csv, part, column, &survey, error));
     survey->hours = true;
@@ -203,7 +205,9 @@ hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part
         atomic_store(csv->met_words, true);
         return hw_chunk_fail(chunk, begin, error, "a word, as in a table");
     }
-    HAWSER_TRY(number_of(csv, part, column, begin, stop, &number, error));
+    number = HW_UNKNOWN_WORD;
+    if (!part->weightless)
+        HAWSER_TRY(number_of(csv, part, column, begin, stop, &number, error));
     HAWSER_TRY(survey_of(csv, part, column, &survey, error));
     if (survey->words++ == 0)
         survey->word_spot = hw_spot_of(chunk, begin);
@@ -219,19 +223,34 @@ static hawser_status refuse_missing(const hw_csv *csv, const hw_chunk *chunk, si
     if (role != HW_FEATURE)
         return hw_chunk_fail(chunk, at, error, "the %s is missing in %s; only --missing drop helps here",
                              role_name(csv, column), hw_field_called(&csv->rules, column, text));
-    return hw_chunk_fail(chunk, at, error, "a value is missing in %s; use --missing zero, mean or drop",
-                         hw_field_called(&csv->rules, column, text));
+    hw_text kind = text_of(csv, column);
+    return hw_chunk_fail(chunk, at, error, "a %s is missing in %s; use --missing %s",
+                         kind == HW_TEXT_DATES   ? "date"
+                         : kind == HW_TEXT_WORDS ? "word"
+                                                 : "value",
+                         hw_field_called(&csv->rules, column, text),
+                         kind == HW_TEXT_DATES   ? "zero (all columns of the date are 0) or drop"
+                         : kind == HW_TEXT_WORDS ? "zero, level or drop"
+                                                 : "zero, mean or drop");
 }
 
 /* A missing word of a column of the model: a level of its own, where the model has it. */
-static hawser_status missing_level(const hw_csv *csv, const hw_chunk *chunk, size_t column, const char *at, double *cell,
-                                   hawser_error *error)
+static hawser_status missing_level(const hw_csv *csv, const hw_chunk *chunk, const hw_text_part *part, size_t column,
+                                   const char *at, double *cell, hawser_error *error)
 {
     uint32_t number;
     if (!hw_levels_find(&csv->rules.known->columns[csv->rules.source[column]].levels, "", 0, &number))
-        return unseen(csv, chunk, column, at, cell, error);
+        return unseen(csv, chunk, part, column, at, cell, error);
     *cell = hw_word_cell(number);
     return HAWSER_OK;
+}
+
+/* A missing value in a row of weight 0: any number that its place may have. */
+static double weightless_cell(const hw_csv *csv, size_t column)
+{
+    if (csv->rules.roles[column] != HW_FEATURE)
+        return csv->exposure == column + 1 ? 1 : 0;
+    return csv->rules.missing_number == HW_MEAN || text_of(csv, column) != HW_TEXT_AUTO ? NAN : 0;
 }
 
 hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *at,
@@ -241,7 +260,11 @@ hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_p
     hw_text text = text_of(csv, column);
     hw_survey_column *survey;
     hw_missing number = rules->missing_number, word = rules->missing_word;
-    *cell = number == HW_ZERO && word == HW_ZERO ? 0 : NAN;
+    if (part->weightless && rules->roles[column] != HW_WEIGHTS) {
+        *cell = weightless_cell(csv, column);
+        return HAWSER_OK;
+    }
+    *cell = number == HW_ZERO && word == HW_ZERO && (csv->placing || !csv->weighed_later) ? 0 : NAN;
     if (number == HW_DROP) {
         *drop = true;
         return HAWSER_OK;
@@ -250,11 +273,16 @@ hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_p
                    : text == HW_TEXT_DATES
                        ? number != HW_ZERO
                        : number == HW_REFUSE && (word == HW_REFUSE || rules->known != NULL || !csv->words);
-    if (rules->roles[column] != HW_FEATURE || refused)
+    refused = refused || rules->roles[column] != HW_FEATURE;
+    if (refused && (!csv->weighed_later || rules->known != NULL || csv->exposure == column + 1))
         return refuse_missing(csv, chunk, column, at, error);
+    if (refused && csv->placing) {
+        atomic_store(csv->met_words, true);
+        return hw_chunk_fail(chunk, at, error, "a missing value, as in a table");
+    }
     if (text == HW_TEXT_WORDS && rules->known != NULL && word == HW_LEVEL)
-        return missing_level(csv, chunk, column, at, cell, error);
-    if (text != HW_TEXT_AUTO)
+        return missing_level(csv, chunk, part, column, at, cell, error);
+    if (text != HW_TEXT_AUTO || refused)
         *cell = NAN;
     if (csv->placing || rules->known != NULL)
         return HAWSER_OK;

@@ -59,6 +59,7 @@ typedef struct hw_dense {
     void *values;
     double *special[HW_UNSEEN];    /* by role */
     double *means;                 /* of the features, the values that replace missing ones; NULL: none are missing */
+    const double *weights;         /* for the means; NULL: all are 1 */
     const hawser_dataset *dataset; /* of the means, for its columns' names */
     bool single;
     bool by_row; /* the matrix is HAWSER_DENSE_ROWS */
@@ -76,15 +77,26 @@ typedef struct hw_column_values {
     uint64_t stored, step; /* `step`: numbers from one entry to the next */
     uint64_t rows;
     bool single;
+    const uint32_t *indices; /* the rows of the entries; NULL: every row has one */
+    const double *weights;   /* of the rows; NULL: all are 1 */
 } hw_column_values;
-/* Replaces NaN, which stands for a missing value, by `given`, or if that is NULL by the mean of the others, which is returned; NaN if there are
- * none (hw_no_mean). */
+/* Replaces NaN, which stands for a missing value, by `given`, or if that is NULL by the weighted mean of the others, which is returned; NaN if
+ * there are none with a weight above 0 (hw_no_mean). */
 double hw_fill_mean(const hw_column_values *column, const double *given);
 /* The unit in which a sum cannot overflow if its mean does not: there are fewer rows than 1 / unit. */
 #define HW_MEAN_UNIT 0x1p-40
-/* Returns the mean of `present` values from their sum and the sum of their products with HW_MEAN_UNIT, which is only used if the first is
- * infinite. */
-double hw_mean_of(double sum, double scaled, uint64_t present);
+/* Adds up weighted values for a mean. Initialise it with zeros. */
+typedef struct hw_mean {
+    double sum, scaled;  /* of products of values and weights; `scaled` in HW_MEAN_UNIT, which cannot overflow */
+    double weight, rows; /* of the missing values: their weights, and how many have a weight above 0 */
+} hw_mean;
+/* Adds a value, or a missing one (NaN), of a row of this weight. */
+void hw_mean_add(hw_mean *mean, double value, double weight);
+/* Returns the mean over rows of the total weight, of which `counted` rows have a weight above 0. Rows without an added value have zeros. NaN: no
+ * row with weight has a value. */
+double hw_mean_of(const hw_mean *mean, double total, double counted);
+/* Stores the sum of weights, and how many are above 0. weights NULL: all are 1. */
+void hw_mean_weigh(const double *weights, uint64_t rows, double *total, double *counted);
 /* `column`: as hw_column_called writes it. */
 hawser_status hw_no_mean(const char *name, const char *column, hawser_error *error);
 /* Replaces NaN, which marks missing values, with the mean of the column. */

@@ -7,6 +7,7 @@
 #include "base/type.h"
 #include "data/label.h"
 #include "data/layout/assemble.h"
+#include "data/load.h"
 
 /* Rows that are converted at a time: their lines stay in the first-level cache while the columns are written. */
 enum { TILE = 64 };
@@ -76,41 +77,63 @@ static double stored_at(const hw_column_values *column, uint64_t i)
     return hw_value_at(column->values, column->single ? HAWSER_F32 : HAWSER_F64, i * column->step);
 }
 
-double hw_mean_of(double sum, double scaled, uint64_t present)
+void hw_mean_weigh(const double *weights, uint64_t rows, double *total, double *counted)
 {
-    if (!isinf(sum))
-        return sum / (double)present;
-    double mean = scaled / (double)present / HW_MEAN_UNIT;
-    return isinf(mean) ? copysign(DBL_MAX, mean) : mean; /* exceeded by rounding only */
+    *total = *counted = (double)rows;
+    if (weights == NULL)
+        return;
+    *total = *counted = 0;
+    for (uint64_t i = 0; i < rows; i++) {
+        *total += weights[i];
+        *counted += weights[i] > 0;
+    }
 }
 
-/* Computes the mean. If the sum overflows although the mean does not, it is added up in units that cannot overflow. */
-static double mean_of(const hw_column_values *column, uint64_t present, double sum)
+void hw_mean_add(hw_mean *mean, double value, double weight)
 {
-    double scaled = 0;
-    for (uint64_t i = 0; isinf(sum) && i < column->stored; i++) {
-        double value = stored_at(column, i);
-        scaled += isnan(value) ? 0 : value * HW_MEAN_UNIT;
-    }
-    return hw_mean_of(sum, scaled, present);
+    if (!(weight > 0))
+        return;
+    mean->weight += isnan(value) ? weight : 0;
+    mean->rows += isnan(value);
+    mean->sum += isnan(value) ? 0 : weight * value;
+    mean->scaled += isnan(value) ? 0 : weight * (value * HW_MEAN_UNIT);
+}
+
+double hw_mean_of(const hw_mean *mean, double total, double counted)
+{
+    if (mean->rows >= counted)
+        return NAN;
+    double present = total - mean->weight;
+    if (!isinf(mean->sum))
+        return mean->sum / present;
+    double scaled = mean->scaled / present / HW_MEAN_UNIT;
+    return isinf(scaled) ? copysign(DBL_MAX, scaled) : scaled; /* exceeded by rounding only */
+}
+
+/* Returns the weight of the row of an entry. */
+static double weight_of(const hw_column_values *column, uint64_t i)
+{
+    return column->weights == NULL ? 1 : column->weights[column->indices != NULL ? column->indices[i] : i];
 }
 
 double hw_fill_mean(const hw_column_values *column, const double *given)
 {
-    double sum = 0;
+    hw_mean mean = {0};
     uint64_t missing = 0;
+    double total, counted;
     for (uint64_t i = 0; i < column->stored; i++) {
         double value = stored_at(column, i);
-        sum += isnan(value) ? 0 : value;
+        hw_mean_add(&mean, value, weight_of(column, i));
         missing += isnan(value);
     }
-    double mean = given != NULL ? *given : mean_of(column, column->rows - missing, sum);
+    hw_mean_weigh(column->weights, column->rows, &total, &counted);
+    double fill = given != NULL ? *given : hw_mean_of(&mean, total, counted);
     for (uint64_t i = 0; missing > 0 && i < column->stored; i++)
         if (isnan(stored_at(column, i)) && column->single)
-            ((float *)column->values)[i * column->step] = (float)mean;
+            ((float *)column->values)[i * column->step] = (float)fill;
         else if (isnan(stored_at(column, i)))
-            ((double *)column->values)[i * column->step] = mean;
-    return mean;
+            ((double *)column->values)[i * column->step] = fill;
+    return fill;
 }
 
 hawser_status hw_no_mean(const char *name, const char *column, hawser_error *error)
@@ -130,7 +153,8 @@ static hawser_status fill_means(void *context, uint32_t thread, hawser_error *er
                                    .stored = w->rows,
                                    .step = w->by_row ? w->features : 1,
                                    .rows = w->rows,
-                                   .single = w->single};
+                                   .single = w->single,
+                                   .weights = w->weights};
         w->means[j] = hw_fill_mean(&column, given != NULL ? &given[j] : NULL);
         if (isnan(w->means[j]))
             return hw_no_mean(w->job->input.files[0].name, hw_column_called(w->dataset, j, text), error);
@@ -147,6 +171,11 @@ hawser_status hw_dense_means(hw_dense *dense, hawser_dataset *dataset, hawser_er
     HAWSER_TRY(HW_NEW(&dense->means, dense->features, "the columns' means", error));
     hw_dataset_own(dataset, dense->means);
     dense->dataset = dataset;
+    dense->weights = dense->special[HW_WEIGHTS];
+    if (dense->weights == NULL && dense->job->load->means == NULL) {
+        HAWSER_TRY(hw_load_weights(dense->job, dense->rows, dataset, error));
+        dense->weights = dataset->weights;
+    }
     return hw_in_parallel(dense->job->threads, fill_means, dense, error);
 }
 
@@ -186,7 +215,7 @@ void hw_dense_end(const hw_dense *w, hawser_dataset *dataset)
                                       .values = w->values,
                                       .stride = w->by_row ? w->features : w->rows};
     dataset->target = w->special[HW_TARGET];
-    dataset->weights = w->special[HW_WEIGHTS];
+    dataset->weights = w->special[HW_WEIGHTS] != NULL ? w->special[HW_WEIGHTS] : dataset->weights;
     dataset->offset = w->special[HW_OFFSET];
     dataset->groups = w->special[HW_GROUPS];
     for (size_t k = 0; k < HW_FURTHER_TARGETS && w->special[HW_FURTHER + k] != NULL; k++)

@@ -488,7 +488,9 @@ hawser_status hw_shard_means(hawser_dataset *dataset, const hw_owners *owners, u
                                    .stored = A->layout == HAWSER_DENSE ? A->rows : A->offsets[j + 1] - first,
                                    .step = 1,
                                    .rows = A->rows,
-                                   .single = A->type == HAWSER_F32};
+                                   .single = A->type == HAWSER_F32,
+                                   .indices = A->layout == HAWSER_DENSE ? NULL : A->indices + first,
+                                   .weights = dataset->weights};
         means[j] = hw_fill_mean(&column, NULL);
         if (isnan(means[j]))
             return hw_no_mean(name, hw_column_called(dataset, j, text), error);

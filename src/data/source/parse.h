@@ -27,7 +27,9 @@ typedef struct hw_text_part {
     uint32_t least, most; /* of indices; least > most when there is none */
     hw_spot widest;       /* svmlight: the line that `most` is from, once that is HW_CLAIMS_FREE or more */
     uint64_t dropped;     /* rows left out because a value is missing */
-    const char **starts;  /* CSV, on request: the text of each row; from malloc */
+    bool
+        weightless; /* CSV: the row that is being read has weight 0: its words are no levels, and its missing values are not refused */
+    const char **starts; /* CSV, on request: the text of each row; from malloc */
     size_t start_capacity;
     struct hw_survey *survey; /* tables: words and missing values, if there are any, */
     void (*free_survey)(struct hw_survey *survey);

@@ -199,25 +199,34 @@ static hawser_status judge_words(const judge_work *w, const hw_survey_column *co
     return hw_levels_sort(levels, error);
 }
 
+static hawser_status missing_in(const judge_work *w, const char *what, const char *advice, hawser_error *error)
+{
+    char label[HW_FIELD_CALLED];
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: a %s is missing in %s%s",
+                       place(w, w->whole->columns[w->field].missing_at), what, hw_field_called(w->rules, w->field, label),
+                       advice);
+}
+
 static hawser_status judge_feature(const judge_work *w, hawser_schema *schema, size_t k, hawser_error *error)
 {
     const hw_survey_column *column = &w->whole->columns[w->field];
     hw_text text = w->rules->texts != NULL ? w->rules->texts[w->field] : HW_TEXT_AUTO;
     hw_schema_column *to = &schema->columns[k];
-    char label[HW_FIELD_CALLED];
     HAWSER_TRY(hw_schema_name(schema, k, field_name(w), error));
     if (text == HW_TEXT_DATES) {
+        if (column->missing > 0 && w->rules->missing_number != HW_ZERO)
+            return missing_in(w, "date", "; use --missing zero (all columns of the date are 0) or drop", error);
         to->shape.kind = HAWSER_DATE;
         to->shape.count = 1 + HW_DATE_MONTHS + HW_DATE_WEEKDAYS + (column->hours ? HW_DATE_HOURS : 0);
     } else if (text == HW_TEXT_WORDS || column->words > 0) {
         to->shape.kind = HAWSER_CATEGORY;
         return judge_words(w, column, text == HW_TEXT_WORDS, &to->levels, error);
     } else if (column->missing > 0 && w->rules->missing_number == HW_REFUSE) {
-        return hawser_fail(
-            error, HAWSER_BAD_INPUT,
-            "%s: a number is missing in %s, and --missing level is for words; mean,level or zero,level fill numbers "
-            "too",
-            place(w, column->missing_at), hw_field_called(w->rules, w->field, label));
+        return missing_in(w, "number",
+                          w->rules->missing_word == HW_LEVEL
+                              ? ", and --missing level is for words; mean,level or zero,level fill numbers too"
+                              : "; use --missing zero, mean or drop",
+                          error);
     }
     return HAWSER_OK;
 }
@@ -230,6 +239,8 @@ static hawser_status judge_all(judge_work *w, hawser_schema *schema, hawser_erro
         bool forced = w->rules->texts != NULL && w->rules->texts[w->field] == HW_TEXT_WORDS;
         if (w->rules->roles[w->field] == HW_FEATURE)
             HAWSER_TRY(judge_feature(w, schema, k++, error));
+        else if (w->whole->columns[w->field].missing > 0)
+            return missing_in(w, "value that is no feature", "; only --missing drop helps here", error);
         else if (w->rules->roles[w->field] == HW_TARGET && words)
             HAWSER_TRY(judge_words(w, &w->whole->columns[w->field], forced, &schema->target, error));
     }

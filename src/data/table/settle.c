@@ -73,8 +73,8 @@ static void entries_of(const settle_work *w, size_t k, double cell, cell_entries
     if (shape->kind == HAWSER_NUMERIC) {
         if (isnan(cell) && w->means != NULL)
             cell = w->means[shape->first];
-        else if (isnan(cell) && w->table->rules.missing_number == HW_ZERO)
-            cell = 0;
+        else if (isnan(cell) && !(w->wishes->keep_missing && w->table->rules.missing_number == HW_MEAN))
+            cell = 0; /* --missing zero, or a row of weight 0 */
         if (cell != 0)
             add_entry(e, shape->first, cell);
     } else if (shape->kind == HAWSER_DATE) {
@@ -217,7 +217,8 @@ static hawser_status find_means(settle_work *w, size_t count, size_t width, haws
             double cell = cell_of(w, r, k);
             column[r] = w->single ? (double)(float)cell : cell;
         }
-        const hw_column_values values = {.values = column, .stored = w->table->rows, .step = 1, .rows = w->table->rows};
+        const hw_column_values values = {
+            .values = column, .stored = w->table->rows, .step = 1, .rows = w->table->rows, .weights = dataset->weights};
         w->means[at] = hw_fill_mean(&values, w->wishes->means != NULL ? &w->wishes->means[at] : NULL);
         if (isnan(w->means[at]))
             status = hw_no_mean(w->table->input, hw_field_called(&w->table->rules, w->field[k], text), error);
@@ -245,8 +246,10 @@ static hawser_status take_special(settle_work *w, hawser_dataset *dataset, hawse
         for (uint64_t r = 0; r < w->table->rows; r++) {
             uint32_t number;
             values[r] = w->table->cells[r * rules->width + j];
+            if (isnan(values[r]) && !hw_cell_word(values[r], &number))
+                values[r] = 0; /* a row of weight 0 */
             if (hw_cell_word(values[r], &number))
-                values[r] = w->target != NULL ? w->target[number] : number;
+                values[r] = number == HW_UNKNOWN_WORD ? 0 : w->target != NULL ? w->target[number] : number;
         }
         if (rules->roles[j] < HW_FURTHER)
             *to[rules->roles[j]] = values;

@@ -57,38 +57,48 @@ static hawser_status print_places(hw_survey *survey, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* A word that only dropped rows have is no level: counts each word's cells in field j, and numbers beside words. */
-static void count_cells(const double *cells, uint64_t rows, size_t width, size_t j, uint32_t *used, hw_survey_column *column)
+/* Returns whether a row has weight. Cells are those of the row. */
+static bool has_weight(const struct hw_table *table, const double *cells)
 {
+    return table->weights_field == table->rules.width || cells[table->weights_field] != 0;
+}
+
+/* A word that only rows have which are dropped or of weight 0 is no level: counts each word's cells in field j, and numbers beside words. */
+static void count_cells(const struct hw_table *table, const double *cells, uint64_t rows, size_t j, uint32_t *used,
+                        hw_survey_column *column)
+{
+    size_t width = table->rules.width;
     uint32_t number;
     column->words = column->numbers = 0;
     for (uint64_t r = 0; r < rows; r++) {
         double cell = cells[r * width + j];
         if (hw_cell_word(cell, &number)) {
             column->words++;
-            used[number]++;
+            if (number != HW_UNKNOWN_WORD)
+                used[number]++;
         } else {
-            column->numbers += !isnan(cell);
+            column->numbers += !isnan(cell) && has_weight(table, cells + r * width);
         }
     }
 }
 
 /* Keeps the used words of a part's field alone, and gives the cells their numbers in the whole. */
-static hawser_status take_words(hw_survey *whole, hw_survey_column *part, double *cells, uint64_t rows, size_t j,
+static hawser_status take_words(const struct hw_table *table, hw_survey_column *part, double *cells, uint64_t rows, size_t j,
                                 hawser_error *error)
 {
+    hw_survey *whole = table->survey;
     uint32_t *used = NULL, number;
     hawser_status status = HW_NEW(&used, part->levels.count + 1, "the levels of a column", error);
     if (status != HAWSER_OK)
         return status;
-    count_cells(cells, rows, whole->width, j, used, part);
+    count_cells(table, cells, rows, j, used, part);
     for (size_t k = 0; k < part->levels.count && status == HAWSER_OK; k++) {
         const char *text = part->levels.texts[k];
         if (used[k] != 0)
             status = hw_levels_put(&whole->columns[j].levels, text, strlen(text), &used[k], error);
     }
     for (uint64_t r = 0; status == HAWSER_OK && r < rows; r++)
-        if (hw_cell_word(cells[r * whole->width + j], &number))
+        if (hw_cell_word(cells[r * whole->width + j], &number) && number != HW_UNKNOWN_WORD)
             cells[r * whole->width + j] = hw_word_cell(used[number]);
     free(used);
     return status;
@@ -105,7 +115,7 @@ static hawser_status add_part(struct hw_table *table, hw_text_part *part, uint64
     HAWSER_TRY(print_places(part->survey, error));
     for (size_t j = 0; j < width && table->rules.known == NULL; j++)
         if (part->survey->columns[j].words > 0) {
-            HAWSER_TRY(take_words(table->survey, &part->survey->columns[j], cells, part->rows, j, error));
+            HAWSER_TRY(take_words(table, &part->survey->columns[j], cells, part->rows, j, error));
             hw_levels_free(&part->survey->columns[j].levels);
         }
     return hw_survey_add(table->survey, part->survey, error);
@@ -121,7 +131,7 @@ static void count_numbers(struct hw_table *table, const uint64_t *first_rows, ui
         for (uint64_t p = 0; p < parts && counts; p++) {
             const hw_survey *own = hw_job_part(job, p)->survey;
             for (uint64_t r = first_rows[p]; (own == NULL || own->columns[j].words == 0) && r < first_rows[p + 1]; r++)
-                column->numbers += !isnan(table->cells[r * width + j]);
+                column->numbers += !isnan(table->cells[r * width + j]) && has_weight(table, table->cells + r * width);
         }
         if (table->rules.missing_number == HW_ZERO && counts) /* whose missing cells are zeros */
             column->numbers -= column->missing < column->numbers ? column->missing : column->numbers;
@@ -133,6 +143,8 @@ static hawser_status fill(struct hw_table *table, hw_job *job, hawser_error *err
     uint64_t *first_rows = NULL, parts = hw_job_parts(job);
     HAWSER_TRY(hw_survey_new(table->rules.width, &table->survey, error));
     HAWSER_TRY(hw_copy_text(&table->input, job->input.files[0].name, error));
+    while (table->weights_field < table->rules.width && table->rules.roles[table->weights_field] != HW_WEIGHTS)
+        table->weights_field++;
     HAWSER_TRY(hw_job_rows(job, &table->rows, &first_rows, error));
     table->bytes = table->rows * table->rules.width * sizeof *table->cells;
     hawser_status status = hw_pages_new(&table->budget, (void **)&table->cells, table->bytes, error);
@@ -147,6 +159,51 @@ static hawser_status fill(struct hw_table *table, hw_job *job, hawser_error *err
         count_numbers(table, first_rows, parts, job);
     free(first_rows);
     return status;
+}
+
+/* Counts field j over the rows with weight, and leaves the words that these have. */
+static hawser_status weigh_field(struct hw_table *table, const double *weights, size_t j, hawser_error *error)
+{
+    size_t width = table->rules.width;
+    hw_survey_column *column = &table->survey->columns[j];
+    hw_levels met = column->levels;
+    const bool dated = column->hours; /* else no time of day was met */
+    uint32_t *used = NULL, number;
+    HAWSER_TRY(HW_NEW(&used, met.count + 1, "the levels of a column", error));
+    column->levels = (hw_levels){0};
+    column->numbers = column->missing = 0;
+    column->hours = false;
+    for (uint64_t r = 0; r < table->rows; r++) {
+        double cell = table->cells[r * width + j];
+        if (!(weights[r] > 0))
+            continue;
+        column->hours = column->hours || (dated && fmod(cell, 86400) != 0 && !isnan(cell));
+        if (hw_cell_word(cell, &number))
+            used[number] = 1;
+        else
+            *(isnan(cell) ? &column->missing : &column->numbers) += 1;
+    }
+    hawser_status status = HAWSER_OK;
+    for (size_t k = 0; k < met.count && status == HAWSER_OK; k++) {
+        bool kept = used[k] != 0;
+        used[k] = HW_UNKNOWN_WORD;
+        if (kept)
+            status = hw_levels_put(&column->levels, met.texts[k], strlen(met.texts[k]), &used[k], error);
+    }
+    for (uint64_t r = 0; status == HAWSER_OK && r < table->rows; r++)
+        if (hw_cell_word(table->cells[r * width + j], &number) && number != HW_UNKNOWN_WORD)
+            table->cells[r * width + j] = hw_word_cell(used[number]);
+    hw_levels_free(&met);
+    free(used);
+    return status;
+}
+
+hawser_status hw_table_weigh(struct hw_table *table, const double *weights, hawser_error *error)
+{
+    for (size_t j = 0; weights != NULL && table->rules.known == NULL && j < table->rules.width; j++)
+        if (table->survey->columns[j].words > 0 || table->survey->columns[j].missing > 0 || table->survey->columns[j].hours)
+            HAWSER_TRY(weigh_field(table, weights, j, error));
+    return HAWSER_OK;
 }
 
 hawser_status hw_table_new(hw_job *job, hw_table_rules *rules, struct hw_table **table, hawser_error *error)

@@ -28,7 +28,8 @@ struct hw_table {
     hw_table_rules rules; /* owned; `known` is the caller's */
     char *input;          /* name of the first file */
     uint64_t rows;
-    double *cells; /* rows x width (cells.h); words by their numbers in the survey, or in the known schema */
+    double *cells;        /* rows x width (cells.h); words by their numbers in the survey, or in the known schema */
+    size_t weights_field; /* of the example weights; `width`: none */
     size_t bytes;
     hw_survey *survey;
     hw_budget budget;
@@ -42,6 +43,9 @@ void hw_table_rules_free(hw_table_rules *rules);
 /* Moves the cells of all parts of a job, and the rules, into a new table. */
 hawser_status hw_table_new(hw_job *job, hw_table_rules *rules, struct hw_table **table, hawser_error *error) HAWSER_MUST_USE;
 void hw_table_free(struct hw_table *table);
+
+/* Takes weights that are in a file of their own: words that only rows of weight 0 have are no levels, and their missing values are none. */
+hawser_status hw_table_weigh(struct hw_table *table, const double *weights, hawser_error *error) HAWSER_MUST_USE;
 
 /* Decides what each column holds, from the survey of the whole input. *schema is NULL if all have numbers, and the caller's. Refuses what
  * must be neither: numbers and words in one column, words that look like dates, too many words. Known schemas are not judged. */

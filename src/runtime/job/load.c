@@ -82,6 +82,31 @@ static hawser_status gather_surveys(hw_loading *l, hw_survey **whole, hawser_err
     return status;
 }
 
+hawser_status hw_loading_weights(const hw_loading *l, bool in_rows, hawser_dataset **side, const double **weights,
+                                 hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    uint64_t own = l->rows->matrix.rows, first = 0, rows = 0;
+    *weights = l->rows->weights;
+    if (in_rows || l->load->weights == NULL)
+        return HAWSER_OK;
+    hawser_status status = hw_loading_gather(l, &own, sizeof own, &in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
+        uint64_t other = 0;
+        memcpy(&other, in[i].data, in[i].length < sizeof other ? in[i].length : sizeof other);
+        first += i < l->self ? other : 0;
+        rows += other;
+    }
+    hw_bytes_free(in, l->nodes);
+    if (status == HAWSER_OK)
+        status = hw_dataset_new(side, error);
+    if (status == HAWSER_OK)
+        status = hw_load_weights_of(*side, l->load, l->limit, rows, error);
+    if (status == HAWSER_OK && (*side)->weights != NULL)
+        *weights = (*side)->weights + first;
+    return hw_cluster_agree(l->cluster, status, error);
+}
+
 hawser_status hw_loading_settle(hw_loading *l, hawser_schema *schema, hawser_error *error)
 {
     struct hw_table *table = l->rows->table;
@@ -99,11 +124,27 @@ hawser_status hw_loading_settle(hw_loading *l, hawser_schema *schema, hawser_err
     return status;
 }
 
+/* Weights of a file of their own say which words of the table are levels. Rows that were dropped make the file useless, and an error follows. */
+static hawser_status weigh_table(hw_loading *l, hawser_error *error)
+{
+    struct hw_table *table = l->rows->table;
+    hawser_dataset *side = NULL;
+    const double *weights = NULL;
+    bool in_rows = table->weights_field < table->rules.width || table->rules.missing_number == HW_DROP;
+    hawser_status status = hw_loading_weights(l, in_rows, &side, &weights, error);
+    if (status == HAWSER_OK)
+        status = hw_table_weigh(table, weights, error);
+    hawser_dataset_free(side);
+    return hw_cluster_agree(l->cluster, status, error);
+}
+
 static hawser_status settle_table(hw_loading *l, hawser_error *error)
 {
     hw_survey *whole = NULL;
     hawser_schema *schema = NULL;
-    hawser_status status = gather_surveys(l, &whole, error);
+    hawser_status status = weigh_table(l, error);
+    if (status == HAWSER_OK)
+        status = gather_surveys(l, &whole, error);
     if (status == HAWSER_OK)
         status = hw_table_judge(&l->rows->table->rules, l->rows->table->input, whole, &schema, error);
     hw_survey_free(whole);
@@ -371,7 +412,9 @@ static hawser_status fill_means(hw_loading *l, const char *name, hawser_error *e
     hw_bytes *in = NULL;
     HAWSER_TRY(HW_NEW(&means, l->whole.cols, "the columns' means", error));
     hw_dataset_own(l->dataset, means);
-    hawser_status status = hw_shard_means(l->dataset, &l->owners, l->self, name, means, error);
+    hawser_status status = hw_load_weights_of(l->dataset, l->load, l->limit, l->whole.rows, error);
+    if (status == HAWSER_OK)
+        status = hw_shard_means(l->dataset, &l->owners, l->self, name, means, error);
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
         status = hw_loading_gather(l, means, l->whole.cols * sizeof *means, &in, error);
@@ -416,9 +459,9 @@ hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error
     if (l->whole.scattered && l->whole.layout != HAWSER_DENSE)
         HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, &l->owners, l->self, name, error), error));
     HAWSER_TRY(hw_cluster_agree(l->cluster, hw_loading_take_names(l, error), error));
+    HAWSER_TRY(gather_vectors(l, error));
     if (hw_loading_fills(l))
         HAWSER_TRY(fill_means(l, name, error));
-    HAWSER_TRY(gather_vectors(l, error));
     HAWSER_TRY(hw_loading_count(l, error));
     HAWSER_TRY(settle(l, error));
     l->dataset->figures.parted = true;

@@ -172,17 +172,11 @@ hawser_status hw_loading_follow_like(const hw_loading *l, const hawser_load_figu
 
 /* ------------------------------------------------------------------------------------------------------ means ---- */
 
-/* What is known of a column's mean after the rows of some nodes, added up in the order of the rows, as one process does. */
-typedef struct running_mean {
-    double sum, scaled, missing;
-} running_mean;
-
-static void add_value(running_mean *mean, double value)
-{
-    mean->sum += isnan(value) ? 0 : value;
-    mean->scaled += isnan(value) ? 0 : value * HW_MEAN_UNIT;
-    mean->missing += isnan(value);
-}
+/* What is known of the columns' means after the rows of some nodes, added up in the order of the rows, as one process does. */
+typedef struct running_means {
+    double total, counted; /* hw_mean_weigh */
+    hw_mean columns[];
+} running_means;
 
 static void set_value(const hawser_matrix *A, uint64_t e, double value)
 {
@@ -192,18 +186,22 @@ static void set_value(const hawser_matrix *A, uint64_t e, double value)
         ((double *)(uintptr_t)A->values)[e] = value;
 }
 
-/* Visits each entry of these rows, row by row: adds it to its column's mean, or, with `means`, replaces it if it is missing. */
-static void visit_entries(const hawser_dataset *rows, running_mean *sums, const double *means)
+/* Visits each entry of these rows, row by row: adds it to its column's mean, or, with `means`, replaces it if it is missing. `weights` are those of
+ * the rows, or NULL. */
+static void visit_entries(const hawser_dataset *rows, const double *weights, hw_mean *sums, const double *means)
 {
     const hawser_matrix *A = &rows->matrix;
     bool dense = hw_is_dense(A);
     uint64_t count = A->rows == 0 ? 0 : A->stored;
-    for (uint64_t k = 0; k < count; k++) {
+    for (uint64_t k = 0, row = 0; k < count; k++) {
         size_t column = dense ? k % A->cols : A->indices[k];
+        row = dense ? k / A->cols : row;
+        while (!dense && k >= A->offsets[row + 1])
+            row++;
         uint64_t e = dense ? k / A->cols * A->stride + column : k;
         double value = hw_value_at(A->values, A->type, e);
         if (means == NULL)
-            add_value(&sums[column], value);
+            hw_mean_add(&sums[column], value, weights != NULL ? weights[row] : 1);
         else if (isnan(value) && hw_schema_has_numbers(rows->schema, column))
             set_value(A, e, means[column]);
     }
@@ -211,18 +209,23 @@ static void visit_entries(const hawser_dataset *rows, running_mean *sums, const 
 
 void hw_loading_put_means(const hawser_dataset *rows, const double *means)
 {
-    visit_entries(rows, NULL, means);
+    visit_entries(rows, NULL, NULL, means);
 }
 
 /* Node after node adds its rows; the last one sends the sums to all. */
-static hawser_status sum_columns(const hw_loading *l, running_mean *sums, hawser_error *error)
+static hawser_status sum_columns(const hw_loading *l, const double *weights, running_means *sums, hawser_error *error)
 {
-    size_t bytes = l->whole.cols * sizeof *sums;
+    size_t bytes = sizeof *sums + l->whole.cols * sizeof *sums->columns;
     hawser_status status = HAWSER_OK;
     for (uint32_t turn = 0; turn < l->nodes && status == HAWSER_OK; turn++) {
         hw_bytes *in = NULL;
-        if (turn == l->self)
-            visit_entries(l->rows, sums, NULL);
+        if (turn == l->self) {
+            double total, counted;
+            hw_mean_weigh(weights, l->rows->matrix.rows, &total, &counted);
+            sums->total += total;
+            sums->counted += counted;
+            visit_entries(l->rows, weights, sums->columns, NULL);
+        }
         status = hw_loading_gather(l, sums, turn == l->self ? bytes : 0, &in, error);
         if (status == HAWSER_OK && in[turn].length == bytes && bytes != 0)
             memcpy(sums, in[turn].data, bytes);
@@ -233,24 +236,30 @@ static hawser_status sum_columns(const hw_loading *l, running_mean *sums, hawser
 
 static hawser_status fill_means(const hw_loading *l, const char *name, hawser_error *error)
 {
-    running_mean *sums = NULL;
+    running_means *sums = NULL;
     double *means = NULL;
+    const double *weights = NULL;
+    hawser_dataset *side = NULL;
     char text[HW_COLUMN_CALLED];
-    hawser_status status = HW_NEW(&sums, l->whole.cols, "the columns' means", error);
+    hawser_status status =
+        hw_new_array((void **)&sums, sizeof *sums + l->whole.cols * sizeof *sums->columns, 1, "the columns' means", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&means, l->whole.cols, "the columns' means", error);
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
-        status = sum_columns(l, sums, error);
+        status = hw_loading_weights(l, l->whole.has_weights, &side, &weights, error);
+    if (status == HAWSER_OK)
+        status = sum_columns(l, weights, sums, error);
     for (size_t j = 0; j < l->whole.cols && status == HAWSER_OK; j++) {
         if (!hw_schema_has_numbers(l->rows->schema, j))
             continue;
-        means[j] = hw_mean_of(sums[j].sum, sums[j].scaled, l->whole.rows - (uint64_t)sums[j].missing);
+        means[j] = hw_mean_of(&sums->columns[j], sums->total, sums->counted);
         if (isnan(means[j]))
             status = hw_no_mean(name, hw_column_called(l->rows, j, text), error);
     }
     if (status == HAWSER_OK)
-        visit_entries(l->rows, NULL, means);
+        visit_entries(l->rows, NULL, NULL, means);
+    hawser_dataset_free(side);
     free(sums);
     hw_dataset_own(l->dataset, means);
     l->dataset->means = means;

@@ -34,6 +34,10 @@ hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
 /* Makes rows of the table that was read. The schema (NULL: numbers only) is that of the whole input; l->rows has it from then on. */
 hawser_status hw_loading_settle(hw_loading *l, hawser_schema *schema, hawser_error *error) HAWSER_MUST_USE;
 
+/* Stores the weights of this node's rows; NULL: all are 1. in_rows: they were read with the rows, or there are none. Those of a file of their own are
+ * read as a whole into *side, which the caller frees, also after a failure. Collective. */
+hawser_status hw_loading_weights(const hw_loading *l, bool in_rows, hawser_dataset **side, const double **weights,
+                                 hawser_error *error) HAWSER_MUST_USE;
 /* Sends data to all nodes and receives theirs; the caller frees *in by hw_bytes_free, also after a failure. */
 hawser_status hw_loading_gather(const hw_loading *l, const void *data, size_t length, hw_bytes **in,
                                 hawser_error *error) HAWSER_MUST_USE;

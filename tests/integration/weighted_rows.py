@@ -1,0 +1,266 @@
+#!/usr/bin/env python3
+"""A row of weight k gives what k rows give, and a row of weight 0 what no row gives: in models, in all numbers of trainings and evaluations, and in
+predictions. Each draw makes a table with weights, where rows of weight 0 have wild numbers, words of their own and missing values, and the
+same table with its rows repeated. Both are trained with the same drawn algorithm and options."""
+import json
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+import command
+import draws
+
+REGRESSIONS = ("lasso", "multitask", "linear", "epsilon")
+CLASSIFIERS = ("logistic", "svm", "softmax")
+ALGORITHMS = ("lasso", "logistic", "poisson", "multitask", "linear", "kmeans", "svm", "epsilon", "softmax")
+CLOSE, NEAR = 2e-4, 2e-3  # of objectives and errors, and of coefficients, at the tolerances below
+SETTLED = {"linear": ("--tol", "1e-9"), "kmeans": ("--tol", "0"), "svm": ("--tol", "1e-9"), "epsilon": ("--tol", "1e-9")}
+# Numbers that depend on how the work was cut, and how exactly a training has ended.
+APART = {"gap", "clocks", "worker", "load", "options", "notes", "model", "iterations", "seconds_load", "seconds_train", "bytes_exchanged", "links", "accepts", "flows",
+         "stop_reason", "smallest", "largest", "rows", "shift", "coalesced", "most_lead", "evaluations", "stored", "curvature"}
+
+
+class Table:
+    """Rows of texts; `weights` has how often each counts. The columns are y, z, a, b, d, word, day, o."""
+    def __init__(self, draw, algorithm, rows, kind, holes):
+        self.rows, self.weights, self.folds = [], [], []
+        coefficient = [draw.gauss(0, 1) for _ in range(3)]
+        for number in range(rows):
+            weight = draw.choice((0, 1, 1, 2, 3))
+            if number < 6:
+                weight = 1 + number % 2
+            x = [draw.gauss(0, 1), draw.gauss(0, 1), draw.choice((0, 0, draw.gauss(0, 1)))]
+            word = draw.choice("uvx")
+            signal = sum(c * v for c, v in zip(coefficient, x)) + (word == "u") + 0.5 * draw.gauss(0, 1)
+            target = [f"{signal:.6g}", f"{-signal + draw.gauss(0, 1):.6g}"]
+            if kind == "count":
+                target[0] = str(min(20, int(abs(2 * signal))))
+            elif kind in ("two", "three", "words"):
+                place = (signal > 0) + (kind == "three" and signal > 1)
+                if number < 6:
+                    place = number % (3 if kind == "three" else 2)
+                target[0] = ("no", "yes")[place] if kind == "words" else str(1 + place)
+            fields = target + [f"{v:.6g}" for v in x] + [word, f"2024-0{draw.randint(1, 9)}-1{draw.randint(0, 9)}", f"{0.3 * draw.gauss(0, 1):.4g}"]
+            if holes:
+                for place in (2, 3, 5):
+                    if draw.random() < 0.15:
+                        fields[place] = ""
+            if weight == 0:
+                self.spoil(draw, fields, kind)
+            self.rows.append(fields)
+            self.weights.append(weight)
+            self.folds.append(number % 3)
+
+    @staticmethod
+    def spoil(draw, fields, kind):
+        """A row that does not count may have anything that is legal where it stands."""
+        for place in (2, 3, 4):
+            fields[place] = draw.choice(("", "0", "1e9", "-3e30", "7"))
+        fields[5] = draw.choice(("", "u", "never", "ever"))
+        fields[6] = draw.choice(("", "1950-12-31T23:00", "2024-02-02"))
+        fields[7] = draw.choice(("0", "900", "-1e5"))
+        wild = {"number": ("", "1e12", "-5"), "count": ("", "-5", "1e12"), "words": ("", "maybe", "no")}.get(kind, ("", "1", "17", "-0.5"))
+        fields[0] = draw.choice(wild)
+        fields[1] = draw.choice(("", "1e12", "3"))
+
+    def write(self, name, columns, repeated, split):
+        """columns: which of the fields; split: the weights get a file of their own."""
+        header = ["y", "z", "a", "b", "d", "word", "day", "o"]
+        with open(name, "w") as file, open(name + ".folds", "w") as folds, open(name + ".w", "w") as weights:
+            own = [] if repeated or split else ["w"]
+            file.write(",".join([header[c] for c in columns] + own) + "\n")
+            for fields, weight, fold in zip(self.rows, self.weights, self.folds):
+                line = ",".join([fields[c] for c in columns] + ([] if not own else [str(weight)])) + "\n"
+                times = weight if repeated else 1
+                file.write(line * times)
+                folds.write(f"{fold}\n" * times)
+                weights.write(f"{weight}\n" * times)
+
+
+def draw_options(draw, algorithm, kind):
+    words = list(SETTLED.get(algorithm, ("--tol", "1e-10")))
+    path = False
+    if algorithm == "kmeans":
+        return ["--clusters", "3", "--centres", "centres"] + words, False
+    if draw.random() < 0.2:
+        words += ["--no-intercept"]
+    if algorithm == "linear":
+        return words, False
+    if algorithm in ("svm", "epsilon"):
+        if algorithm == "epsilon":
+            words += ["--loss", draw.choice(("epsilon", "squared-epsilon"))]
+        else:
+            words += ["--loss", draw.choice(("hinge", "squared-hinge"))]
+        words += ["--solver", draw.choice(("auto", "primal"))]
+        path = draw.random() < 0.4
+        words += ["--path", "0.1,1"] if path else ["--C", draw.choice(("0.1", "1"))]
+    else:
+        path = draw.random() < 0.5
+        words += ["--l1-ratio", draw.choice(("1", "0.5"))]
+        words += ["--path", "4", "--lambda-min-ratio", "0.05"] if path else draw.choice((["--lambda-ratio", "0.2"], ["--lambda", "0.02"], []))
+        words += ["--standardize"] if draw.random() < 0.3 else []
+    if path and draw.random() < 0.7:
+        words += ["--cv", "3", "--cv-rule", draw.choice(("1se", "min"))]
+        metric = {"svm": ("loss", "accuracy"), "softmax": ("loss", "accuracy"), "logistic": ("loss", "accuracy", "auc"), "lasso": ("loss", "mae"), "epsilon": ("loss", "mae")}
+        words += ["--cv-metric", draw.choice(metric.get(algorithm, ("loss",)))]
+    if algorithm in CLASSIFIERS and draw.random() < 0.4:
+        words += ["--class-weight", "balanced"]
+    if algorithm == "logistic" and kind != "words" and draw.random() < 0.2:
+        words += ["--positive", "> 1"]
+    if algorithm in ("lasso", "logistic", "poisson") and draw.random() < 0.2:
+        words += ["--lower", "-0.4", "--upper", "0.5"]
+    return words, path
+
+
+def train(launch, algorithm, name, model, words):
+    out = subprocess.run((command.HAWSER, *launch, "train", "svm" if algorithm == "epsilon" else algorithm, name, "--json", "-q", "-o", model, *words),
+                         capture_output=True, text=True, env=command.CLEAN, timeout=120)
+    return out
+
+
+def numbers(out):
+    line = json.loads(out.stdout[out.stdout.index('{"'):])
+    return {key: value for key, value in line.items() if key not in APART and not key.startswith("seconds")}
+
+
+def tensors(model):
+    with open(model, "rb") as file:
+        data = file.read()
+    length = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + length])
+    facts = header.pop("__metadata__")
+    import array
+    found = {}
+    header.pop("sizes", None)  # numbers of rows
+    for name, what in header.items():
+        begin, end = what["data_offsets"]
+        kind = {"F64": "d", "F32": "f", "I64": "q", "U32": "I", "U64": "Q"}[what["dtype"]]
+        found[name] = list(array.array(kind, data[8 + length + begin:8 + length + end]))
+    return found, {key: facts.get(key) for key in ("schema", "labels", "classes", "names", "columns", "class_weights", "missing") if key in facts}
+
+
+def same(left, right, where, scale=1.0, close=CLOSE):
+    """Compares two trees of numbers and texts."""
+    if isinstance(left, bool) or left is None or isinstance(left, str):
+        try:
+            return same(float(left), float(right), where, 1.0, close) if isinstance(left, str) else check(left == right, where, left, right)
+        except (TypeError, ValueError):
+            return check(left == right, where, left, right)
+    if isinstance(left, (int, float)):
+        check(isinstance(right, (int, float)), where, left, right)
+        return check(abs(left - right) <= close * max(scale, abs(left), abs(right)) or left == right, where, left, right)
+    if isinstance(left, dict):
+        for key in set(left) | set(right):
+            if key not in ("lambda_1se", "lambda_min", "C_1se", "C_min", "nonzeros"):
+                same(left.get(key), right.get(key), f"{where}.{key}", 1.0, close)
+        return None
+    check(len(left) == len(right), where, left, right)
+    size = max([abs(v) for v in left if isinstance(v, (int, float))] + [1.0])
+    for place, (a, b) in enumerate(zip(left, right)):
+        same(a, b, f"{where}[{place}]", min(size, 10.0), close)
+    return None
+
+
+def check(holds, where, left, right):
+    assert holds, (where, left, right)
+
+
+def check_draw(number, draw):
+    algorithm = draw.choice(ALGORITHMS)
+    kind = {"poisson": "count", "logistic": draw.choice(("two", "words")), "softmax": draw.choice(("two", "three", "words")),
+            "svm": draw.choice(("two", "three", "words"))}.get(algorithm, "number")
+    holes = draw.random() < 0.7
+    table = Table(draw, algorithm, draw.randint(30, 50), kind, holes)
+    valid = Table(draw, algorithm, 20, kind, holes)
+    words, path = draw_options(draw, algorithm, kind)
+    columns = [2, 3, 4]
+    columns += [5] if draw.random() < 0.7 else []
+    columns += [6] if draw.random() < 0.3 and algorithm not in ("linear", "kmeans") else []
+    targets = [] if algorithm == "kmeans" else [0, 1] if algorithm == "multitask" else [0]
+    offset = algorithm in ("logistic", "poisson", "lasso") and draw.random() < 0.3
+    columns = targets + columns + ([7] if offset else [])
+    split = draw.random() < 0.3
+    for name, rows in (("t", table), ("v", valid)):
+        rows.write(name + ".csv", columns, False, split)
+        rows.write(name + "2.csv", columns, True, split)
+    missing = draw.choice(("mean", "zero")) + draw.choice((",level", ",zero")) if draw.random() < 0.8 else "drop"
+    if missing == "drop" and (split or "--cv" in words):  # dropped rows make files of other rows useless
+        missing = "zero"
+    read = ["--missing", missing if holes else draw.choice((missing, "refuse"))]
+    read += ["--target", "none"] if not targets else ["--target", "y,z"] if len(targets) > 1 else ["--target", "y"]
+    read += ["--offset", "o"] if offset else []
+    read += ["--dates", "day"] if 6 in columns else []
+    width = len(columns) - len(targets) - offset
+    workers = draw.choice((1, 2, 3))
+    launch = ("run", "-n", "2", "--") if workers > 1 and draw.random() < 0.25 else ()
+    words += ["--workers", str(workers)]
+    data, extra = ("t.csv", "t2.csv"), []
+    weights = [["--weights", "t.csv.w" if split else "w"], []]
+    cached = draw.random() < 0.3 and algorithm != "multitask"
+    if algorithm == "kmeans":
+        with open("plain.csv", "w") as file:
+            file.write("a,b,d\n")
+        columns_of = width
+        if 5 in columns:
+            columns_of = None
+        if columns_of is None or 6 in columns:
+            words = ["--clusters", "3", "--init", "m0"] + words[4:]
+            make_centres(table, read, draw)
+        else:
+            with open("centres", "w") as file:
+                file.writelines(",".join(f"{draw.gauss(0, 1):.4g}" for _ in range(columns_of)) + "\n" for _ in range(3))
+    if "--cv" in words:
+        words += ["--folds"]
+    results = []
+    validated = path and "--cv" not in words and not split and draw.random() < 0.5 and algorithm != "kmeans"
+    for turn in (0, 1):
+        name, own = data[turn], list(words)
+        if own[-1] == "--folds":
+            own += [name + ".folds"]
+        reading = read + weights[turn]
+        if cached:
+            command.run("data", "convert", name, "-o", f"t{turn}.hwc", "-q", *reading, *(["--by-row"] if number % 2 else []))
+            name, reading = f"t{turn}.hwc", []
+        if validated:
+            own += ["--validation", ("v.csv", "v2.csv")[turn], "--early-stopping", "2"]
+            if cached:
+                own, _ = own[:-4], None
+        results.append((train(launch, algorithm, name, f"m{turn + 1}", own + reading), own + reading, name))
+    where = (number, algorithm, kind, launch, results[0][2], results[0][1])
+    codes = [r[0].returncode for r in results]
+    assert codes[0] == codes[1], (where, codes, results[0][0].stderr, results[1][0].stderr)
+    if codes[0] != 0:
+        return "refused: " + results[1][0].stderr.strip()[-150:]
+    if any('"stop_reason":"iterations"' in r[0].stdout for r in results):
+        return "slow"
+    same(numbers(results[0][0]), numbers(results[1][0]), where)
+    (left, facts), (right, others) = tensors("m1"), tensors("m2")
+    assert facts == others, (where, facts, others)
+    same(left, right, where, 1.0, NEAR)
+    if not split:  # measures are made row by row, before such a file is known
+        evaluate(where, read)
+    return "checked"
+
+
+def make_centres(table, read, draw):
+    """A model of k-means of the counted rows, which all start from."""
+    out = train((), "kmeans", "t2.csv", "m0", [*read, "--clusters", "3", "--seed", str(draw.randint(1, 9)), "--max-iterations", "1"])
+    assert out.returncode == 0, out.stderr
+
+
+def evaluate(where, read):
+    """Measures of other rows, with both models, and predictions."""
+    measures = []
+    for turn, name in enumerate(("v.csv", "v2.csv")):
+        words = [] if turn else ["--weights", "w"]
+        words += [word for k in range(0, len(read), 2) for word in read[k:k + 2] if read[k] in ("--target", "--offset")]
+        out = subprocess.run((command.HAWSER, "evaluate", f"m{turn + 1}", name, "--json", "-q", *words), capture_output=True, text=True, env=command.CLEAN, timeout=60)
+        measures.append(out)
+    assert measures[0].returncode == measures[1].returncode, (where, measures[0].stderr, measures[1].stderr)
+    if measures[0].returncode == 0:
+        same(numbers(measures[0]), numbers(measures[1]), (where, "evaluate"))
+
+
+if __name__ == "__main__":
+    sys.exit(draws.run(check_draw, command.HAWSER, 60, 2000))
