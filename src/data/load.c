@@ -19,6 +19,7 @@
 #include "data/layout/assemble.h"
 #include "data/layout/buckets.h"
 #include "data/table/table.h"
+#include "data/trim.h"
 
 enum { SAMPLES = 16, SAMPLE_BYTES = HW_GUESS_BYTES };
 
@@ -193,6 +194,8 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
     HAWSER_TRY(row->load(job, dataset, error));
     if (!dataset->figures.parted)
         HAWSER_TRY(hw_load_side_files(job, dataset, error));
+    if (!dataset->figures.parted && hw_trims_columns(job->load, format))
+        hw_trim_columns(dataset, dataset->weights);
     note_figures(job, dataset);
     return HAWSER_OK;
 }

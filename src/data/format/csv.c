@@ -346,7 +346,8 @@ static hawser_status take_table(hw_job *job, hw_csv *csv, hawser_dataset *datase
                               .keep_missing = load->parts > 1 && load->means == NULL,
                               .means = load->means,
                               .threads = job->threads};
-    HAWSER_TRY(hw_load_weights(job, table->rows, dataset, error));
+    if (csv->weighed_later)
+        HAWSER_TRY(hw_load_weights(job, table->rows, dataset, error));
     if (known == NULL) {
         HAWSER_TRY(hw_table_weigh(table, dataset->weights, error));
         HAWSER_TRY(hw_table_judge(&table->rules, table->input, table->survey, &schema, error));

@@ -205,9 +205,7 @@ hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part
         atomic_store(csv->met_words, true);
         return hw_chunk_fail(chunk, begin, error, "a word, as in a table");
     }
-    number = HW_UNKNOWN_WORD;
-    if (!part->weightless)
-        HAWSER_TRY(number_of(csv, part, column, begin, stop, &number, error));
+    HAWSER_TRY(number_of(csv, part, column, begin, stop, &number, error));
     HAWSER_TRY(survey_of(csv, part, column, &survey, error));
     if (survey->words++ == 0)
         survey->word_spot = hw_spot_of(chunk, begin);

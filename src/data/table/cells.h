@@ -9,6 +9,8 @@
 
 /* The number of a word that the model does not know: its cell adds nothing to a row. */
 enum { HW_UNKNOWN_WORD = 0x7fffffff };
+/* The mark of a word that only rows of weight 0 of some part have: its number is that among the idle words of the survey. */
+enum { HW_IDLE_WORD = 0x40000000 };
 
 static inline double hw_word_cell(uint32_t number)
 {

@@ -187,6 +187,12 @@ static hawser_status judge_words(const judge_work *w, const hw_survey_column *co
             "or drop the row",
             place(w, column->missing_at), hw_field_called(w->rules, w->field, label),
             w->rules->missing_number == HW_MEAN ? "mean," : "");
+    if (column->levels.count == 0 && column->words > 0 && column->numbers > 0)
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: %s has numbers (%" PRIu64 "), and a word in a row of weight 0; correct the word, or read all as "
+            "words: --categories %.100s",
+            place(w, column->word_at), hw_field_called(w->rules, w->field, label), column->numbers, option_of(w, option));
     if (column->levels.count == 0 && !level)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %s has no words; leave it out with --ignore %.100s", w->input,
                            hw_field_called(w->rules, w->field, label), option_of(w, option));

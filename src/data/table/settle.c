@@ -15,7 +15,8 @@ typedef struct settle_work {
     const hw_table_wishes *wishes;
     size_t *field;    /* of each column of the table, in the schema's order */
     uint32_t **words; /* of each column: the levels' numbers by those of the survey; NULL: the cells have them */
-    uint32_t *target; /* the same of the target; NULL */
+    uint32_t **idle;  /* the same for the words of rows of weight 0 */
+    uint32_t *target, *target_idle; /* the same of the target; NULL */
     hawser_matrix matrix;
     uint64_t *offsets;
     uint32_t *indices;
@@ -64,6 +65,14 @@ static void date_entries(const hawser_schema_column *shape, double seconds, cell
         add_entry(e, at + 1 + HW_DATE_MONTHS + HW_DATE_WEEKDAYS + parts.hour, 1.0);
 }
 
+/* Returns the level of a word, by the maps of words and of idle words. */
+static uint32_t level_of(uint32_t number, const uint32_t *words, const uint32_t *idle)
+{
+    if (number == HW_UNKNOWN_WORD || words == NULL)
+        return number;
+    return (number & HW_IDLE_WORD) != 0 ? idle[number & ~(uint32_t)HW_IDLE_WORD] : words[number];
+}
+
 static void entries_of(const settle_work *w, size_t k, double cell, cell_entries *e)
 {
     const hw_schema_column *column = &w->schema->columns[k];
@@ -81,8 +90,9 @@ static void entries_of(const settle_work *w, size_t k, double cell, cell_entries
         if (!isnan(cell))
             date_entries(shape, cell, e);
     } else if (hw_cell_word(cell, &number)) {
+        number = level_of(number, w->words[k], w->idle[k]);
         if (number != HW_UNKNOWN_WORD)
-            add_entry(e, shape->first + (w->words[k] != NULL ? w->words[k][number] : number), 1.0);
+            add_entry(e, shape->first + number, 1.0);
     } else if (isnan(cell) && w->table->rules.missing_word == HW_LEVEL && hw_levels_find(&column->levels, "", 0, &number)) {
         add_entry(e, shape->first + number, 1.0);
     }
@@ -246,10 +256,12 @@ static hawser_status take_special(settle_work *w, hawser_dataset *dataset, hawse
         for (uint64_t r = 0; r < w->table->rows; r++) {
             uint32_t number;
             values[r] = w->table->cells[r * rules->width + j];
-            if (isnan(values[r]) && !hw_cell_word(values[r], &number))
+            bool word = hw_cell_word(values[r], &number);
+            number = word ? level_of(number, w->target, w->target_idle) : 0;
+            if (word)
+                values[r] = number == HW_UNKNOWN_WORD ? 0 : number;
+            else if (isnan(values[r]))
                 values[r] = 0; /* a row of weight 0 */
-            if (hw_cell_word(values[r], &number))
-                values[r] = number == HW_UNKNOWN_WORD ? 0 : w->target != NULL ? w->target[number] : number;
         }
         if (rules->roles[j] < HW_FURTHER)
             *to[rules->roles[j]] = values;
@@ -266,8 +278,15 @@ static hawser_status map_words(const hw_levels *from, const hw_levels *to, uint3
     HAWSER_TRY(HW_NEW(map, from->count + 1, "the levels of a column", error));
     for (size_t k = 0; k < from->count; k++)
         if (!hw_levels_find(to, from->texts[k], strlen(from->texts[k]), &(*map)[k]))
-            return hawser_fail(error, HAWSER_INTERNAL, "the word '%.60s' is no level of its column", from->texts[k]);
+            (*map)[k] = HW_UNKNOWN_WORD; /* only rows of weight 0 have it */
     return HAWSER_OK;
+}
+
+static hawser_status map_all(const hw_survey_column *column, const hw_levels *to, uint32_t **words, uint32_t **idle,
+                             hawser_error *error)
+{
+    HAWSER_TRY(map_words(&column->levels, to, words, error));
+    return map_words(&column->idle, to, idle, error);
 }
 
 /* Finds the field of each column, and its words' numbers. */
@@ -280,17 +299,18 @@ static hawser_status find_fields(settle_work *w, size_t *count, hawser_error *er
     *count = k;
     HAWSER_TRY(HW_NEW(&w->field, k + 1, "columns", error));
     HAWSER_TRY(HW_NEW(&w->words, k + 1, "columns", error));
+    HAWSER_TRY(HW_NEW(&w->idle, k + 1, "columns", error));
     k = 0;
     for (size_t j = 0; j < rules->width; j++) {
-        const hw_levels *met = &w->table->survey->columns[j].levels;
+        const hw_survey_column *column = &w->table->survey->columns[j];
         if (rules->roles[j] == HW_TARGET && rules->known == NULL && w->schema != NULL && w->schema->target.count > 0)
-            HAWSER_TRY(map_words(met, &w->schema->target, &w->target, error));
+            HAWSER_TRY(map_all(column, &w->schema->target, &w->target, &w->target_idle, error));
         if (rules->roles[j] != HW_FEATURE)
             continue;
         size_t at = rules->source != NULL ? rules->source[j] : k++;
         w->field[at] = j;
         if (rules->known == NULL && w->schema != NULL && w->schema->columns[at].shape.kind == HAWSER_CATEGORY)
-            HAWSER_TRY(map_words(met, &w->schema->columns[at].levels, &w->words[at], error));
+            HAWSER_TRY(map_all(column, &w->schema->columns[at].levels, &w->words[at], &w->idle[at], error));
     }
     return HAWSER_OK;
 }
@@ -312,10 +332,14 @@ hawser_status hw_table_settle(struct hw_table *table, const hawser_schema *schem
     settle_work w = {.table = table, .schema = schema, .wishes = wishes, .single = wishes->type == HAWSER_F32};
     size_t count = 0;
     hawser_status status = settle(&w, &count, dataset, error);
-    for (size_t k = 0; w.words != NULL && k < count; k++)
+    for (size_t k = 0; w.idle != NULL && k < count; k++) {
         free(w.words[k]);
+        free(w.idle[k]);
+    }
     free(w.words);
+    free(w.idle);
     free(w.target);
+    free(w.target_idle);
     free(w.field);
     hw_pages_free(&table->budget, table->cells, table->bytes);
     table->cells = NULL;

@@ -19,6 +19,7 @@ void hw_survey_free(hw_survey *survey)
 {
     for (size_t j = 0; survey != NULL && j < survey->width; j++) {
         hw_levels_free(&survey->columns[j].levels);
+        hw_levels_free(&survey->columns[j].idle);
         free(survey->columns[j].word_at);
         free(survey->columns[j].missing_at);
     }

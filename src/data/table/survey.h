@@ -16,6 +16,7 @@ typedef struct hw_survey_column {
     hw_spot word_spot, missing_spot;  /* of a part: where the first was met */
     char *word_at, *missing_at;       /* of the whole: FILE:LINE of the same; or NULL */
     hw_levels levels;                 /* in the order in which they were met */
+    hw_levels idle; /* of a table: words of rows of weight 0, which are no levels unless other rows have them */
 } hw_survey_column;
 
 typedef struct hw_survey {

@@ -63,7 +63,9 @@ static bool has_weight(const struct hw_table *table, const double *cells)
     return table->weights_field == table->rules.width || cells[table->weights_field] != 0;
 }
 
-/* A word that only rows have which are dropped or of weight 0 is no level: counts each word's cells in field j, and numbers beside words. */
+enum { MET = 1, COUNTED = 2 }; /* in rows of any weight, and in rows that count */
+
+/* Finds out which words of a part field j has, and counts numbers beside words. Dropped rows have no cells. */
 static void count_cells(const struct hw_table *table, const double *cells, uint64_t rows, size_t j, uint32_t *used,
                         hw_survey_column *column)
 {
@@ -72,34 +74,47 @@ static void count_cells(const struct hw_table *table, const double *cells, uint6
     column->words = column->numbers = 0;
     for (uint64_t r = 0; r < rows; r++) {
         double cell = cells[r * width + j];
+        bool counted = has_weight(table, cells + r * width);
         if (hw_cell_word(cell, &number)) {
             column->words++;
-            if (number != HW_UNKNOWN_WORD)
-                used[number]++;
+            used[number] |= counted ? COUNTED : MET;
         } else {
-            column->numbers += !isnan(cell) && has_weight(table, cells + r * width);
+            column->numbers += !isnan(cell) && counted;
         }
     }
+}
+
+/* Stores the number that the cells of a word get: among the levels if a row that counts has it, else among the idle words. */
+static hawser_status take_word(hw_survey_column *whole, const char *text, bool counted, uint32_t *number,
+                               hawser_error *error)
+{
+    HAWSER_TRY(hw_levels_put(counted ? &whole->levels : &whole->idle, text, strlen(text), number, error));
+    *number |= counted ? 0 : HW_IDLE_WORD;
+    return HAWSER_OK;
+}
+
+static void number_words(double *cells, uint64_t rows, size_t width, size_t j, const uint32_t *numbers)
+{
+    uint32_t number;
+    for (uint64_t r = 0; r < rows; r++)
+        if (hw_cell_word(cells[r * width + j], &number))
+            cells[r * width + j] = hw_word_cell(numbers[number]);
 }
 
 /* Keeps the used words of a part's field alone, and gives the cells their numbers in the whole. */
 static hawser_status take_words(const struct hw_table *table, hw_survey_column *part, double *cells, uint64_t rows, size_t j,
                                 hawser_error *error)
 {
-    hw_survey *whole = table->survey;
-    uint32_t *used = NULL, number;
+    uint32_t *used = NULL;
     hawser_status status = HW_NEW(&used, part->levels.count + 1, "the levels of a column", error);
     if (status != HAWSER_OK)
         return status;
     count_cells(table, cells, rows, j, used, part);
-    for (size_t k = 0; k < part->levels.count && status == HAWSER_OK; k++) {
-        const char *text = part->levels.texts[k];
+    for (size_t k = 0; k < part->levels.count && status == HAWSER_OK; k++)
         if (used[k] != 0)
-            status = hw_levels_put(&whole->columns[j].levels, text, strlen(text), &used[k], error);
-    }
-    for (uint64_t r = 0; status == HAWSER_OK && r < rows; r++)
-        if (hw_cell_word(cells[r * whole->width + j], &number) && number != HW_UNKNOWN_WORD)
-            cells[r * whole->width + j] = hw_word_cell(used[number]);
+            status = take_word(&table->survey->columns[j], part->levels.texts[k], (used[k] & COUNTED) != 0, &used[k], error);
+    if (status == HAWSER_OK)
+        number_words(cells, rows, table->rules.width, j, used);
     free(used);
     return status;
 }
@@ -161,7 +176,7 @@ static hawser_status fill(struct hw_table *table, hw_job *job, hawser_error *err
     return status;
 }
 
-/* Counts field j over the rows with weight, and leaves the words that these have. */
+/* Counts field j over the rows with weight, and leaves only the words of these as levels. */
 static hawser_status weigh_field(struct hw_table *table, const double *weights, size_t j, hawser_error *error)
 {
     size_t width = table->rules.width;
@@ -179,20 +194,15 @@ static hawser_status weigh_field(struct hw_table *table, const double *weights, 
             continue;
         column->hours = column->hours || (dated && fmod(cell, 86400) != 0 && !isnan(cell));
         if (hw_cell_word(cell, &number))
-            used[number] = 1;
+            used[number] = COUNTED;
         else
             *(isnan(cell) ? &column->missing : &column->numbers) += 1;
     }
     hawser_status status = HAWSER_OK;
-    for (size_t k = 0; k < met.count && status == HAWSER_OK; k++) {
-        bool kept = used[k] != 0;
-        used[k] = HW_UNKNOWN_WORD;
-        if (kept)
-            status = hw_levels_put(&column->levels, met.texts[k], strlen(met.texts[k]), &used[k], error);
-    }
-    for (uint64_t r = 0; status == HAWSER_OK && r < table->rows; r++)
-        if (hw_cell_word(table->cells[r * width + j], &number) && number != HW_UNKNOWN_WORD)
-            table->cells[r * width + j] = hw_word_cell(used[number]);
+    for (size_t k = 0; k < met.count && status == HAWSER_OK; k++)
+        status = take_word(column, met.texts[k], used[k] != 0, &used[k], error);
+    if (status == HAWSER_OK)
+        number_words(table->cells, table->rows, width, j, used);
     hw_levels_free(&met);
     free(used);
     return status;

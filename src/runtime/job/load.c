@@ -16,6 +16,7 @@
 #include "data/source/budget.h"
 #include "data/source/claims.h"
 #include "data/table/table.h"
+#include "data/trim.h"
 #include "runtime/job/loading.h"
 
 hawser_status hw_loading_gather(const hw_loading *l, const void *data, size_t length, hw_bytes **in, hawser_error *error)
@@ -435,12 +436,26 @@ bool hw_loading_fills(const hw_loading *l)
            hw_shard_lacks_values(&l->whole);
 }
 
+/* Leaves out columns that only rows of weight 0 have, before the nodes agree on the number of columns. */
+static hawser_status trim_columns(hw_loading *l, hawser_error *error)
+{
+    hawser_dataset *side = NULL;
+    const double *weights = NULL;
+    hawser_status status = hw_loading_weights(l, false, &side, &weights, error);
+    if (status == HAWSER_OK)
+        hw_trim_columns(l->rows, weights);
+    hawser_dataset_free(side);
+    return status;
+}
+
 /* Agrees on the columns and sizes of the whole. */
 static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
 {
     HAWSER_TRY(agree_on_words(l, &l->as_table, error));
     if (l->as_table)
         HAWSER_TRY(settle_table(l, error));
+    if (hw_trims_columns(l->load, l->rows->figures.format))
+        HAWSER_TRY(trim_columns(l, error));
     hw_shard_facts own = hw_shard_facts_of(l->rows);
     if (l->turned && own.layout == HAWSER_DENSE_ROWS)
         own.layout = HAWSER_DENSE; /* what the rows become */

@@ -8,6 +8,7 @@
 #include "data/load.h"
 #include "data/share/array_rows.h"
 #include "data/share/block_digest.h"
+#include "data/trim.h"
 #include "runtime/job/source.h"
 
 /* This node takes the place of each node that has read a part, and sends itself the rows of the block: as if the whole had three blocks, those before,
@@ -57,6 +58,8 @@ static hawser_status read_part(block_reading *r, uint32_t i, hawser_error *error
         return hw_source_changed(r->source, r->block, error);
     if (r->source->as_table)
         HAWSER_TRY(hw_loading_settle(l, r->dataset->schema, error));
+    if (hw_trims_columns(l->load, l->rows->figures.format))
+        hw_trim_to(l->rows, r->source->facts[i].cols);
     const hw_shard_facts now = hw_shard_facts_of(l->rows);
     if (differ(&now, &r->source->facts[i]))
         return hw_source_changed(r->source, r->block, error);
