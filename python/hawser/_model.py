@@ -1,5 +1,6 @@
 """Models: files, parameters, predictions."""
 import ctypes
+import json
 import os
 import threading
 import weakref
@@ -344,8 +345,7 @@ class Model:
         """Reads a table by the model's names, words and means, as files are read. Columns without names fit by their places."""
         unseen = _is_unseen_zero(options)
         schema, names = self._schema(), self.names
-        missing, found = self.facts.get("options.missing"), columns_of(data, "X")
-        given = {"missing": None if missing == "drop" else missing, **options}
+        found, given = columns_of(data, "X"), {"missing": self._missing(), **options}
         plain = is_plain(schema) and Table(found, {key: value for key, value in options.items() if key != "missing"}).is_plain
         if plain and not unseen and (given["missing"] in (None, "refuse") or not any(column.has_gaps for column in found)):
             mine = [column.name for column in found]
@@ -399,7 +399,9 @@ class Model:
         if how.index_base == 0 and int(self.facts["index_base"]) >= 0:
             how.index_base = int(self.facts["index_base"]) + 1
         means = self.tensor(MEANS)
-        if how.missing == b"mean" and means is not None:
+        if how.missing is not None and how.missing.startswith(b"mean"):
+            if means is None:
+                raise BadOption("missing: the model does not keep the means of its training data; train with missing=\"mean\", or use zero")
             how.means = _doubles(means)
         handle = POINTER(hawser_dataset)()
         load_files(data, how, handle)
@@ -408,11 +410,18 @@ class Model:
     def _inherited(self) -> dict[str, str]:
         """Returns options of the training that also describe new data. A dropped row would have no prediction."""
         found = {key: self.facts.get(f"options.{key}") for key in INHERITED}
-        if found["missing"] == "drop":
-            found["missing"] = None
+        found["missing"] = self._missing()
         if self.facts.get("target_from") == "file":
             found["target"] = None
         return {key: value for key, value in found.items() if value is not None}
+
+    def _missing(self) -> str | None:
+        """Returns how missing values of new data are read: as the training says, or a dataset that was loaded before it by its means and levels."""
+        trained, means = self.facts.get("options.missing", "refuse"), self.tensor(MEANS) is not None
+        if trained != "refuse":
+            return None if trained == "drop" else trained
+        level = any("" in column.get("levels", ()) for column in json.loads(self.facts.get("schema", "{}")).get("columns", ()))
+        return ("mean,level" if level else "mean") if means else "level" if level else None
 
     def _place_target(self, how: hawser_load, given: bool) -> None:
         """Says which column of the files is the target of the training data, which is no feature."""

@@ -54,6 +54,7 @@ def test_weights_are_copies(name, layout, tmp_path):
         assert np.array_equal(a.classes, b.classes)
 
 
+@pytest.mark.filterwarnings("ignore:the least error")
 @pytest.mark.parametrize("name", ["lasso", "softmax", "svm"])
 def test_paths_and_folds_with_weights(name):
     X, y, w = problem(7 + len(name), name)
@@ -96,3 +97,12 @@ def test_estimators_take_weights_as_copies():
     X, y, w = problem(3, "lasso")
     a, b = hawser.Lasso(alpha=0.05, tol=1e-9).fit(X, y, sample_weight=w), hawser.Lasso(alpha=0.05, tol=1e-9).fit(repeat(X, w), repeat(y, w))
     assert np.allclose(a.coef_, b.coef_, rtol=1e-5, atol=1e-6)
+
+
+def test_rows_without_weight_are_predicted(tmp_path):
+    """Such rows keep their words where other rows have these: they are data like others."""
+    (tmp_path / "a.csv").write_text("y,a,k,w\n1,1,u,1\n4,3,v,2\n5,5,u,3\n7,2,v,0\n")
+    data = hawser.Dataset(str(tmp_path / "a.csv"), target="y", weights="w")
+    model = hawser.train("lasso", data, lambda_=0.01)
+    (tmp_path / "b.csv").write_text("a,k\n1,u\n3,v\n5,u\n2,v\n")
+    assert np.array_equal(model.predict(data), model.predict(str(tmp_path / "b.csv")))
