@@ -141,6 +141,12 @@ typedef struct hawser_load {
     const hawser_cancellation *cancellation;
 } hawser_load;
 
+/** Makes a load follow a dataset whose columns its input must have: `columns`, `schema`, `target_place`, `index_base` unless it is set, the target's name
+ *  unless one is given, and `means`. The pointers are those of `data` and of *named, a schema of names that the caller frees with
+ *  hawser_schema_free after the load; it is NULL if none was needed. Set `rows_layout` and the other fields yourself. */
+HAWSER_API hawser_status hawser_load_follow(hawser_load *load, const hawser_dataset *data, hawser_schema **named,
+                                            hawser_error *error) HAWSER_MUST_USE;
+
 /** Fills a hawser_load from options that include hawser_data_rows(). */
 HAWSER_API hawser_status hawser_load_from_options(const hawser_options *options, hawser_load *load,
                                                   hawser_error *error) HAWSER_MUST_USE;

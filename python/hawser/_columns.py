@@ -58,9 +58,14 @@ def refuse(what: str, name: str, why: str, row: int | None = None) -> BadArgumen
     return BadArgument(f"{what}: {where} {why}")
 
 
+def _name_of(name: Any) -> str:
+    """Returns a name that is no text as Python writes it: of a tuple of a MultiIndex whatever types of numpy are in it."""
+    return repr(tuple(part.item() if isinstance(part, np.generic) else part for part in name)) if isinstance(name, tuple) else str(name)
+
+
 def texts_of(names: Any, what: str) -> list[str]:
     """Returns the names of columns as texts."""
-    found = [name if isinstance(name, str) else str(name) for name in names]
+    found = [name if isinstance(name, str) else _name_of(name) for name in names]
     for place, name in enumerate(found):
         if "\0" in name or "\n" in name or "\r" in name:
             raise BadArgument(f"{what}: the name of column {place} is {name!r:.60}, which has a line end or a zero byte; rename it")

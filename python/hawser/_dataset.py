@@ -1,5 +1,6 @@
 """Data of a training or a prediction: arrays, sparse matrices, tables and files."""
 import ctypes
+import glob
 import os
 import threading
 import weakref
@@ -13,10 +14,10 @@ import numpy.typing as npt
 from . import _native
 from ._arguments import name_bytes, path_bytes, refuse_pickle
 from ._beside import run_beside
-from ._columns import columns_of, is_table
-from ._errors import BadArgument, BadOption, check
+from ._columns import columns_of, is_table, texts_of
+from ._errors import BadArgument, BadOption, FileError, check
 from ._library import library as lib
-from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix
+from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix, hawser_schema
 from ._options import DATA_KEYS, JOB_OF_DATA, Options, key_of
 from ._sparse import compressed, is_sparse
 from ._table import ModelColumns, Table, load_table, table_with
@@ -24,6 +25,8 @@ from ._table import ModelColumns, Table, load_table, table_with
 Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
 TARGETS = len(_native.hawser_beside().outputs)  # the most targets of a dataset
+# Options of one format, which new data inherit. The columns of the training data say the others.
+INHERITED = ("target", "header", "delimiter", "missing", "index-base")
 BY_ROW = (_native.HAWSER_CSR, _native.HAWSER_DENSE_ROWS)
 
 
@@ -204,12 +207,14 @@ def _texts(names: Sequence[str]) -> Any:
 
 
 def _names_of(data: Any) -> list[str] | None:
-    """Returns the names of a table's columns, if all are texts."""
+    """Returns the names of a table's columns as texts. Numbers from 0 on, which pandas gives to columns without names, are none."""
     columns = getattr(data, "columns", None)
     if columns is None or callable(columns):
         return None
     names = list(columns)
-    return names if names and all(isinstance(name, str) for name in names) else None
+    if not names or all(not isinstance(name, (str, tuple)) for name in names) and names == list(range(len(names))):
+        return None
+    return texts_of(names, "X")
 
 
 def _free(handles: list[Any], kept: list[Any]) -> None:
@@ -249,7 +254,8 @@ class Dataset:
         self._lock = threading.Lock()
         self.partitioned = partitioned  #: other nodes have other rows
         self._turned: Any = None
-        self._handle: Any = POINTER(hawser_dataset)()
+        self._loaded: Any = POINTER(hawser_dataset)()
+        self._files: Files | None = None  # of files that are not read yet
         self.copied = 0  #: bytes that were copied to make the dataset
         self.options: dict[str, Any] = {}
         self.from_files = is_path(data)
@@ -257,14 +263,16 @@ class Dataset:
             given = {"target": target, "weights": weights, "offset": offset, "groups": groups, "names": names, **options}
             if target_name is not None:
                 raise BadOption("target_name: files name their targets themselves; leave it out")
-            kept = self._load(data, {key: value for key, value in given.items() if value is not None})
+            self._files = Files(data, {key: value for key, value in given.items() if value is not None})
+            self._files.check()
+            self.options, kept = self._files.options, []
         elif is_table(data):
             kept = self._take_table(data, {"target": target, "weights": weights, "offset": offset, "groups": groups}, names, target_name, options)
         else:
             if options:
                 raise BadOption(f"{next(iter(options))}: arrays have no such option; it is one of files and tables")
             kept = self._borrow(data, target, weights, offset, groups, names, target_name)
-        self._handles = [self._handle]
+        self._handles = [] if self._files is not None else [self._loaded]
         finalizer: Callable[..., Any] = weakref.finalize(self, _free, self._handles, kept)
         finalizer.atexit = False  # type: ignore[attr-defined]
 
@@ -273,7 +281,7 @@ class Dataset:
     def _borrow(self, data: Any, target: Any, weights: Any, offset: Any, groups: Any, names: Any,
                 target_name: str | Sequence[str] | None) -> list[Any]:
         made, error = _Borrowed(), hawser_error()
-        names = _names_of(data) if names is None else [str(name) for name in names]
+        names = _names_of(data) if names is None else texts_of(names, "names")
         matrix = made.sparse(data) if is_sparse(data) else made.dense(data)
         rows, cols = matrix.rows, matrix.cols
         for count, what in ((rows, "sample"), (cols, "feature")):
@@ -290,7 +298,7 @@ class Dataset:
             arrays.names = _texts(names)
         if target_name is not None:
             made.name_targets(target_name)
-        check(lib.hawser_dataset_borrow(byref(arrays), byref(self._handle), byref(error)), error)
+        check(lib.hawser_dataset_borrow(byref(arrays), byref(self._loaded), byref(error)), error)
         self.copied = made.copied
         return made.kept
 
@@ -309,17 +317,57 @@ class Dataset:
         self.copied = self.stored * self.dtype.itemsize
         return []
 
-    def _load(self, data: Any, given: dict[str, Any]) -> list[Any]:
-        files = Files(data, given)
-        self.options = files.options
-        load_files(data, files.how, self._handle)
-        return []
+    @property
+    def _handle(self) -> Any:
+        """The library's dataset. Files are read now, if they have not been."""
+        self._read(None, False)
+        return self._loaded
+
+    def _read(self, data: Any, by_row: bool, options: dict[str, Any] | None = None) -> None:
+        """Reads files that have not been read: as other data of the same columns (a handle), of which these are the options, if it is given."""
+        with self._lock:
+            if self._files is None:
+                return
+            named = POINTER(hawser_schema)()
+            try:
+                if data is not None:
+                    own = {key_of(key) for key in self.options}
+                    others = {key: value for key, value in (options or {}).items() if key_of(key) in INHERITED and key_of(key) not in own}
+                    self._files = Files(self._files.path, {**others, **self.options})
+                    self._files.follow(data, by_row, named)
+                load_files(self._files.path, self._files.how, self._loaded)
+            finally:
+                lib.hawser_schema_free(named)
+            self._handles.append(self._loaded)
+            self._files = None
+
+    def _follow(self, data: Any, options: dict[str, Any], by_row: bool, what: str) -> None:
+        """Reads files as other data (a handle), of which these are the options, have been read. If they are read already, refuses those that were read in another way."""
+        if self._files is not None:
+            self._read(data, by_row, options)
+            return
+        means = lib.hawser_dataset_means(data)
+        other = np.ctypeslib.as_array(means, (lib.hawser_dataset_matrix(data).contents.cols,)) if means else None
+        self._check_read(lib.hawser_dataset_figures(data).contents.index_base, other, what)
+
+    def _check_read(self, base: int, means: Array | None, what: str) -> None:
+        """Raises an error if the files were read with another index base, or with means of their own in place of missing values."""
+        if not self.from_files:
+            return
+        own = lib.hawser_dataset_figures(self._handle).contents.index_base
+        if base >= 0 and own >= 0 and base != own:
+            raise BadArgument(f"{what}: the files were read with columns counted from {own}, and those of the training from {base}; give their "
+                              f"path, or a Dataset with index_base={base}")
+        found = lib.hawser_dataset_means(self._handle)
+        if found and (means is None or not np.array_equal(np.ctypeslib.as_array(found, (self._matrix.cols,)), means)):
+            raise BadArgument(f"{what}: the files were read with missing values replaced by means of their own; give their path, so that those "
+                              "of the training are taken")
 
     @classmethod
     def _from_handle(cls, handle: Any) -> "Dataset":
         """Makes a dataset of a handle, which it then owns."""
         made = cls.__new__(cls)
-        made._lock, made._turned, made._handle, made._handles = threading.Lock(), None, handle, [handle]
+        made._lock, made._turned, made._loaded, made._handles, made._files = threading.Lock(), None, handle, [handle], None
         made.copied, made.options, made.from_files, made.partitioned = 0, {}, True, False
         weakref.finalize(made, _free, made._handles, []).atexit = False
         return made
@@ -352,11 +400,11 @@ class Dataset:
         """Returns a handle of the data by rows or by columns. If they must be turned for that, the result is kept."""
         self._check_file()
         if (self._matrix.layout in BY_ROW) == by_row:
-            return self._handle
+            return self._loaded
         with self._lock:
             if self._turned is None:
                 turned, error = POINTER(hawser_dataset)(), hawser_error()
-                check(lib.hawser_dataset_turn(self._handle, byref(turned), byref(error)), error)
+                check(lib.hawser_dataset_turn(self._loaded, byref(turned), byref(error)), error)
                 self._handles.append(turned)
                 self._turned = turned
             return self._turned
@@ -399,7 +447,7 @@ class Dataset:
         if lib.hawser_dataset_column(self._handle, 0) is None:  # looked at first, since there may be many columns
             return
         for place, (mine, other) in enumerate(zip(self.names or (), expected() or ())):
-            if mine != other:
+            if mine.strip() != other.strip():
                 raise BadArgument(f"{what}: column {place} is '{mine}', and in the training it was '{other}'; give the columns of the "
                                   "training in its order")
 
@@ -482,6 +530,20 @@ class Files:
         if groups is not None:
             self.how.groups = name_bytes("groups", groups)
 
+    def check(self) -> None:
+        """Raises an error if a file does not exist, which is known before the files are read."""
+        for path in [self.path] if isinstance(self.path, (str, os.PathLike)) else self.path:
+            name = os.fsdecode(path)
+            if name != "-" and not glob.has_magic(name) and not os.path.exists(name):
+                raise FileError(f"{name}: cannot open: No such file or directory")
+
+    def follow(self, data: Any, by_row: bool, named: Any) -> None:
+        """Sets how files are read that have the columns of other data. `named` gets a schema that is freed after the load."""
+        error = hawser_error()
+        check(lib.hawser_load_follow(byref(self.how), data, byref(named), byref(error)), error)
+        self.how.rows_layout = int(by_row)
+        self.how.categories = self.how.dates = None
+
     def load_share(self, job: Any, split: int, handle: Any) -> None:
         """Loads the columns or rows of this node's blocks. Collective."""
         self.how.split, error = split, hawser_error()
@@ -533,4 +595,4 @@ def split_options(options: dict[str, Any], from_files: bool) -> tuple[dict[str, 
     return load, {key: value for key, value in options.items() if key not in load}
 
 
-__all__ = ["Dataset", "Files", "dataset_of", "is_path", "load_files", "split_options"]
+__all__ = ["Dataset", "Files", "INHERITED", "dataset_of", "is_path", "load_files", "split_options"]

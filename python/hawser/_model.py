@@ -16,7 +16,7 @@ from . import _native
 from ._arguments import name_bytes, path_bytes
 from ._changes import PolicyChange
 from ._columns import columns_of, is_table
-from ._dataset import Dataset, dataset_of, is_path, load_files
+from ._dataset import INHERITED, Dataset, dataset_of, is_path, load_files
 from ._errors import BadArgument, BadInput, BadOption, check, warn
 from ._library import library as lib
 from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
@@ -28,8 +28,6 @@ from ._table import ModelColumns, Table, is_plain
 Array = npt.NDArray[Any]
 NUMPY_TYPES = {_native.HAWSER_F64: np.float64, _native.HAWSER_F32: np.float32, _native.HAWSER_I64: np.int64,
                _native.HAWSER_I32: np.int32}
-# Options of one format, which new data inherit. The model's columns say the others.
-INHERITED = ("target", "header", "delimiter", "missing", "index-base")
 MEANS = "missing.means"
 
 
@@ -235,13 +233,23 @@ class Model:
         if not self._algorithm.label and not self._algorithm.probabilities:
             return None
         stored = self.tensor("labels")
-        if stored is not None:
-            return stored
-        text = self.facts.get("labels")
-        if text is not None:
-            return np.array([float(word) for word in text.split()])
-        count = self._algorithm.class_count
-        return np.array([label(self._handle, place) for place in range(count(self._handle))]) if label and count else None
+        text, count = self.facts.get("labels"), self._algorithm.class_count
+        if stored is None and text is not None:
+            stored = np.array([float(word) for word in text.split()])
+        if stored is None and label and count:
+            stored = np.array([label(self._handle, place) for place in range(count(self._handle))])
+        return None if stored is None else self._labels_of(stored)
+
+    def _words(self) -> list[str] | None:
+        """Returns the words that name the classes, if the target had words."""
+        count = ctypes.c_size_t()
+        found = None if "positive" in self.facts else lib.hawser_schema_target(self._schema(), byref(count))
+        return [found[place].decode() for place in range(count.value)] if found else None
+
+    def _labels_of(self, labels: Array) -> Array:
+        """Returns labels as the target of the training has them: numbers, or the words of which they are the numbers."""
+        words = self._words()
+        return labels if words is None else np.array(words)[labels.astype(np.intp)]
 
     @property
     def names(self) -> list[str] | None:
@@ -275,17 +283,19 @@ class Model:
         Regressions predict numbers, k-means the number of a cluster, svm and softmax a label, logistic the probability of the
         higher label. `data` is an array of shape (rows, columns), a sparse matrix, a table, a Dataset or a file.
         """
-        return self._compute(self._algorithm.predict, "predictions", self.outputs, data, offset, options)
+        found = self._compute(self._algorithm.predict, "predictions", self.outputs, data, offset, options)
+        return self._labels_of(found) if self._algorithm.predicts_labels else found
 
     def predict_labels(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
         """Returns the label of the most probable class of each row, shape (rows,)."""
         if not self._algorithm.label:
             raise BadOption(f"a model of {self.algorithm} predicts numbers, not labels")
         labels = np.ascontiguousarray(self.predict(data, offset=offset, **options))
-        if not self._algorithm.predicts_labels:
-            error = hawser_error()
-            check(self._algorithm.label(self._handle, len(labels), _doubles(labels), byref(error)), error)
-        return labels
+        if self._algorithm.predicts_labels:
+            return labels
+        error = hawser_error()
+        check(self._algorithm.label(self._handle, len(labels), _doubles(labels), byref(error)), error)
+        return self._labels_of(labels)
 
     def predict_proba(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
         """Returns the probability of each class, shape (rows, classes), in the order of `classes`."""
@@ -326,7 +336,11 @@ class Model:
 
     def _rows_of(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
         """Returns new data as a dataset with the model's columns."""
-        if is_path(data):
+        if isinstance(data, Dataset) and data._files is not None:  # as the model says, and not as it would be guessed
+            own = {key: value for key, value in data.options.items() if key not in ("categories", "dates")}  # which the model says
+            rows = self._load(data._files.path, offset, {**own, **options})
+            data = data._files.path
+        elif is_path(data):
             rows = self._load(data, offset, options)
         elif is_table(data):
             rows = self._take_table(data, offset, options)
@@ -338,6 +352,7 @@ class Model:
             raise BadArgument(f"X has {rows.shape[1]} features, but the model is expecting {self.columns} features as input")
         if not is_path(data):  # a load finds columns by their names
             rows._check_names(lambda: self.names, "X")
+            rows._check_read(int(self.facts.get("index_base", "-1")), self.tensor(MEANS), "X")
         self._check_offset(rows._has("offset"), offset is not None or options.get("exposure") is not None)
         return rows
 

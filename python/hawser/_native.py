@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '3f7667de745294379cc5188c7e50491d231f58d047950ff8b65e2a21c37a0a0c'
+DIGEST = 'dee085915feded64b311c5dc0c7ce4afc9dc9bca42d356c645d06e65ae2ef9d7'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1358,6 +1358,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_cluster_close": (None, [POINTER(hawser_cluster)]),
     "hawser_cluster_view": (POINTER(hawser_membership), [POINTER(hawser_cluster)]),
     "hawser_data_rows": (POINTER(hawser_option), []),
+    "hawser_load_follow": (c_int, [POINTER(hawser_load), POINTER(hawser_dataset), POINTER(POINTER(hawser_schema)), POINTER(hawser_error)]),
     "hawser_load_from_options": (c_int, [POINTER(hawser_options), POINTER(hawser_load), POINTER(hawser_error)]),
     "hawser_dataset_load": (c_int, [POINTER(c_char_p), c_size_t, POINTER(hawser_load), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_dataset_free": (None, [POINTER(hawser_dataset)]),

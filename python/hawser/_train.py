@@ -2,6 +2,7 @@
 import ctypes
 import functools
 import hashlib
+import os
 from collections.abc import Callable, Mapping
 from ctypes import byref
 from typing import Any
@@ -153,7 +154,9 @@ class Fit(Job):
     def _input(self, job: Any, data: Any) -> hawser_training_input:
         given = hawser_training_input(options=self.options.handle, data=data)
         if self.validation is not None and lib.hawser_job_leads(job):  # node 0 measures the error
-            given.validation = self.validation._in_layout(self.algorithm.contents.split == _native.HAWSER_BY_ROW)
+            by_row = self.algorithm.contents.split == _native.HAWSER_BY_ROW
+            self.validation._follow(data, self.data.options, by_row, "validation")
+            given.validation = self.validation._in_layout(by_row)
         if self.init is not None:
             given.init = self.init._handle
         for name, array in self.arrays.items():
@@ -351,6 +354,7 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     chosen.read_environment(variables, () if from_files else DATA_KEYS - JOB_OF_DATA)
     cluster = cluster_for(chosen, keywords) if variables is None else None
     given = {"weights": weights, "offset": offset, "groups": column, "names": names, "partitioned": partitioned, **load}
+    files = {key: value for key, value in {"target": target, **given}.items() if value is not None and key not in ("groups", "partitioned")}
     rows: Dataset | Files
     if is_path(data) and cluster is not None and not partitioned:
         rows = Files(data, _options_of_files(target, given))
@@ -365,9 +369,14 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
             raise BadInput(f"{algorithm}: y should be a 1d array, got an array of shape ({len(rows)}, {rows.targets}) instead; 'multitask' "
                            "takes several targets")
     if validation is not None and not isinstance(validation, Dataset):
-        if not isinstance(validation, (tuple, list)) or len(validation) != 2 or is_path(validation):
-            raise BadOption("validation: give a Dataset, or a pair of data and target")
-        validation = _validation_of(rows, *validation)
+        if isinstance(validation, (str, os.PathLike)):
+            validation = Dataset(validation, **(files if is_path(data) else {}))
+        elif not isinstance(validation, (tuple, list)) or len(validation) != 2 or is_path(validation):
+            raise BadOption("validation: give a Dataset, a path, or a pair of data and target")
+        else:
+            validation = _validation_of(rows, *validation)
+    if validation is not None and isinstance(rows, Dataset):
+        validation._follow(rows._handle, rows.options, found.contents.split == _native.HAWSER_BY_ROW, "validation")
     if validation is not None and isinstance(rows, Dataset) and validation.shape[1] != rows.shape[1]:
         raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
     if validation is not None and isinstance(rows, Dataset):

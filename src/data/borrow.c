@@ -170,6 +170,8 @@ hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, hawser_dataset 
     hawser_dataset *made = NULL;
     HAWSER_TRY(hw_dataset_new(&made, error));
     hawser_status status = fill(made, arrays, error);
+    if (status == HAWSER_OK)
+        status = hw_dataset_check_names(made->columns, made->matrix.cols, "names", HAWSER_BAD_ARGUMENT, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(made);
         return status;

@@ -8,6 +8,7 @@
 #include "base/argument.h"
 #include "base/memory.h"
 #include "data/residence.h"
+#include "data/table/levels.h"
 
 hawser_status hw_dataset_new(hawser_dataset **dataset, hawser_error *error)
 {
@@ -75,6 +76,27 @@ static hawser_status count_names(const char *const *names, size_t count, const c
         *bytes += strlen(names[j]) + 1;
     }
     return HAWSER_OK;
+}
+
+hawser_status hw_dataset_check_names(const char *const *names, size_t count, const char *what, hawser_status bad,
+                                     hawser_error *error)
+{
+    hw_levels met = {0};
+    hawser_status status = HAWSER_OK;
+    uint32_t number;
+    size_t unnamed = 0;
+    for (size_t j = 0; names != NULL && j < count && status == HAWSER_OK; j++) {
+        unnamed += names[j][0] == '\0';
+        if (names[j][0] == '\0')
+            continue;
+        status = hw_levels_put(&met, names[j], strlen(names[j]), &number, error);
+        if (status == HAWSER_OK && number != j - unnamed)
+            status =
+                hawser_fail(error, bad, "%s: two columns are named '%.100s' (the later is number %zu, from 0); rename one",
+                            what, names[j], j);
+    }
+    hw_levels_free(&met);
+    return status;
 }
 
 hawser_status hw_dataset_copy_names(hawser_dataset *dataset, const char *const *names, const char *const *targets,

@@ -78,6 +78,9 @@ hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_sche
 hawser_status hw_dataset_check_one_target(const hawser_dataset *dataset, const char *path,
                                           hawser_error *error) HAWSER_MUST_USE;
 
+/* Refuses two columns of one name; any number may have none. `what` begins the message, and `bad` is its status. */
+hawser_status hw_dataset_check_names(const char *const *names, size_t count, const char *what, hawser_status bad,
+                                     hawser_error *error) HAWSER_MUST_USE;
 /* Copies names, one per column (or NULL), and those of `count` targets (or NULL). */
 hawser_status hw_dataset_copy_names(hawser_dataset *dataset, const char *const *names, const char *const *targets,
                                     size_t count, hawser_error *error) HAWSER_MUST_USE;

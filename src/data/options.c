@@ -3,6 +3,7 @@
 
 #include "base/argument.h"
 #include "data/formats.h"
+#include "data/table/schema.h"
 #include "hawser/data.h"
 
 static const hawser_option rows[] = {
@@ -101,4 +102,24 @@ hawser_status hawser_load_from_options(const hawser_options *options, hawser_loa
     load->threads = (uint32_t)hawser_options_integer(options, "threads");
     load->memory_limit = hawser_options_has(options, "memory-limit") ? hawser_options_bytes(options, "memory-limit") : 0;
     return delimiter_of(options, &load->delimiter, error);
+}
+
+hawser_status hawser_load_follow(hawser_load *load, const hawser_dataset *data, hawser_schema **named, hawser_error *error)
+{
+    HW_GIVEN(load);
+    HW_GIVEN(data);
+    HW_GIVEN(named);
+    *named = NULL;
+    if (hawser_dataset_schema(data) == NULL)
+        HAWSER_TRY(hw_schema_of_names(data, named, error));
+    const hawser_load_figures *figures = hawser_dataset_figures(data);
+    load->columns = hawser_dataset_matrix(data)->cols;
+    load->schema = *named != NULL ? *named : hawser_dataset_schema(data);
+    if (load->target == NULL && load->schema != NULL)
+        load->target = hawser_dataset_target_name(data);
+    load->target_place = figures->target_column;
+    if (load->index_base == 0)
+        load->index_base = figures->index_base + 1;
+    load->means = hawser_dataset_means(data);
+    return HAWSER_OK;
 }

@@ -134,6 +134,8 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
                              (unsigned long long)most, dataset->matrix.cols);
     if (status == HAWSER_OK)
         status = split_names(job, path, text, bytes, dataset, error);
+    if (status == HAWSER_OK)
+        status = hw_dataset_check_names(dataset->columns, dataset->matrix.cols, path, HAWSER_BAD_INPUT, error);
     hw_pages_free(&job->budget, buffer, capacity);
     hw_input_close(&input);
     return status;

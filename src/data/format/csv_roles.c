@@ -254,8 +254,11 @@ static hawser_status match_names(const hw_job *job, hw_csv *csv, hawser_error *e
     size_t *field = NULL;
     uint32_t number;
     for (size_t k = 0; k < known->count && status == HAWSER_OK; k++) {
-        const char *name = known->columns[k].shape.name;
-        status = hw_levels_put(&names, name, strlen(name), &number, error);
+        const char *name = known->columns[k].shape.name + strspn(known->columns[k].shape.name, " \t");
+        size_t length = strlen(name);
+        while (length > 0 && strchr(" \t", name[length - 1]) != NULL)
+            length--;
+        status = hw_levels_put(&names, name, length, &number, error);
         if (status == HAWSER_OK && number != k)
             status = hawser_fail(error, HAWSER_BAD_INPUT,
                                  "the model has two columns '%.100s', so that columns cannot be matched "

@@ -250,7 +250,8 @@ static hawser_status judge_all(judge_work *w, hawser_schema *schema, hawser_erro
         else if (w->rules->roles[w->field] == HW_TARGET && words)
             HAWSER_TRY(judge_words(w, &w->whole->columns[w->field], forced, &schema->target, error));
     }
-    return hw_schema_settle(schema, error);
+    HAWSER_TRY(hw_schema_settle(schema, error));
+    return hw_schema_is_plain(schema) ? HAWSER_OK : hw_schema_check_names(schema, w->input, error);
 }
 
 hawser_status hw_table_judge(const hw_table_rules *rules, const char *input, const hw_survey *whole, hawser_schema **schema,

@@ -123,6 +123,35 @@ hawser_status hw_schema_settle(hawser_schema *schema, hawser_error *error)
     return HAWSER_OK;
 }
 
+hawser_status hw_schema_check_names(const hawser_schema *schema, const char *input, hawser_error *error)
+{
+    hw_levels met = {0};
+    char *text = NULL;
+    size_t size = 0, named = 0;
+    hawser_status status = HAWSER_OK;
+    for (size_t j = 0; j < schema->width && status == HAWSER_OK; j++) {
+        uint32_t number;
+        const char *name = schema->columns[hw_schema_find(schema, j)].shape.name;
+        size_t length = hawser_schema_print(schema, j, NULL, 0);
+        if (name[0] == '\0') /* columns without names are told apart by their numbers */
+            continue;
+        status = HW_GROW(&text, &size, length + 1, "a column's name", error);
+        if (status == HAWSER_OK) {
+            (void)hawser_schema_print(schema, j, text, size);
+            status = hw_levels_put(&met, text, length, &number, error);
+        }
+        if (status == HAWSER_OK && number != named++)
+            status =
+                hawser_fail(error, HAWSER_BAD_INPUT,
+                            "%s: a column and a level, or two of them, would both be called '%.100s' in the model; rename "
+                            "the column, or leave one out with --ignore",
+                            input, text);
+    }
+    free(text);
+    hw_levels_free(&met);
+    return status;
+}
+
 bool hw_schema_is_plain(const hawser_schema *schema)
 {
     for (size_t k = 0; k < schema->count; k++)

@@ -32,6 +32,9 @@ hawser_status hw_levels_sort(hw_levels *levels, hawser_error *error) HAWSER_MUST
 /* Gives the columns of the matrix to those of the table, in their order, once kinds and levels are set. HAWSER_BAD_INPUT if they are too
  * many. */
 hawser_status hw_schema_settle(hawser_schema *schema, hawser_error *error) HAWSER_MUST_USE;
+/* Refuses a column that has the name of another one's level or part of a date, such as a column "color=red" beside the level red of "color". `input`
+ * begins the message. */
+hawser_status hw_schema_check_names(const hawser_schema *schema, const char *input, hawser_error *error) HAWSER_MUST_USE;
 /* Returns the number of the table's column that has a column of the matrix; hawser_schema_count if none has it. `schema` may be NULL. */
 size_t hw_schema_find(const hawser_schema *schema, size_t column);
 /* Returns whether all columns have numbers, so that a matrix of the table is dense. */

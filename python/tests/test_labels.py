@@ -1,0 +1,94 @@
+"""Classes of words, names of any type, and files that take the settings of a model: what a Dataset of a path shares with the command."""
+import os
+import subprocess
+
+import hawser
+import numpy as np
+import pytest
+
+
+def table(path, rows, classes, chance):
+    with open(path, "w") as file:
+        file.write("kind,a,b\n" + "".join(f"{chance.choice(classes)},{chance.normal():.3f},{chance.normal():.3f}\n" for _ in range(rows)))
+    return path
+
+
+@pytest.mark.parametrize("algorithm", ["softmax", "svm", "logistic"])
+def test_words_of_classes_come_back(algorithm, tmp_path):
+    for seed in range(3):
+        chance = np.random.default_rng(seed)
+        words = ["cat", "dog"] if algorithm == "logistic" else ["cat", "dog", "ee l", "\u00e9tude"][: 2 + seed]
+        path = table(tmp_path / "t.csv", 60, words, chance)
+        model = hawser.train(algorithm, path)
+        assert list(model.classes) == words
+        model.save(tmp_path / "m")
+        printed = subprocess.run([os.environ["HAWSER_BINARY"], "predict", tmp_path / "m", path, *(["--labels"] if algorithm == "logistic" else [])],
+                                 capture_output=True, text=True, check=True).stdout.splitlines()
+        assert list(model.predict_labels(path)) == printed
+        assert algorithm == "logistic" or list(model.predict(path)) == printed
+        assert list(hawser.Model.load(tmp_path / "m").classes) == words
+
+
+def test_files_that_are_not_read_take_the_settings_of_the_model(tmp_path):
+    for seed in range(4):
+        chance = np.random.default_rng(seed)
+        base = seed % 2
+        X = chance.integers(1, 9, (12, 3)).astype(float)
+        y = X @ [1.0, 10.0, 100.0]
+        line = [" ".join([f"{t:g}"] + [f"{j + base}:{x:g}" for j, x in enumerate(row)]) for t, row in zip(y, X)]
+        (tmp_path / "t.svm").write_text("\n".join(line) + "\n")
+        rows = X[:4].copy()
+        rows[:, 0] = 0  # so that the first index is in none of the rows
+        (tmp_path / "p.svm").write_text("".join(
+            f"{row @ [1, 10, 100]:g} " + " ".join(f"{j + base}:{x:g}" for j, x in enumerate(row) if j) + "\n" for row in rows))
+        model = hawser.train("lasso", tmp_path / "t.svm", lambda_=0, tol=1e-12)
+        expected = rows @ [1.0, 10.0, 100.0]
+        for data in (tmp_path / "p.svm", hawser.Dataset(tmp_path / "p.svm")):
+            assert np.allclose(model.predict(data), expected)
+            again = hawser.train("lasso", tmp_path / "t.svm", lambda_=0, tol=1e-12, validation=data)
+            assert again.training.metrics["validation_mse"] < 1e-12
+        read = hawser.Dataset(tmp_path / "p.svm", index_base=1 - base) if base else hawser.Dataset(tmp_path / "p.svm")
+        assert read.shape[0] == 4  # which reads it, counted from 1 by a guess, or from 0
+        with pytest.raises(hawser.Error, match="index_base|features"):
+            model.predict(read)
+
+
+def test_a_dataset_of_a_table_has_the_columns_of_the_model(tmp_path):
+    (tmp_path / "t.csv").write_text("y,colour,a\n" + "".join(f"{3 * (k % 3) + k},{['red', 'blue', 'sea'][k % 3]},{k}\n" for k in range(30)))
+    (tmp_path / "p.csv").write_text('"a" ,colour,y\n1,"blue",4\n,sea,8\n')
+    model = hawser.train("lasso", tmp_path / "t.csv", lambda_=1e-9, missing="mean", tol=1e-10)
+    expected = model.predict(tmp_path / "p.csv")
+    data = hawser.Dataset(tmp_path / "p.csv", "y")
+    assert np.array_equal(model.predict(data), expected)
+    assert np.array_equal(expected, model.predict(hawser.Dataset(tmp_path / "p.csv", "y", missing="mean")))
+    v = hawser.train("lasso", tmp_path / "t.csv", lambda_=1e-9, missing="mean", tol=1e-10, target="y", validation=data).training.metrics
+    assert v["validation_mse"] == pytest.approx(np.mean((expected - [4, 8]) ** 2), rel=1e-6)
+    read = hawser.Dataset(tmp_path / "t.csv", "y", ignore="colour")
+    assert read.names == ["a"]
+    with pytest.raises(hawser.BadArgument):
+        model.predict(read)
+
+
+def test_names_of_any_type_are_checked():
+    pandas = pytest.importorskip("pandas")
+    X = np.arange(30.0).reshape(10, 3) % 7
+    for names in ([5, 7, 9], [("a", 1), ("a", 2), ("b", 1)], ["u", 2, "w"], ["a b", " c", "d"]):
+        columns = pandas.MultiIndex.from_tuples(names) if isinstance(names[0], tuple) else names
+        frame = pandas.DataFrame(X, columns=columns)
+        model = hawser.train("lasso", frame, X @ [1.0, 2.0, 3.0], lambda_=1e-3)
+        assert model.names == [str(name) for name in names]
+        assert np.array_equal(model.predict(frame), model.predict(X))
+        assert np.array_equal(model.predict(frame.iloc[:, [1, 0, 2]]), model.predict(X))
+        frame.columns = [str(name) + " " for name in names]
+        assert np.array_equal(model.predict(frame), model.predict(X))
+    assert hawser.train("lasso", pandas.DataFrame(X), X[:, 0], lambda_=1e-3).names is None
+    with pytest.raises(hawser.BadArgument, match="two columns are named '5'"):
+        hawser.Dataset(pandas.DataFrame(X, columns=[5, 6, 5]))
+    with pytest.raises(hawser.BadArgument, match="two columns are named 'a'"):
+        hawser.Dataset(X, names=["a", "b", "a"])
+
+
+def test_a_column_beside_a_level_of_its_name_is_refused(tmp_path):
+    (tmp_path / "t.csv").write_text("y,color,color=red\n" + "".join(f"{k},{['red', 'blue'][k % 2]},{k}\n" for k in range(10)))
+    with pytest.raises(hawser.BadInput, match="color=red"):
+        hawser.train("lasso", tmp_path / "t.csv", lambda_=0.1)
