@@ -12,6 +12,7 @@ import distributed
 import numpy as np
 from dask.core import flatten
 
+from .._columns import columns_of
 from .._errors import BadInput, PeerLost
 
 LOOK = 2.0  # seconds between two looks at partitions that are not computed yet
@@ -73,11 +74,7 @@ def array_of(data: Any, what: str, several: bool = False) -> Any:
         raise BadInput(f"{what}: a {type(data).__name__}, which would pass through the client; give a Dask array or dataframe, such as "
                        "dask.array.from_array(X, chunks=...), or train with hawser itself")
     if is_frame(data):
-        kinds = data.dtypes.items() if data.ndim == 2 else ()
-        words = [str(name) for name, kind in kinds if getattr(kind, "kind", "O") not in "fiub"]
-        if words:
-            raise BadInput(f"{what}: columns that are no numbers: {', '.join(words)}; encode or drop them")
-        data = data.to_dask_array()
+        data = _numbers_of(data, what)
     if data.ndim == 2 and what != "X" and data.shape[1] == 1 and not several:
         data = data[:, 0]
     wanted = 2 if what == "X" else 1
@@ -86,6 +83,36 @@ def array_of(data: Any, what: str, several: bool = False) -> Any:
     if data.ndim == 2 and data.shape[1] == 0:
         raise BadInput(f"{what}: Found array with 0 feature(s) (shape={data.shape}) while a minimum of 1 is required.")
     return data.rechunk({1: -1}) if data.ndim == 2 and data.numblocks[1] > 1 else data
+
+
+def _numbers_of(data: Any, what: str) -> Any:
+    """Returns a dataframe or series of numbers and booleans, nullable or not, as a Dask array. Its partitions are converted where they are."""
+    frame = data if data.ndim == 2 else data.to_frame()
+    words = [str(name) for name, kind in frame.dtypes.items() if not _has_numbers(kind)]
+    if words:
+        raise BadInput(f"{what}: columns that are no numbers: {', '.join(words)}; encode or drop them")
+    if what != "X" and data.ndim == 1 and isinstance(data.dtype, np.dtype):
+        return data.to_dask_array()  # labels keep their type
+    single = all(kind == np.float32 for kind in frame.dtypes)
+    made = frame.map_partitions(_part_of, what, np.float32 if single else np.float64, meta=frame._meta.astype(np.float64)).to_dask_array()
+    array = dask.array.Array(made.dask, made.name, made.chunks, dtype=np.float32 if single else np.float64)
+    return array if data.ndim == 2 else array[:, 0]
+
+
+def _has_numbers(kind: Any) -> bool:
+    return getattr(kind, "kind", "O") in "fiub"
+
+
+def _part_of(part: Any, what: str, dtype: Any) -> Any:
+    """Returns a partition's numbers as a frame of one type; refuses missing ones by column and row."""
+    import pandas
+    columns = columns_of(part, what)
+    for column in columns:
+        if column.missing is not None:
+            row = int(np.argmax(column.missing))
+            raise BadInput(f"{what}: row {row} of a partition (index {part.index[row]!r}), column '{column.name}' has a missing value; fill it, or drop the row")
+    whole = np.column_stack([column.values for column in columns]).astype(dtype) if columns else np.empty((len(part), 0), dtype)
+    return pandas.DataFrame(whole, part.index, part.columns)
 
 
 def place(client: Any, given: dict[str, Any], called: dict[str, str] | None = None, several: bool = False) -> Rows:

@@ -238,6 +238,21 @@ def test_no_rows_pass_through_the_client(client, monkeypatch):
     assert moved[0] > many.nbytes  # the count works
 
 
+def test_frames_of_booleans_and_nullable_numbers(client):
+    draw = np.random.default_rng(3)
+    plain = pd.DataFrame({"a": draw.normal(size=60), "b": draw.random(60) < 0.5, "c": draw.integers(0, 9, 60)})
+    y = pd.Series(draw.normal(size=60))
+    nullable = plain.astype({"a": "Float64", "b": "boolean", "c": "Int64"})
+    for frame in (plain, nullable, plain.convert_dtypes(dtype_backend="pyarrow"), plain[["a"]].astype(np.float32)):
+        want = hawser.train("lasso", frame, y, lambda_=0.01, workers=3)
+        got = hawser.dask.train(client, "lasso", dask.dataframe.from_pandas(frame, npartitions=3), dask.dataframe.from_pandas(y, npartitions=3),
+                                lambda_=0.01, workers=3)
+        assert np.array_equal(got.coefficients, want.coefficients) and got.names == want.names
+    nullable.loc[31, "c"] = None
+    with pytest.raises(hawser.BadInput, match=r"X: row 11 of a partition \(index 31\), column 'c' has a missing value"):
+        hawser.dask.train(client, "lasso", dask.dataframe.from_pandas(nullable, npartitions=3), dask.dataframe.from_pandas(y, npartitions=3), lambda_=0.01)
+
+
 # ----------------------------------------------------------------------------------------------------- what is refused ----
 
 
