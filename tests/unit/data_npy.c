@@ -136,10 +136,20 @@ static void other_arrays_are_refused_by_name(void **state)
     static const struct {
         const char *facts, *message;
     } cases[] = {
-        {"{'descr': '>f8', 'fortran_order': False, 'shape': (6,), }",
-         "in: numbers of type '>f8' are not supported; save the array as '<f4' or '<f8'"},
-        {"{'descr': '<i8', 'fortran_order': False, 'shape': (6,), }",
-         "in: numbers of type '<i8' are not supported; save the array as '<f4' or '<f8'"},
+        {"{'descr': '<f16', 'fortran_order': False, 'shape': (3,), }",
+         "in: numbers of type '<f16' are not supported; save the array as '<f4' or '<f8'"},
+        {"{'descr': '<M8[ns]', 'fortran_order': False, 'shape': (6,), }",
+         "in: numbers of type '<M8[ns]' are not supported; save the array as '<f4' or '<f8'"},
+        {"{'descr': '<U12', 'fortran_order': False, 'shape': (1,), }",
+         "in: numbers of type '<U12' are not supported; save the array as '<f4' or '<f8'"},
+        {"{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (6,), }",
+         "in: numbers of type [('a' are not supported; save the array as '<f4' or '<f8'"},
+        {"{'descr': '<c16', 'fortran_order': False, 'shape': (3,), }",
+         "in: holds complex numbers ('<c16'), which are not supported; save their parts as columns"},
+        {"{'descr': '<c8', 'fortran_order': False, 'shape': (6,), }",
+         "in: holds complex numbers ('<c8'), which are not supported; save their parts as columns"},
+        {"{'descr': '|O', 'fortran_order': False, 'shape': (6,), }",
+         "in: holds Python's objects ('|O'), and reading these would run code; save an array of numbers"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3), }",
          "in: the shape (1, 2, 3) is not one or two dimensions of at most 4294967294"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (-6,), }",
@@ -168,11 +178,87 @@ static void other_arrays_are_refused_by_name(void **state)
                "in: row 1, column 1 (from 0): the value is -inf; remove the row");
 }
 
+/* Types of numpy, each in both byte orders, against values that C converts. */
+static void all_types_are_read_in_both_byte_orders(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *type;
+        size_t size;
+        uint64_t bits[4];
+        double values[4];
+    } cases[] = {
+        {"b1", 1, {0, 1, 1, 0}, {0, 1, 1, 0}},
+        {"u1", 1, {0, 1, 255, 128}, {0, 1, 255, 128}},
+        {"i1", 1, {0, 1, 0xff, 0x80}, {0, 1, -1, -128}},
+        {"u2", 2, {0, 1, 0xffff, 0x0102}, {0, 1, 65535, 258}},
+        {"i2", 2, {0, 1, 0xffff, 0x8000}, {0, 1, -1, -32768}},
+        {"u4", 4, {0, 1, 0xffffffff, 0x01020304}, {0, 1, 4294967295.0, 16909060}},
+        {"i4", 4, {0, 1, 0xffffffff, 0x80000000}, {0, 1, -1, -2147483648.0}},
+        {"u8", 8, {0, 1, UINT64_C(1) << 63, 0x0102030405}, {0, 1, 0x1p63, 4328719365.0}},
+        {"i8", 8, {0, 1, UINT64_MAX, UINT64_C(1) << 63}, {0, 1, -1, -0x1p63}},
+        {"f2", 2, {0x3c00, 0xc000, 0x0001, 0x7bff}, {1, -2, 0x1p-24, 65504}},
+        {"f4", 4, {0x3f800000, 0xc0000000, 0x00000001, 0x7f7fffff}, {1, -2, 0x1p-149, 0x1.fffffep127}},
+        {"f8", 8, {UINT64_C(0x3ff0000000000000), UINT64_C(0xc000000000000000), 1, 0}, {1, -2, 0x1p-1074, 0}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int big = 0; big < 2; big++) {
+            unsigned char numbers[32];
+            char facts[100];
+            size_t size = cases[i].size;
+            for (size_t k = 0; k < 4 * size; k++) {
+                size_t byte = big ? size - 1 - k % size : k % size;
+                numbers[k] = (unsigned char)(cases[i].bits[k / size] >> 8 * byte);
+            }
+            snprintf(facts, sizeof facts, "{'descr': '%c%s', 'fortran_order': False, 'shape': (4,), }",
+                     size == 1 ? '|'
+                     : big     ? '>'
+                               : '<',
+                     cases[i].type);
+            hawser_dataset *dataset = load_bytes(npy_file(1, facts, numbers, 4 * size), (hawser_load){0});
+            expect_matrix(dataset, 4, 1, cases[i].values);
+            hawser_dataset_free(dataset);
+        }
+    const uint64_t halves[] = {0x7c00, 0x7e00};
+    for (int k = 0; k < 2; k++)
+        refuse_npy(npy_file(1, "{'descr': '<f2', 'fortran_order': False, 'shape': (1,), }", &halves[k], 2),
+                   k == 0 ? "in: row 0, column 0 (from 0): the value is inf; remove the row"
+                          : "in: row 0, column 0 (from 0): the value is nan; remove the row");
+}
+
+/* Whole numbers of 64 bits that a double rounds are numbers of a feature, but no labels. */
+static void labels_that_would_become_others_are_refused(void **state)
+{
+    (void)state;
+    const int64_t labels[] = {1, 2, (INT64_C(1) << 53) + 1, 3, -(INT64_C(1) << 53) - 1, INT64_MAX, (INT64_C(1) << 53) + 2,
+                              5};
+    for (size_t k = 0; k < 8; k += 2) {
+        const char *facts = "{'descr': '<i8', 'fortran_order': False, 'shape': (1, 2), }";
+        bool good = k == 0 || k == 6;
+        bytes b = npy_file(1, facts, labels + k, 16);
+        if (!good) {
+            refuse_npy(b, k == 2
+                              ? "in: row 0, column 0 (from 0): the target is a whole number near 9007199254740992 that a "
+                                "double cannot hold, so it could become another one; number them anew"
+                              : "in: row 0, column 0 (from 0): the target is a whole number near -9007199254740992 that a "
+                                "double cannot hold, so it could become another one; number them anew");
+            continue;
+        }
+        hawser_dataset *dataset = load_bytes(b, (hawser_load){0});
+        assert_true(hawser_dataset_target(dataset)[0] == (double)labels[k]);
+        hawser_dataset_free(dataset);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_types_and_orders_are_read),   cmocka_unit_test(parts_are_runs_of_rows),
-        cmocka_unit_test(one_dimension_is_one_column),      cmocka_unit_test(numbers_too_large_for_f32_are_named),
+        cmocka_unit_test(both_types_and_orders_are_read),
+        cmocka_unit_test(parts_are_runs_of_rows),
+        cmocka_unit_test(one_dimension_is_one_column),
+        cmocka_unit_test(all_types_are_read_in_both_byte_orders),
+        cmocka_unit_test(labels_that_would_become_others_are_refused),
+        cmocka_unit_test(numbers_too_large_for_f32_are_named),
         cmocka_unit_test(other_arrays_are_refused_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -43,7 +43,17 @@ static hawser_status check_size(hw_binary *f, const char *text, size_t bytes, ha
                : hawser_fail(error, HAWSER_BAD_INPUT, "%s: other data follow the numbers", f->name);
 }
 
-static double value_at(const hw_binary *f, uint64_t place)
+/* Returns the value of a floating number of 16 bits: sign, 5 bits of exponent, 10 of fraction. */
+static double half_of(unsigned bits)
+{
+    int exponent = (int)(bits >> 10 & 31);
+    double fraction = bits & 1023, value = exponent == 0    ? ldexp(fraction, -24)
+                                           : exponent == 31 ? (fraction == 0 ? (double)INFINITY : (double)NAN)
+                                                            : ldexp(fraction + 1024, exponent - 25);
+    return bits >> 15 != 0 ? -value : value;
+}
+
+static uint64_t bits_at(const hw_binary *f, uint64_t place)
 {
     const unsigned char *from = f->values + place * f->size;
     uint64_t bits = 0;
@@ -54,12 +64,20 @@ static double value_at(const hw_binary *f, uint64_t place)
     else
         for (size_t i = 0; i < f->size; i++)
             bits |= (uint64_t)from[i] << 8 * (f->big_endian ? f->size - 1 - i : i);
+    return bits;
+}
+
+static double value_at(const hw_binary *f, uint64_t place)
+{
+    uint64_t bits = bits_at(f, place);
     if (f->number == HW_UNSIGNED)
         return (double)bits;
     if (f->number == HW_SIGNED) {
         uint64_t sign = (uint64_t)1 << (8 * f->size - 1);
         return (double)(int64_t)((bits ^ sign) - sign);
     }
+    if (f->size == 2)
+        return half_of((unsigned)bits);
     double value;
     float narrow;
     uint32_t low = (uint32_t)bits;
@@ -76,11 +94,29 @@ static void text_done(const hw_binary *f, uint64_t begin, uint64_t end)
     hw_text_done(f->input, text + begin * bytes, text + end * bytes);
 }
 
+/* Returns whether a label or group is a whole number that a double rounds, so that it could become another one. */
+static bool is_rounded(const hw_binary *f, unsigned char role, uint64_t place, double value)
+{
+    bool names = role == HW_TARGET || role == HW_GROUPS;
+    if (!names || f->number == HW_FLOATING || fabs(value) < 0x1p53)
+        return false;
+    double least = f->number == HW_SIGNED ? -0x1p63 : 0, most = f->number == HW_SIGNED ? 0x1p63 : 0x1p64;
+    if (value < least || value >= most)
+        return true;
+    return (f->number == HW_SIGNED ? (uint64_t)(int64_t)value : (uint64_t)value) != bits_at(f, place);
+}
+
 /* Refuses a number that cannot be stored: row and column count from 0. A column that is not read may have any. */
 static hawser_status check_value(const hw_binary *f, const unsigned char *roles, bool single, uint64_t row, uint64_t j,
-                                 double value, hawser_error *error)
+                                 uint64_t place, double value, hawser_error *error)
 {
     bool wide = single && roles[j] == HW_FEATURE && isinf((float)value);
+    if (is_rounded(f, roles[j], place, value))
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: row %llu, column %llu (from 0): the %s is a whole number near %.17g that a double cannot "
+                           "hold, so it could become another one; number them anew",
+                           f->name, (unsigned long long)row, (unsigned long long)j,
+                           roles[j] == HW_GROUPS ? "group" : "target", value);
     if ((value - value == 0 && !wide) || roles[j] >= HW_UNSEEN)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: row %llu, column %llu (from 0): the value is %g; %s", f->name,
@@ -103,9 +139,9 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
         status = hw_cancellation_check(w->job->budget.cancellation, error);
         for (uint64_t i = 0; status == HAWSER_OK && i < count; i++)
             for (uint64_t j = 0; j < f->width; j++) {
-                double value = value_at(f, f->fortran ? j * f->rows + row + i : (row + i) * f->width + j);
-                tile[i * f->width + j] = value;
-                status = check_value(f, w->dense.roles, w->dense.single, row + i, j, value, error);
+                uint64_t place = f->fortran ? j * f->rows + row + i : (row + i) * f->width + j;
+                double value = tile[i * f->width + j] = value_at(f, place);
+                status = check_value(f, w->dense.roles, w->dense.single, row + i, j, place, value, error);
                 if (status != HAWSER_OK)
                     break;
             }
@@ -220,7 +256,7 @@ hawser_status hw_binary_take(hw_job *job, const hw_binary *f, const unsigned cha
     for (; status == HAWSER_OK && good < count; good++) {
         for (uint64_t j = 0; bad == HAWSER_OK && j < f->width; j++) {
             double value = rows[good * f->width + j] = value_at(f, good * f->width + j);
-            bad = check_value(f, roles, job->load->type == HAWSER_F32, first + good, j, value, error);
+            bad = check_value(f, roles, job->load->type == HAWSER_F32, first + good, j, good * f->width + j, value, error);
             if (bad == HAWSER_OK && roles[j] == HW_OFFSET && hw_load_exposes(job->load))
                 bad = hw_take_exposures(f->name, &rows[good * f->width + j], 1, first + good, error);
         }

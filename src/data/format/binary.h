@@ -16,7 +16,7 @@ typedef struct hw_binary {
 
     size_t start;         /* offset of the values in the file; at most the file's size */
     uint64_t rows, width; /* each below UINT32_MAX */
-    size_t size;          /* bytes of a number: 1, 2, 4 or 8; floating: 4 or 8 */
+    size_t size;          /* bytes of a number: 1, 2, 4 or 8; floating: 2, 4 or 8 */
     hw_number_kind number;
     bool big_endian;
     bool fortran;      /* column by column */

@@ -39,19 +39,41 @@ static hawser_status read_shape(const char *name, const char *at, hw_npy_facts *
                                  : hawser_fail(error, HAWSER_BAD_INPUT, "%s: holds a single number, not a matrix", name);
 }
 
+/* Refuses a type by name. */
+static hawser_status refuse_type(const char *name, const char *type, hawser_error *error)
+{
+    int length = (int)strcspn(type, ",}");
+    char kind = type[0] == '\'' && type[1] != '\0' ? type[2] : '[';
+    if (kind == 'c')
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: holds complex numbers (%.*s), which are not supported; save their parts as columns", name,
+                           length, type);
+    if (kind == 'O')
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: holds Python's objects (%.*s), and reading these would run code; save an array of numbers",
+                           name, length, type);
+    return hawser_fail(error, HAWSER_BAD_INPUT,
+                       "%s: numbers of type %.*s are not supported; save the array as '<f4' or '<f8'", name, length, type);
+}
+
+/* Reads a type like '<f8' or '|b1': byte order, kind and bytes. */
+static hawser_status read_type(const char *name, const char *type, hw_npy_facts *facts, hawser_error *error)
+{
+    static const char known[] = "f2 f4 f8 i1 i2 i4 i8 u1 u2 u4 u8 b1";
+    bool framed = strlen(type) > 5 && type[0] == '\'' && type[4] == '\'' && strchr("<>|=", type[1]) != NULL;
+    if (!framed || type[2] == ' ')
+        return refuse_type(name, type, error);
+    memcpy(facts->type, type + 2, 2);
+    facts->big_endian = type[1] == '>';
+    return strstr(known, facts->type) != NULL ? HAWSER_OK : refuse_type(name, type, error);
+}
+
 static hawser_status read_facts(const char *name, const char *header, hw_npy_facts *facts, hawser_error *error)
 {
     const char *type = entry(header, "descr"), *order = entry(header, "fortran_order"), *shape = entry(header, "shape");
     if (type == NULL || order == NULL || shape == NULL || *shape != '(' || strchr(shape, ')') == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: damaged .npy header: %.60s", name, header);
-    static const char *const types[] = {"'<f4'", "'<f8'", "'<i4'", "'<i8'"};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strncmp(type, types[i], 5) == 0)
-            memcpy(facts->type, types[i] + 2, 2);
-    if (facts->type[0] == '\0')
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: numbers of type %.*s are not supported; save the array as '<f4' or '<f8'", name,
-                           (int)strcspn(type, ","), type);
+    HAWSER_TRY(read_type(name, type, facts, error));
     facts->fortran = strncmp(order, "True", 4) == 0;
     return read_shape(name, shape, facts, error);
 }
@@ -100,10 +122,6 @@ hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_err
     if (length <= HEADER_MOST)
         HAWSER_TRY(hw_input_first(&job->input, number, start + length, &text, &bytes, error));
     HAWSER_TRY(hw_npy_facts_of(f->name, text, bytes, &facts, error));
-    if (facts.type[0] != 'f')
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: numbers of type '<%s' are not supported; save the array as '<f4' or '<f8'", f->name,
-                           facts.type);
     *f = (hw_binary){.name = f->name,
                      .input = f->input,
                      .values = f->values,
@@ -112,8 +130,11 @@ hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_err
                      .start = facts.start,
                      .rows = facts.sizes[0],
                      .width = facts.sizes[1],
-                     .size = facts.type[1] == '4' ? 4 : 8,
-                     .number = HW_FLOATING,
+                     .size = (size_t)(facts.type[1] - '0'),
+                     .number = facts.type[0] == 'f'   ? HW_FLOATING
+                               : facts.type[0] == 'i' ? HW_SIGNED
+                                                      : HW_UNSIGNED,
+                     .big_endian = facts.big_endian,
                      .fortran = facts.fortran,
                      .target_first = facts.dimensions == 2};
     return HAWSER_OK;

@@ -1,4 +1,4 @@
-/* npy.h - numpy's .npy files: one or two dimensions, little-endian f4 or f8, C or Fortran order. */
+/* npy.h - numpy's .npy files: one or two dimensions of integers, booleans or floats of 2 to 8 bytes, in C or Fortran order. */
 #ifndef HW_DATA_NPY_H
 #define HW_DATA_NPY_H
 
@@ -16,7 +16,8 @@ typedef struct hw_npy_shape {
 
 /* What the header of a file says of its numbers. */
 typedef struct hw_npy_facts {
-    char type[4]; /* kind and bytes of a number: "f8", "i4"; "" for another type */
+    char type[4]; /* kind and bytes of a number: "f2" to "f8", "i1" to "i8", "u1" to "u8", "b1" */
+    bool big_endian;
     bool fortran;
     int dimensions; /* 1 or 2 */
     uint64_t sizes[2];

@@ -32,10 +32,10 @@ static hawser_status check_npy(const char *path, const hw_npy_facts *facts, cons
                                hawser_error *error)
 {
     size_t count = wanted->rows * wanted->cols;
-    if (strcmp(facts->type, npy_type(wanted->type)) != 0)
+    if (strcmp(facts->type, npy_type(wanted->type)) != 0 || facts->big_endian)
         return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: has numbers of type '<%s', and '<%s' is expected; save the array as '<%s'", path,
-                           facts->type, npy_type(wanted->type), npy_type(wanted->type));
+                           "%s: has numbers of type '%c%s', and '<%s' is expected; save the array as '<%s'", path,
+                           facts->big_endian ? '>' : '<', facts->type, npy_type(wanted->type), npy_type(wanted->type));
     if (facts->dimensions == 1 && facts->sizes[0] != count)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %" PRIu64 " numbers, and %zu (%zu x %zu) are expected", path,
                            facts->sizes[0], count, wanted->rows, wanted->cols);
