@@ -31,11 +31,12 @@ enum {
         "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES | HW_FORMAT_WORDS,                                    \
         "header delimiter columns ignore categories dates missing", NULL, hw_is_csv, hw_csv_load, hw_csv_write)             \
     ROW(MATRIX_MARKET, "matrix-market",                                                                                     \
-        "coordinate or array, general or symmetric; the target is a separate file (--target FILE). UCI's bags of words "    \
+        "coordinate or array, general, symmetric or skew-symmetric; repeated entries are added; the target is a separate "  \
+        "file (--target FILE). UCI's bags of words "                                                                        \
         "(docword) are read too: the numbers of documents, words and entries, one per line, then DOCUMENT WORD COUNT",      \
         "mtx", "", HW_FORMAT_TEXT | HW_FORMAT_CERTAIN | HW_FORMAT_PAIR, "", "Matrix Market", hw_is_market, hw_market_load,  \
         hw_market_write)                                                                                                    \
-    ROW(NPY, "npy", "a matrix as numpy saves it: one or two dimensions, f4 or f8", "npy", "",                               \
+    ROW(NPY, "npy", "a matrix as numpy saves it: one or two dimensions of integers, booleans or floats", "npy", "",         \
         HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, "", ".npy", hw_is_npy, hw_npy_load, hw_npy_write)                             \
     ROW(CACHE, "cache", "Hawser's own file, written by 'hawser data convert DATA -o FILE.hwc'; mapped, not parsed", "hwc",  \
         "", HW_FORMAT_CERTAIN | HW_FORMAT_SIDES | HW_FORMAT_WORDS, "index-base", "Hawser cache", hw_is_cache,               \

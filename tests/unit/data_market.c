@@ -57,6 +57,49 @@ static void arrays_are_read_by_columns(void **state)
     }
 }
 
+static void skew_symmetric_files_are_read(void **state)
+{
+    (void)state;
+    const double values[] = {0, 1, 2, -1, 0, 3, -2, -3, 0}, cut[] = {0, 1, -1, 0, -2, -3};
+    for (int by_row = 0; by_row < 2; by_row++)
+        for (int single = 0; single < 2; single++)
+            for (int array = 0; array < 2; array++)
+                for (int columns = 0; columns < 3; columns += 2) {
+                    hawser_load load = {
+                        .rows_layout = by_row, .type = single ? HAWSER_F32 : HAWSER_F64, .columns = (size_t)columns};
+                    hawser_dataset *dataset = load_text(
+                        array
+                            ? "%%MatrixMarket matrix array real skew-symmetric\n3 3\n-1\n-2\n-3\n"
+                            : "%%MatrixMarket matrix coordinate real skew-symmetric\n3 3 4\n3 1 -2\n2 1 -1\n3 2 -3\n2 2 0\n",
+                        load);
+                    expect_matrix(dataset, 3, columns != 0 ? 2 : 3, columns != 0 ? cut : values);
+                    hawser_dataset_free(dataset);
+                }
+}
+
+/* Entries of one place are added in the order of the file, as scipy does: 1 + 1e16 - 1e16 is 0 in doubles. */
+static void repeated_entries_are_added(void **state)
+{
+    (void)state;
+    const double values[] = {0, 4, 0, 0, 0, 0, 5, 0, 0}, mirrored[] = {0, 3, 0, 3, 0, 0, 0, 0, 7};
+    for (int by_row = 0; by_row < 2; by_row++)
+        for (uint32_t threads = 1; threads < 4; threads += 2) {
+            hawser_load load = {.rows_layout = by_row, .threads = threads};
+            hawser_dataset *dataset =
+                load_text("%%MatrixMarket matrix coordinate real general\n3 3 8\n1 2 1\n3 1 2\n1 2 3\n3 1 1\n3 1 2\n2 3 1\n"
+                          "2 3 1e16\n2 3 -1e16\n",
+                          load);
+            expect_matrix(dataset, 3, 3, values);
+            assert_int_equal(hawser_dataset_matrix(dataset)->stored, 3);
+            hawser_dataset_free(dataset);
+            dataset =
+                load_text("%%MatrixMarket matrix coordinate real symmetric\n3 3 4\n2 1 1\n2 1 2\n3 3 3\n3 3 4\n", load);
+            expect_matrix(dataset, 3, 3, mirrored);
+            assert_int_equal(hawser_dataset_matrix(dataset)->stored, 3);
+            hawser_dataset_free(dataset);
+        }
+}
+
 static void bags_of_words_are_read(void **state)
 {
     (void)state;
@@ -112,10 +155,13 @@ static void wrong_text_is_refused_with_place_and_text(void **state)
         const char *text, *message;
     } cases[] = {
         {"%%MatrixMarket matrix coordinate complex general\n1 1 1\n1 1 1 0\n",
-         "in:1:34: a Matrix Market file of this kind is not supported; expected one of: real integer double pattern: "
-         "\"complex\""},
+         "in:1:34: complex matrices are not supported; write real and imaginary parts as two matrices: \"complex\""},
         {"%%MatrixMarket matrix coordinate real hermitian\n1 1 1\n1 1 1\n",
-         "in:1:39: a Matrix Market file of this kind is not supported; expected one of: general symmetric: \"hermitian\""},
+         "in:1:39: complex matrices are not supported; write real and imaginary parts as two matrices: \"hermitian\""},
+        {"%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 1\n1 1\n",
+         "in:1:1: a skew-symmetric matrix has values, and no pattern: \"%%MatrixMarket\""},
+        {"%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 2 5\n",
+         "in:3:5: the diagonal of a skew-symmetric matrix is zero, and this is on it: \"5\""},
         {"%%MatrixMarket vector array real general\n1 1\n1\n",
          "in:1:16: a Matrix Market file of this kind is not supported; expected one of: matrix: \"vector\""},
         {REAL "2 2\n1 1 1\n", "in:2:4: expected ROWS COLUMNS ENTRIES: end of line"},
@@ -129,7 +175,8 @@ static void wrong_text_is_refused_with_place_and_text(void **state)
         {REAL "2 2 1\n1 1 1 7\n", "in:3:7: other text follows the entry: \"7\""},
         {REAL "2 2 3\n1 1 1\n", "in: the line of sizes declares 3 entries, but the file has 1"},
         {REAL "2 2 1\n1 1 1\n2 2 2\n", "in: the line of sizes declares 1 entries, but the file has 2"},
-        {REAL "2 2 2\n2 1 1\n2 1 2\n", "in: the entry in row 2 and column 1 occurs twice"},
+        {REAL "2 2 2\n2 1 1e308\n2 1 1e308\n",
+         "in: the entries in row 2 and column 1 add up to inf, which cannot be stored"},
         {REAL "% only comments\n", "in: ends before the line of sizes"},
         {"%%MatrixMarket matrix array real general\n100000 100000\n1\n",
          "in: the line of sizes declares 10000000000 entries, but the file has 1"},
@@ -144,6 +191,8 @@ int main(void)
         cmocka_unit_test(coordinates_in_any_order_are_read),
         cmocka_unit_test(symmetric_and_pattern_files_are_read),
         cmocka_unit_test(arrays_are_read_by_columns),
+        cmocka_unit_test(skew_symmetric_files_are_read),
+        cmocka_unit_test(repeated_entries_are_added),
         cmocka_unit_test(bags_of_words_are_read),
         cmocka_unit_test(columns_beyond_the_models_are_counted),
         cmocka_unit_test(wrong_text_is_refused_with_place_and_text),

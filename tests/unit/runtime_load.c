@@ -316,7 +316,11 @@ static void refused_by_all(void **state)
         (refusal){"c.mtx", NULL, "c.mtx: the line of sizes declares 45 entries, but the file has 46", 0, HAWSER_BAD_INPUT});
     write_array("c.mtx", false, 9, 9, "3 4\n");
     all_refuse((refusal){"c.mtx", NULL, "c.mtx:94:3: other text follows the entry: \"4\"", 0, HAWSER_BAD_INPUT});
-    all_refuse((refusal){"b.mtx", NULL, "b.mtx: the entry in row 1 and column 1 occurs twice", 0, HAWSER_BAD_INPUT});
+    all_refuse(
+        (refusal){"b.mtx", NULL,
+                  "b.mtx: the entry in row 1 and column 1 occurs twice, in the shares of nodes, which do not add them; "
+                  "add them up once: hawser data convert",
+                  0, HAWSER_BAD_INPUT});
 }
 
 /* What each of two nodes reads, and what they say; NULL: nothing is wrong. */

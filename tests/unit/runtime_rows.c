@@ -545,16 +545,22 @@ static void refused(test_node *node)
         node->status = HAWSER_INTERNAL;
 }
 
-static void all_refuse(refusal how)
+/* Loads it on each number of nodes from `least` on. */
+static void refuse_from(uint32_t least, refusal how)
 {
     how.load.split = how.load.split == HAWSER_BY_COLUMN ? HAWSER_BY_ROW : how.load.split;
-    for (uint32_t count = 1; count <= 3; count++) {
+    for (uint32_t count = least; count <= 3; count++) {
         test_node nodes[NODES_MOST];
         run_nodes(nodes, count, (const char *const[]){"workers", "3", "timeout", "60", NULL}, refused, &how);
         for (uint32_t i = 0; i < count; i++)
             if (nodes[i].status != how.status || strstr(nodes[i].error.text, how.text) == NULL)
                 fail_msg("node %u of %u: %d %s", i, count, nodes[i].status, nodes[i].error.text);
     }
+}
+
+static void all_refuse(refusal how)
+{
+    refuse_from(1, how);
 }
 
 static void wrong_inputs_are_refused_by_all(void **state)
@@ -577,7 +583,13 @@ static void wrong_inputs_are_refused_by_all(void **state)
     all_refuse((refusal){"none.csv", "is missing", {.missing = "mean"}, HAWSER_BAD_INPUT});
     all_refuse(
         (refusal){"weights.csv", "weights.csv: the weight of row 22 is negative: -3", {.weights = "w"}, HAWSER_BAD_INPUT});
-    all_refuse((refusal){"b.mtx", "b.mtx: the entry in row 1 and column 1 occurs twice", {0}, HAWSER_BAD_INPUT});
+    refuse_from(
+        2, (refusal){"b.mtx",
+                     "b.mtx: the entry in row 1 and column 1 occurs twice, in the shares of nodes, which do not add them; "
+                     "add them up once: hawser data convert",
+                     {0},
+                     HAWSER_BAD_INPUT,
+                     2});
     write_market("a.mtx", "real general", 31, "3 3 1\n");
     all_refuse((refusal){"a.mtx", "a.mtx: the line of sizes declares", {0}, HAWSER_BAD_INPUT});
     all_refuse((refusal){"weights.csv", "split 2", {.split = HAWSER_WHOLE}, HAWSER_BAD_ARGUMENT});

@@ -13,7 +13,7 @@
 /* What the first lines declare. The sizes are claims: memory for values is allocated only after as many were read. What rows or columns of
  * a sparse matrix take even if empty (offsets and counts) is part of the estimate, which the budget can refuse. */
 typedef struct market {
-    bool array, symmetric, pattern;
+    bool array, symmetric, skew, pattern; /* skew: also symmetric, but for the sign, and without a diagonal */
     uint64_t rows, cols, entries;
     uint64_t lines[2]; /* line numbers of the numbers of rows and columns */
     uint64_t skip;     /* text bytes before the first entry */
@@ -30,7 +30,8 @@ static inline const char *whole(const char *at, uint64_t *number)
 
 static hawser_status read_banner(const hw_chunk *line, market *m, hawser_error *error)
 {
-    static const char *const choices[4] = {"matrix", "coordinate array", "real integer double pattern", "general symmetric"};
+    static const char *const choices[4] = {"matrix", "coordinate array", "real integer double pattern",
+                                           "general symmetric skew-symmetric"};
     char words[4][24] = {""};
     const char *at = line->begin + strlen("%%MatrixMarket");
     for (int i = 0; i < 4; i++) {
@@ -40,6 +41,9 @@ static hawser_status read_banner(const hw_chunk *line, market *m, hawser_error *
         for (; *at != ' ' && *at != '\t' && *at != '\r' && *at != '\n' && *at != '\0'; at++)
             if (length + 1 < sizeof words[i])
                 words[i][length++] = (char)(*at | 32);
+        if (strcmp(words[i], "complex") == 0 || strcmp(words[i], "hermitian") == 0)
+            return hw_chunk_fail(line, word, error,
+                                 "complex matrices are not supported; write real and imaginary parts as two matrices");
         const char *found = length > 0 ? strstr(choices[i], words[i]) : NULL;
         if (found == NULL || (found > choices[i] && found[-1] != ' ') || (found[length] != ' ' && found[length] != '\0'))
             return hw_chunk_fail(line, word, error,
@@ -47,7 +51,10 @@ static hawser_status read_banner(const hw_chunk *line, market *m, hawser_error *
     }
     m->array = strcmp(words[1], "array") == 0;
     m->pattern = strcmp(words[2], "pattern") == 0;
-    m->symmetric = strcmp(words[3], "symmetric") == 0;
+    m->skew = strcmp(words[3], "skew-symmetric") == 0;
+    m->symmetric = m->skew || strcmp(words[3], "symmetric") == 0;
+    if (m->skew && m->pattern)
+        return hw_chunk_fail(line, line->begin, error, "a skew-symmetric matrix has values, and no pattern");
     if (m->array && m->pattern)
         return hw_chunk_fail(line, line->begin, error, "an array has no pattern");
     return HAWSER_OK;
@@ -73,7 +80,7 @@ static hawser_status read_sizes(const hw_chunk *line, market *m, hawser_error *e
     if (m->symmetric && m->rows != m->cols)
         return hw_chunk_fail(line, line->begin, error, "a symmetric matrix must be square");
     if (m->array)
-        m->entries = m->symmetric ? m->rows * (m->rows + 1) / 2 : m->rows * m->cols;
+        m->entries = m->skew ? m->rows * (m->rows - 1) / 2 : m->symmetric ? m->rows * (m->rows + 1) / 2 : m->rows * m->cols;
     return HAWSER_OK;
 }
 
@@ -185,6 +192,8 @@ static hawser_status read_entry(const market *m, const hw_job *job, const hw_chu
     HAWSER_TRY(read_value(m, chunk, at, &value, error));
     if (m->array)
         return store(job, chunk, begin, part, value, error);
+    if (m->skew && row == column && value != 0)
+        return hw_chunk_fail(chunk, begin, error, "the diagonal of a skew-symmetric matrix is zero, and this is on it");
     part->rows_of[part->entries] = (uint32_t)row - 1;
     part->indices[part->entries] = (uint32_t)column - 1;
     uint64_t most = m->symmetric && row > column ? row : column;
@@ -250,11 +259,22 @@ static void turn_parts(hw_job *job, uint64_t rows, uint64_t keep, void *values, 
     }
 }
 
-/* The parts' values are the lower triangle. */
-static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, bool by_row, void *values, size_t size)
+/* Changes the sign of a stored number. */
+static void negate(char *value, size_t size)
+{
+    if (size == sizeof(float))
+        *(float *)(void *)value = -*(float *)(void *)value;
+    else
+        *(double *)(void *)value = -*(double *)(void *)value;
+}
+
+/* The parts' values are the lower triangle, of a skew-symmetric array without the diagonal. */
+static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, bool by_row, bool skew, void *values, size_t size)
 {
     uint64_t down = by_row ? keep : 1, across = by_row ? 1 : rows; /* from one row, and column, to the next */
-    uint64_t i = 0, j = 0;
+    uint64_t i = skew, j = 0;
+    for (uint64_t k = 0; skew && k < keep; k++)
+        memset((char *)values + (k * across + k * down) * size, 0, size);
     for (uint64_t p = 0; p < hw_job_parts(job); p++) {
         hw_text_part *part = hw_job_part(job, p);
         for (uint64_t e = 0; e < part->entries; e++) {
@@ -263,8 +283,10 @@ static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, bool by_row,
                 memcpy((char *)values + (j * across + i * down) * size, value, size);
             if (i < keep)
                 memcpy((char *)values + (i * across + j * down) * size, value, size);
+            if (i < keep && skew)
+                negate((char *)values + (i * across + j * down) * size, size);
             if (++i == rows)
-                i = ++j;
+                i = ++j + skew;
         }
         hw_part_free(job, part);
     }
@@ -286,7 +308,7 @@ static hawser_status fill_array(hw_job *job, const market *m, bool part, uint64_
     hw_dataset_own(dataset, values);
     bool by_row = !part && job->load->rows_layout != 0;
     if (m->symmetric && !part)
-        mirror_parts(job, rows, cols, by_row, values, size);
+        mirror_parts(job, rows, cols, by_row, m->skew, values, size);
     else if (by_row)
         turn_parts(job, rows, cols, values, size);
     else
@@ -338,7 +360,7 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes declares %llu entries", name,
                            (unsigned long long)m.entries);
     uint64_t text = hw_input_text_bytes(&job->input), sides = m.symmetric ? 2 : 1, size = hw_type_size(job->load->type);
-    bool part = job->load->parts > 1;
+    bool part = job->load->parts > 1 && !(m.array && m.skew);
     if (text != 0) /* for an archive it is an estimate, and the final check is after reading */
         HAWSER_TRY(check_claims(job, &m, text, job->input.all_mapped ? 1 : 8, error));
     if (part)
@@ -364,5 +386,9 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
     dataset->declared = m.entries;
     dataset->found = found;
     return m.array ? fill_array(job, &m, part, found, dataset, error)
-                   : hw_assemble_coordinates(job, m.rows, m.cols, m.symmetric, dataset, error);
+                   : hw_assemble_coordinates(job, m.rows, m.cols,
+                                             m.skew        ? HW_MIRROR_NEGATED
+                                             : m.symmetric ? HW_MIRROR_SAME
+                                                           : HW_MIRROR_NONE,
+                                             dataset, error);
 }

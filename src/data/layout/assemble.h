@@ -7,24 +7,27 @@
 /* Converts parts of sparse rows (ends, indices) to CSR. */
 hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 
-/* Converts parts of coordinates (rows_of, indices, from zero) to CSC or CSR of rows x cols; mirrored adds the other triangle. Refuses an
- * entry that occurs twice. */
-hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, bool mirrored, hawser_dataset *dataset,
+/* The triangle that the entries of a file leave out. */
+typedef enum hw_mirror { HW_MIRROR_NONE = 0, HW_MIRROR_SAME, HW_MIRROR_NEGATED } hw_mirror;
+
+/* Converts parts of coordinates (rows_of, indices, from zero) to CSC or CSR of rows x cols; `mirror` adds the other triangle. Entries of the same place
+ * are added in the order of the file. */
+hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, hw_mirror mirror, hawser_dataset *dataset,
                                       hawser_error *error) HAWSER_MUST_USE;
 
 /* Memory to sort in, initially zero; the owner frees `pairs`. */
 typedef struct hw_pair {
-    uint32_t index;
+    uint32_t index, order; /* order: its place before the sort */
     double value;
 } hw_pair;
 typedef struct hw_sorter {
     hw_pair *pairs;
     size_t capacity;
 } hw_sorter;
-/* Sorts the entries of a column or row by index. *twice: an index that occurs twice, or UINT32_MAX. */
+/* Sorts the entries of a column or row by index; equal ones keep their order. *twice: an index that occurs twice, or UINT32_MAX. */
 hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint64_t count, hw_sorter *sorter,
                               uint32_t *twice, hawser_error *error) HAWSER_MUST_USE;
-/* Fails for an entry that occurs twice. Row and column count from zero. */
+/* Fails for an entry that occurs twice, where nodes have it. Row and column count from zero. */
 hawser_status hw_given_twice(const char *name, uint64_t row, uint64_t column, hawser_error *error) HAWSER_MUST_USE;
 
 /* What a column of dense parts is. */

@@ -1,5 +1,7 @@
 /* sparse.c - converts parts of parsed entries to compressed rows, and parts of coordinates to rows or columns. Every thread counts the
  * entries of its run of parts by row or column, the counts become places, then every thread stores its entries there. */
+#include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,7 +20,9 @@ typedef struct scatter_work {
     double *target;
     uint64_t majors, minors; /* columns and rows for CSC, the reverse for CSR */
     uint32_t threads, base;
-    bool single, by_row, coordinates, mirrored, scattering;
+    bool single, by_row, coordinates, scattering;
+    hw_mirror mirror;
+    _Atomic bool repeated; /* some entries were added to others, and left UINT32_MAX as index at the end of their major */
 } scatter_work;
 
 hawser_status hw_check_rows(const hw_job *job, uint64_t rows, hawser_error *error)
@@ -49,14 +53,17 @@ hawser_status hw_job_rows(const hw_job *job, uint64_t *rows, uint64_t **first_ro
 }
 
 static inline void place_entry(const scatter_work *w, uint64_t *places, uint32_t major, uint32_t minor, const void *values,
-                               uint64_t e, bool single)
+                               uint64_t e, bool single, bool negated)
 {
     uint64_t place = places[major]++;
     w->indices[place] = minor;
-    if (single)
-        ((float *)w->values)[place] = ((const float *)values)[e];
-    else
-        ((double *)w->values)[place] = ((const double *)values)[e];
+    if (single) {
+        float value = ((const float *)values)[e];
+        ((float *)w->values)[place] = negated ? -value : value;
+    } else {
+        double value = ((const double *)values)[e];
+        ((double *)w->values)[place] = negated ? -value : value;
+    }
 }
 
 static inline void scatter_coordinates(const scatter_work *w, const hw_text_part *part, uint64_t *places, bool single)
@@ -64,9 +71,9 @@ static inline void scatter_coordinates(const scatter_work *w, const hw_text_part
     const uint32_t *majors = w->by_row ? part->rows_of : part->indices, *minors = w->by_row ? part->indices : part->rows_of;
     for (uint64_t e = 0; e < part->entries; e++) {
         if (majors[e] < w->majors && minors[e] < w->minors)
-            place_entry(w, places, majors[e], minors[e], part->values, e, single);
-        if (w->mirrored && majors[e] != minors[e] && minors[e] < w->majors && majors[e] < w->minors)
-            place_entry(w, places, minors[e], majors[e], part->values, e, single);
+            place_entry(w, places, majors[e], minors[e], part->values, e, single, false);
+        if (w->mirror != HW_MIRROR_NONE && majors[e] != minors[e] && minors[e] < w->majors && majors[e] < w->minors)
+            place_entry(w, places, minors[e], majors[e], part->values, e, single, w->mirror == HW_MIRROR_NEGATED);
     }
 }
 
@@ -76,7 +83,7 @@ static void count_part(const scatter_work *w, const hw_text_part *part, uint64_t
     for (uint64_t e = 0; e < part->entries; e++) {
         if (majors[e] < w->majors && minors[e] < w->minors)
             places[majors[e]]++;
-        if (w->mirrored && majors[e] != minors[e] && minors[e] < w->majors && majors[e] < w->minors)
+        if (w->mirror != HW_MIRROR_NONE && majors[e] != minors[e] && minors[e] < w->majors && majors[e] < w->minors)
             places[minors[e]]++;
     }
 }
@@ -297,8 +304,9 @@ hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_erro
 
 static int compare_pairs(const void *a, const void *b)
 {
-    uint32_t x = ((const hw_pair *)a)->index, y = ((const hw_pair *)b)->index;
-    return (x > y) - (x < y);
+    const hw_pair *x = a, *y = b;
+    return x->index != y->index ? (x->index > y->index) - (x->index < y->index)
+                                : (x->order > y->order) - (x->order < y->order);
 }
 
 hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint64_t count, hw_sorter *sorter,
@@ -313,7 +321,7 @@ hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint
     HAWSER_TRY(HW_GROW(&sorter->pairs, &sorter->capacity, count, "a column to sort", error));
     hw_pair *pairs = sorter->pairs;
     for (e = 0; e < count; e++)
-        pairs[e] = (hw_pair){indices[e], single ? (double)((float *)values)[e] : ((double *)values)[e]};
+        pairs[e] = (hw_pair){indices[e], (uint32_t)e, single ? (double)((float *)values)[e] : ((double *)values)[e]};
     qsort(pairs, count, sizeof *pairs, compare_pairs);
     for (e = 0; e < count; e++) {
         if (e > 0 && pairs[e].index == pairs[e - 1].index)
@@ -329,12 +337,67 @@ hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint
 
 hawser_status hw_given_twice(const char *name, uint64_t row, uint64_t column, hawser_error *error)
 {
-    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the entry in row %llu and column %llu occurs twice", name,
-                       (unsigned long long)row + 1, (unsigned long long)column + 1);
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "%s: the entry in row %llu and column %llu occurs twice, in the shares of nodes, which do not add them; "
+        "add them up once: hawser data convert",
+        name, (unsigned long long)row + 1, (unsigned long long)column + 1);
 }
 
-/* Sorts one column (row) if necessary, and refuses entries that occur twice. */
-static hawser_status sort_major(const scatter_work *w, uint64_t j, hw_sorter *sorter, hawser_error *error)
+static double stored_at(const scatter_work *w, uint64_t e)
+{
+    return w->single ? (double)((float *)w->values)[e] : ((double *)w->values)[e];
+}
+
+static void store_at(const scatter_work *w, uint64_t e, double value)
+{
+    if (w->single)
+        ((float *)w->values)[e] = (float)value;
+    else
+        ((double *)w->values)[e] = value;
+}
+
+/* Adds entries of the same index, which follow each other, and marks what is left at the end of the column (row). */
+static hawser_status add_repeated(const scatter_work *w, uint64_t j, hawser_error *error)
+{
+    uint64_t kept = w->offsets[j], end = w->offsets[j + 1];
+    for (uint64_t e = kept; e < end; kept++) {
+        uint32_t index = w->indices[e];
+        double sum = stored_at(w, e);
+        for (e++; e < end && w->indices[e] == index; e++)
+            sum += stored_at(w, e);
+        w->indices[kept] = index;
+        store_at(w, kept, sum);
+        if (!isfinite(stored_at(w, kept)))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s: the entries in row %llu and column %llu add up to %g, which cannot be stored",
+                               w->job->input.files[0].name, (unsigned long long)(w->by_row ? j : index) + 1,
+                               (unsigned long long)(w->by_row ? index : j) + 1, stored_at(w, kept));
+    }
+    for (; kept < end; kept++)
+        w->indices[kept] = UINT32_MAX;
+    return HAWSER_OK;
+}
+
+/* Closes the gaps that added entries left. */
+static void close_gaps(scatter_work *w, hawser_matrix *A)
+{
+    size_t size = w->single ? sizeof(float) : sizeof(double);
+    uint64_t to = 0;
+    for (uint64_t j = 0; j < w->majors; j++) {
+        uint64_t begin = w->offsets[j], end = begin;
+        while (end < w->offsets[j + 1] && w->indices[end] != UINT32_MAX)
+            end++;
+        memmove(w->indices + to, w->indices + begin, (end - begin) * sizeof *w->indices);
+        memmove((char *)w->values + to * size, (char *)w->values + begin * size, (end - begin) * size);
+        w->offsets[j] = to;
+        to += end - begin;
+    }
+    w->offsets[w->majors] = A->stored = to;
+}
+
+/* Sorts one column (row) if necessary, and adds entries that occur several times. */
+static hawser_status sort_major(scatter_work *w, uint64_t j, hw_sorter *sorter, hawser_error *error)
 {
     uint64_t begin = w->offsets[j];
     uint32_t twice;
@@ -342,12 +405,15 @@ static hawser_status sort_major(const scatter_work *w, uint64_t j, hw_sorter *so
     HAWSER_TRY(hw_sort_entries(w->indices + begin, values, w->single, w->offsets[j + 1] - begin, sorter, &twice, error));
     if (twice == UINT32_MAX)
         return HAWSER_OK;
-    return hw_given_twice(w->job->input.files[0].name, w->by_row ? j : twice, w->by_row ? twice : j, error);
+    if (w->job->load->parts > 1) /* the other nodes may have more of them */
+        return hw_given_twice(w->job->input.files[0].name, w->by_row ? j : twice, w->by_row ? twice : j, error);
+    atomic_store(&w->repeated, true);
+    return add_repeated(w, j, error);
 }
 
 static hawser_status sort_majors(void *context, uint32_t thread, hawser_error *error)
 {
-    const scatter_work *w = context;
+    scatter_work *w = context;
     hw_sorter sorter = {0};
     hawser_status status = HAWSER_OK;
     uint64_t begin = w->majors * thread / w->threads, end = w->majors * (thread + 1) / w->threads;
@@ -357,7 +423,7 @@ static hawser_status sort_majors(void *context, uint32_t thread, hawser_error *e
     return status;
 }
 
-hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, bool mirrored, hawser_dataset *dataset,
+hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, hw_mirror mirror, hawser_dataset *dataset,
                                       hawser_error *error)
 {
     const hawser_load *load = job->load;
@@ -366,17 +432,20 @@ hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, boo
                       .single = load->type == HAWSER_F32,
                       .by_row = load->rows_layout != 0 || load->parts > 1,
                       .coordinates = true,
-                      .mirrored = mirrored};
+                      .mirror = mirror};
     uint64_t entries = 0, most = 0;
     for (uint64_t p = 0; p < w.parts; p++) {
         entries += hw_job_part(job, p)->entries;
         most = hw_job_part(job, p)->most > most ? hw_job_part(job, p)->most : most;
     }
     if (entries > 0)
-        HAWSER_TRY(count_unseen(job, 0, most, mirrored, &dataset->figures, error));
+        HAWSER_TRY(count_unseen(job, 0, most, mirror != HW_MIRROR_NONE, &dataset->figures, error));
     cols = load->columns != 0 ? load->columns : cols;
     w.majors = w.by_row ? rows : cols;
     w.minors = w.by_row ? cols : rows;
     HAWSER_TRY(assemble(&w, entries, 0, dataset, error));
-    return hw_in_parallel(w.threads, sort_majors, &w, error);
+    HAWSER_TRY(hw_in_parallel(w.threads, sort_majors, &w, error));
+    if (atomic_load(&w.repeated))
+        close_gaps(&w, &dataset->matrix);
+    return HAWSER_OK;
 }
