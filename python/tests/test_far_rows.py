@@ -210,3 +210,50 @@ def test_kmeans_in_float_has_the_inertia_of_the_data(how):
             assert np.isclose(model.inertia, weights @ squares.min(axis=1), rtol=1e-3)
             assert model.inertia <= right.inertia * (1.05 if "batch" in words else 1.001)
             assert (model.predict(data) == squares.argmin(axis=1)).mean() > 0.98
+
+
+@pytest.mark.parametrize("name, how", [("svm", {}), ("svm", dict(loss="squared-epsilon")), ("softmax", {}), ("softmax", dict(l1_ratio=0.0))])
+def test_training_that_starts_from_its_result_is_at_its_end(name, how):
+    for seed in SEEDS[:3]:
+        X, y, _, shift = draw(seed, 0 if "loss" in how else 3)
+        d, words = X.shape[1], dict(tol=1e-6, **how, **(dict(lambda_=0.02) if name == "softmax" else {}))
+        data = X + np.minimum(shift[:d], 1e10)  # where the rounded intercept costs less than the tolerance
+        first = hawser.train(name, data, y, **words)
+        again = hawser.train(name, data, y, init=first, **words)
+        assert again.training.stop_reason == "gap" and again.iterations <= max(2, first.iterations)
+        assert np.isclose(again.objective, first.objective, rtol=2e-6)
+
+
+def test_tolerance_below_rounding_ends_with_precision():
+    for seed in SEEDS:
+        for loss in ("hinge", "squared-hinge", "epsilon", "squared-epsilon"):
+            X, y, weights, shift = draw(seed, 0 if "epsilon" in loss else 2)
+            for data in (X, X + shift[:-1]):
+                with pytest.warns(RuntimeWarning, match="rounding may have changed"):
+                    model = hawser.train("svm", data, y, weights=weights, loss=loss, tol=0)
+                assert model.training.stop_reason == "precision" and model.gap <= 1e-9 * model.objective and model.iterations < 1000
+                assert 0 < model.rounding < 1e-9 * model.objective
+        X, y, weights, shift = draw(seed, 3)
+        with pytest.warns(RuntimeWarning, match="rounding may have changed"):
+            model = hawser.train("softmax", X + shift[:-1], y, weights=weights, lambda_=0.01, l1_ratio=seed % 3 / 2, tol=1e-15)
+        assert model.training.stop_reason == "precision" and model.gap <= 1e-9 and 0 < model.rounding < 1e-9
+
+
+def test_softmax_ends_where_rounding_of_many_rows_hides_the_last_steps():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200000, 30)) + rng.uniform(-3, 3, size=30)
+    eta = (X - X.mean(axis=0)) @ rng.normal(size=30) + 3 * rng.normal(size=len(X))
+    model = hawser.train("softmax", X, np.digitize(eta, [-3, 3]).astype(float), lambda_=1e-3, max_iterations=30)
+    assert model.training.stop_reason == "gap"
+
+
+def test_lambda_that_is_nearly_0_ends_as_a_small_one_does():
+    for seed in SEEDS[:4]:
+        X, y, _, _ = draw(seed, 3)
+        y[:: 3] = np.random.default_rng(seed).integers(0, 3, size=len(y[::3]))  # no classes that can be separated
+        for ratio in (0.0, 0.5, 1.0):
+            right = hawser.train("softmax", X, y, lambda_=1e-9, l1_ratio=0.0, tol=1e-10).predict_proba(X)
+            for lam in (1e-15, 1e-100, 1e-300):
+                model = hawser.train("softmax", X, y, lambda_=lam, l1_ratio=ratio, max_iterations=100)
+                assert model.training.stop_reason in ("gap", "precision")
+                assert np.allclose(model.predict_proba(X), right, atol=2e-3)

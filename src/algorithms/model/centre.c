@@ -443,7 +443,7 @@ double hw_centre_undo(const hw_centre *c, double intercept, double less, const d
     return moved(c, intercept, less, coefficients, step, 1.0);
 }
 
-double hw_centre_apply(const hw_centre *c, double intercept, const double *coefficients, size_t step)
+double hw_centre_apply(const hw_centre *c, double intercept, double less, const double *coefficients, size_t step)
 {
-    return moved(c, intercept, 0.0, coefficients, step, -1.0);
+    return moved(c, intercept, less, coefficients, step, -1.0);
 }

@@ -33,8 +33,8 @@ void hw_centre_free(hw_centre *centre);
 
 /* Returns the intercept for rows as they are from that for shifted rows, less a number, rounded once. Coefficient j is coefficients[j * step]. */
 double hw_centre_undo(const hw_centre *centre, double intercept, double less, const double *coefficients, size_t step);
-/* Returns the intercept for shifted rows from that for rows as they are. */
-double hw_centre_apply(const hw_centre *centre, double intercept, const double *coefficients, size_t step);
+/* Likewise the intercept for shifted rows from that for rows as they are. */
+double hw_centre_apply(const hw_centre *centre, double intercept, double less, const double *coefficients, size_t step);
 
 /* Memory for some shifted rows. */
 typedef struct hw_centre_rows {

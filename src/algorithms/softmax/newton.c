@@ -217,12 +217,12 @@ static void choose_conjugate(hw_softmax_block *b, bool leaves)
     *most = *most < CONJUGATE_LEAST ? CONJUGATE_LEAST : *most > CONJUGATE_MOST ? CONJUGATE_MOST : *most;
 }
 
-/* Returns whether the trial is an improvement that rounding hides: the objective is the same but for its last digits, and the derivatives are at most
+/* Returns whether the trial is an improvement that rounding hides: the objective is the same but for its rounding error, and the derivatives are at most
  * half as large. The gradient of the trial is in block->reduced. */
 static bool is_steadier(hw_softmax_block *b, double objective)
 {
     double before = 0.0, after = 0.0;
-    if (!(fabs(objective - b->memory.objective) <= 1e-14 * fabs(objective)))
+    if (!(fabs(objective - b->memory.objective) <= fmax(b->memory.error, 1e-14 * fabs(objective))))
         return false;
     find_slopes(b, b->trial, b->reduced, b->residual);
     for (size_t e = 0; e < b->softmax->width; e++) {

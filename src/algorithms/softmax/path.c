@@ -107,8 +107,11 @@ static void start_from(hw_softmax_block *b, const double *given)
     size_t k = b->softmax->classes, d = b->X.cols;
     const hw_centre *centre = &b->softmax->centre;
     memcpy(b->W, given, b->softmax->width * sizeof *b->W);
+    double mean = 0.0; /* what all classes share changes no probability, but hides digits */
+    for (size_t c = 0; c < k && centre->count > 0; c++)
+        mean += hw_centre_apply(centre, given[d * k + c], 0.0, given + c, k) / (double)k;
     for (size_t c = 0; c < k; c++)
-        b->W[d * k + c] = hw_centre_apply(centre, given[d * k + c], given + c, k);
+        b->W[d * k + c] = hw_centre_apply(centre, given[d * k + c], mean, given + c, k);
     for (size_t e = 0; e < d * k; e++)
         if (centre->count > 0 && centre->equal[e / k])
             b->W[e] = 0.0;

@@ -103,7 +103,7 @@ static void judge(hw_svm_block *b, size_t problem, double objective, double boun
             b->primal.best[e] = b->primal.W[e];
     hw_svm_raise(m, bound, errors.bound);
     m->done = hw_svm_is_done(m, b->svm->tolerance);
-    m->idle = m->high - m->low < 0.999 * m->gap ? 0 : m->idle + 1;
+    m->idle = m->high - m->low < 0.999 * m->gap && m->gap > 0.0 ? 0 : m->idle + 1;
     if (m->idle == 0)
         m->gap = m->high - m->low;
     m->stuck = b->svm->squared ? risen : m->idle >= IDLE_MOST;
@@ -406,7 +406,7 @@ static void start_from(hw_svm_block *b, const double *given)
     size_t k = b->svm->problems, d = b->X.cols;
     memcpy(b->primal.W, given, b->width * k * sizeof *given);
     for (size_t p = 0; p < k && b->svm->intercept; p++)
-        b->primal.W[d * k + p] = hw_centre_apply(centre, given[d * k + p], given + p, k);
+        b->primal.W[d * k + p] = hw_centre_apply(centre, given[d * k + p], 0.0, given + p, k);
     for (size_t e = 0; e < d * k; e++)
         if (centre->count > 0 && centre->equal[e / k])
             b->primal.W[e] = 0.0;
