@@ -355,7 +355,8 @@ def test_masked_values_are_refused(cancer):
 
 
 WITHOUT = [each for each in ESTIMATORS if each.__name__ not in (
-    "ElasticNet", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskLasso")]
+    "ElasticNet", "Lasso", "LinearSVC", "LinearSVR", "LogisticRegression", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskLasso",
+    "LinearRegression", "PoissonRegressor", "Ridge")]
 
 
 @pytest.mark.parametrize("estimator", WITHOUT, ids=lambda each: each.__name__)

@@ -21,9 +21,12 @@ from .linear_cv import ElasticNetCV, LassoCV
 from .logistic import LogisticRegression
 from .logistic_cv import LogisticRegressionCV
 from .multitask import MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV
+from .poisson import PoissonRegressor
+from .ridge import LinearRegression, Ridge
 from .svm import LinearSVC, LinearSVR
 
 __all__ = [
-    "ConvergenceWarning", "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
+    "ConvergenceWarning", "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
+    "PoissonRegressor", "Ridge",
 ]

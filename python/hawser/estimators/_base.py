@@ -121,6 +121,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any
     warm_start: bool
     n_iter_: Any
+    dual_gap_: Any
+    trace_: Any
     tol: float
     max_iter: int | None
     # The type of what the fit leaves: float32 if X was.

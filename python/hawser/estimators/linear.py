@@ -4,13 +4,16 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ._base import Array, LinearEstimator, refuse
+from .._model import Model
+from ._base import Array, LinearEstimator, is_same, refuse
 
 
 class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     """Minimises 1/(2 n) ||y - X w - b||^2 + alpha (l1_ratio ||w||_1 + (1 - l1_ratio)/2 ||w||^2)."""
 
     _algorithm = "lasso"
+    _takes_columns = True  # of y, each of which is trained
+    _keeps_column = False  # a single one gives coef_ of shape (1, n_features)
     alpha: float
     fit_intercept: bool
     precompute: Any
@@ -19,6 +22,11 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
     tol: float
     positive: bool
     selection: str
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = self._takes_columns
+        return tags
 
     def _ratio(self) -> float:
         return 1.0
@@ -49,19 +57,78 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True, *, eval_set: Any = None,
             early_stopping_rounds: int | None = None) -> Any:
-        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample.
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample, or a column per target.
+
+        Targets are trained one by one: `coef_` (n_targets, n_features), `intercept_`, `dual_gap_` and `n_iter_` have one for each, and `models_` the models.
 
         With `eval_set`, a pair (X, y) of other data, `evals_result_` has their mean squared error at each certificate of the training. With
         `early_stopping_rounds` the training ends when that many certificates have not lowered it, and the model is that of
         the least one, at `best_iteration_` (from 0), with the error `best_score_`. X and y are checked whatever `check_input` says, which is scikit-learn's.
         """
-        X, y = self._checked(X, y, y_numeric=True)
+        X, y = self._checked(X, y, y_numeric=True, **({"multi_output": True} if self._takes_columns else {}))
+        target, weights = self._numbers(y), self._weights(sample_weight, X)
+        if self._takes_columns and np.ndim(target) == 2:
+            if eval_set is not None or early_stopping_rounds is not None:
+                raise ValueError(f"eval_set: y has {target.shape[1]} columns, which are trained one by one; give y with one, or use MultiTask estimators")
+            return self._fit_columns(X, target, weights)
         others = self._validation(eval_set, early_stopping_rounds, self._numbers)
-        self._train(self._algorithm, X, self._numbers(y), self._weights(sample_weight, X), **self._options(), **others)
+        self._forget("models_")
+        self._train(self._algorithm, X, target, weights, **self._options_of(0, X, weights), **others)
+        self._finish(X, target, weights)
         return self
 
+    def _options_of(self, column: int, X: Any, weights: Array | None) -> dict[str, Any]:
+        """Returns the options of the training for one column of y."""
+        return self._options()
+
+    def _finish(self, X: Any, targets: Array, weights: Array | None) -> None:
+        """Changes what a training has left, where scikit-learn chooses one of several solutions."""
+
+    def _fit_columns(self, X: Any, targets: Array, weights: Array | None) -> Any:
+        """Trains a model for each column of y."""
+        self._check_kinds()
+        before, columns = self.__dict__.get("models_") if getattr(self, "warm_start", False) else None, targets.shape[1]
+        if before is not None and (len(before) != columns or before[0].columns != X.shape[1]):
+            raise ValueError(f"warm_start: the estimator was fitted with {before[0].columns} features and {len(before)} targets, and X and y have "
+                             f"{X.shape[1]} and {columns}")
+        data = np.asfortranarray(X) if isinstance(X, np.ndarray) else X  # turned once, and not by each training
+        traces: list[list[dict[str, Any]]] = [[] for _ in range(columns)]
+        models = [self._call(self._algorithm, data, np.ascontiguousarray(targets[:, k]), weights, progress=traces[k].append,
+                             init=None if before is None else before[k], **self._options_of(k, X, weights)) for k in range(columns)]
+        self.interrupted_, self.models_, self.trace_ = False, models, traces
+        self._forget("model_", "evals_result_", "best_iteration_", "best_score_")
+        facts = [model.training for model in models if model.training is not None]
+        self.n_iter_ = [int(max(1, each.metrics.get("iterations", each.clocks))) for each in facts]
+        self.dual_gap_ = np.array([each.metrics["gap"] for each in facts])
+        self.coef_, self.intercept_ = (each.astype(self._type) for each in self._parameters_of_all(models))
+        if columns == 1:
+            self.n_iter_, self.dual_gap_, self.trace_ = self.n_iter_[0], float(self.dual_gap_[0]), traces[0]
+            self.coef_ = self.coef_ if self._keeps_column else self.coef_[0]
+        self._finish(X, targets, weights)
+        return self
+
+    @staticmethod
+    def _parameters_of_all(models: list[Model]) -> tuple[Array, Array]:
+        """Returns coefficients and intercepts of a model per column of y."""
+        return np.stack([model.coefficients for model in models]), np.array([model.intercept for model in models])
+
+    def _is_written(self) -> bool:
+        models: list[Model] | None = self.__dict__.get("models_")
+        if models is None:
+            return super()._is_written()
+        coefficients, intercepts = self._parameters_of_all(models)
+        one = np.ndim(self.coef_) == 1
+        return not (is_same(self.coef_, coefficients[0] if one else coefficients) and is_same(self.intercept_, intercepts))
+
+    def _margins(self, X: Any) -> Array:
+        models: list[Model] | None = self.__dict__.get("models_")
+        if models is None or self._is_written():
+            return super()._margins(X)
+        found = np.column_stack([model.decision_function(X) for model in models])
+        return self._like(X, found[:, 0] if np.ndim(self.coef_) == 1 else found)
+
     def predict(self, X: Any) -> Array:
-        """Returns a prediction per sample, shape (n_samples,)."""
+        """Returns a prediction per sample, shape (n_samples,), or (n_samples, n_targets) if y had several columns."""
         return self._margins(self._checked_new(X))
 
     @property

@@ -21,6 +21,7 @@ class _Crossed(_Penalised):
     """Fits a path of alphas on all samples and without each fold, and takes an alpha by the errors."""
 
     _words = {"--path": "alphas", "--lambda-min-ratio": "eps", "--cv": "cv", "lambda": "alpha", "lambdas": "alphas"}
+    _takes_columns = False
     eps: float
     alphas: Any
     cv: Any

@@ -14,6 +14,7 @@ class _Several(_Penalised):
     """Minimises 1/(2 n) ||Y - X W - b||^2 + alpha (l1_ratio sum_j ||W_j|| + (1 - l1_ratio)/2 ||W||^2), where W_j belongs to feature j."""
 
     _algorithm = "multitask"
+    _takes_columns = False
     precompute = False  # no parameters of these estimators
     positive = False
     warm_start = False

@@ -1,0 +1,166 @@
+"""Linear regression with a squared penalty, or without any: Ridge, LinearRegression."""
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
+
+from ._base import SMALLEST, Array, refuse
+from .linear import _Penalised
+
+SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
+UNPENALISED = 256  # the most columns without a penalty that the library takes
+MOST = 2 * 10**7  # numbers of X for which the solution of least norm is found
+
+
+def spread_of(X: Any) -> Array:
+    """Returns the variance of each column."""
+    found: Array = mean_variance_axis(X, axis=0)[1] if issparse(X) else np.var(X, axis=0, dtype=np.float64)
+    return found
+
+
+def least_norm(X: Any, targets: Array, centre: tuple[Array, Array] | None, weights: Array | None) -> tuple[Array, int]:
+    """Returns the least-squares coefficients of least norm, shape (n_features,) or (n_features, n_targets), and the rank of X less its centre."""
+    whole = np.asarray(X.toarray() if issparse(X) else X, np.float64)
+    if centre is not None:
+        whole, targets = whole - centre[0], targets - centre[1]
+    if weights is not None:
+        roots = np.sqrt(weights)
+        whole, targets = whole * roots[:, None], (targets.T * roots).T
+    found, _, rank, _ = np.linalg.lstsq(whole, targets, rcond=None)
+    return found, int(rank)
+
+
+class Ridge(_Penalised):
+    """Linear regression with a squared penalty, as sklearn.linear_model.Ridge, with a certified duality gap.
+
+    Minimises sum_i s_i (y_i - w x_i - b)^2 + alpha ||w||^2, s_i the weights of samples. `alpha` is a number, or one for each column of y. The training
+    ends at a duality gap of tol^2, relative to the objective of coefficients that are all zero, so that `tol` is about the relative error of predictions, or
+    where float64 has no smaller one. `max_iter` and all else are as in Lasso. `solver` is
+    taken for scikit-learn's sake: there is one solution. If alpha is 0 and several solutions are equally good, `coef_` is that of least norm,
+    and `model_` has another one, if X has at most 2e7 numbers.
+
+    After fit: `coef_` (n_features,), or (n_targets, n_features) if y has columns, `intercept_`, and all else as in Lasso.
+
+    >>> import hawser
+    >>> ridge = hawser.Ridge(alpha=1.0).fit([[0, 0], [0, 0], [1, 1]], [0, 0.1, 1])
+    >>> ridge.coef_.round(4), round(ridge.intercept_, 4)
+    (array([0.2714, 0.2714]), 0.1857)
+    """
+
+    _keeps_column = True
+    _words = {"cannot be reached": None, "precision of numbers": None}  # tol is that small by default
+    precompute = False  # no parameters of these estimators
+    selection = "cyclic"
+    warm_start = False
+    solver: str
+
+    def __init__(self, alpha: Any = 1.0, *, fit_intercept: bool = True, copy_X: bool = True, max_iter: int | None = None, tol: float = 1e-8,
+                 solver: str = "auto", positive: bool = False, random_state: Any = None, workers: int | None = None, sync: str = "bsp",
+                 n_jobs: int | None = None) -> None:
+        self.alpha = alpha
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.max_iter = max_iter
+        self.tol = tol
+        self.solver = solver
+        self.positive = positive
+        self.random_state = random_state
+        self.workers = workers
+        self.sync = sync
+        self.n_jobs = n_jobs
+
+    def _ratio(self) -> float:
+        return 0.0
+
+    def _tolerance(self) -> float:
+        """Returns the gap that leaves predictions and coefficients a relative error of about tol: the objective grows with the square of the error."""
+        tol = super()._tolerance()
+        return max(tol * tol, SMALLEST) if isinstance(tol, float) else tol
+
+    def _alphas(self) -> Array:
+        """Returns the weight of the penalty, or one for each column of y."""
+        alphas = np.atleast_1d(np.asarray(self.alpha, np.float64))
+        if alphas.ndim != 1 or not (alphas >= 0).all() or not np.isfinite(alphas).all():
+            raise refuse("alpha", self.alpha, "a number from 0 on, or one for each column of y")
+        return alphas
+
+    def _options_of(self, column: int, X: Any, weights: Array | None) -> dict[str, Any]:
+        if getattr(self, "solver", "auto") not in SOLVERS:
+            raise refuse("solver", self.solver, " or ".join(map(repr, SOLVERS)) + ", which have the same solution")
+        alphas = self._alphas()
+        total = float(X.shape[0] if weights is None else weights.sum())
+        penalty = float(alphas[column if len(alphas) > 1 else 0]) / total
+        options = self._shared_options()
+        if penalty == 0 and X.shape[1] > UNPENALISED:
+            spread = spread_of(X)
+            least = float(np.min(spread, where=spread > 0, initial=float(spread.max()) or 1.0))
+            penalty = max(1e-6 * float(spread.mean()) if self._is_direct(X) else 1e-10 * least, 1e-300)
+            if self._is_direct(X):  # the training is only for model_
+                options["tol"] = max(options["tol"], 1e-6)
+        return {**options, "lambda_": penalty, "l1_ratio": 0.0}
+
+    def _fit_columns(self, X: Any, targets: Array, weights: Array | None) -> Any:
+        self._check_alphas(targets.shape[1])
+        return super()._fit_columns(X, targets, weights)
+
+    def _check_alphas(self, targets: int) -> None:
+        alphas = self._alphas()
+        if len(alphas) not in (1, targets):
+            raise ValueError(f"alpha: Number of targets and number of penalties do not correspond: {targets} != {len(alphas)}")
+
+    def _is_direct(self, X: Any) -> bool:
+        """Returns whether targets without a penalty get the solution of least norm."""
+        return not self.positive and X.shape[0] * X.shape[1] <= MOST
+
+    def _finish(self, X: Any, targets: Array, weights: Array | None) -> None:
+        """Takes the solution of least norm for targets without a penalty, if there are several solutions, or if a small penalty stood for none."""
+        alphas = self._alphas()
+        if alphas.all() or not self._is_direct(X):
+            return
+        free = np.broadcast_to(alphas == 0, np.shape(self.coef_)[:-1] or (1,))
+        centre = None
+        if self.fit_intercept:
+            shares = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
+            centre = (np.asarray(shares @ X, np.float64).ravel(), np.asarray(shares @ targets))
+        found, rank = least_norm(X, targets, centre, weights)
+        if rank == X.shape[1] <= UNPENALISED:
+            return
+        whole = np.where(free[:, None], np.atleast_2d(found.T), self.coef_)
+        self.coef_ = whole.reshape(np.shape(self.coef_)).astype(self._type)
+        if centre is not None:
+            self.intercept_ = (np.asarray(centre[1]) - whole @ centre[0]).astype(self._type)
+            if np.ndim(targets) == 1:
+                self.intercept_ = self.intercept_[0]
+
+
+class LinearRegression(Ridge):
+    """Least squares without a penalty, as sklearn.linear_model.LinearRegression.
+
+    Minimises sum_i s_i (y_i - w x_i - b)^2. Of several solutions, `coef_` is that of least norm, if X has at most 2e7 numbers. `positive` keeps
+    coefficients from falling below 0. y may have several columns. `tol` is as in Ridge, `max_iter`, `workers` and `sync` as in Lasso.
+
+    After fit: `coef_` (n_features,), or (n_targets, n_features) if y has columns, `intercept_`, and all else as in Lasso.
+
+    >>> import hawser
+    >>> line = hawser.LinearRegression().fit([[1, 1], [1, 2], [2, 2], [2, 3]], [6.0, 8.0, 9.0, 11.0])
+    >>> line.coef_.round(6), round(line.intercept_, 6)
+    (array([1., 2.]), 3.0)
+    """
+
+    def __init__(self, *, fit_intercept: bool = True, copy_X: bool = True, tol: float = 1e-8, max_iter: int | None = None, positive: bool = False,
+                 workers: int | None = None, sync: str = "bsp", n_jobs: int | None = None) -> None:
+        self.fit_intercept = fit_intercept
+        self.copy_X = copy_X
+        self.tol = tol
+        self.max_iter = max_iter
+        self.positive = positive
+        self.workers = workers
+        self.sync = sync
+        self.n_jobs = n_jobs
+
+    alpha = 0.0  # no parameter
+    random_state = None
+
+
+__all__ = ["LinearRegression", "Ridge"]
