@@ -118,17 +118,32 @@ static void note_assumed(const hw_linear_driver *driver)
                  driver->record.lambdas[0], settings->lambda_ratio);
 }
 
+/* Leaves one lambda of a path that the data should choose: no column enters at any. */
+static void shorten(hw_linear_driver *driver)
+{
+    const hw_linear_settings *settings = &driver->linear->choices.settings;
+    if (settings->path_list != NULL || settings->path_count == 0)
+        return;
+    driver->record.lambda_count = 1;
+    hw_linear_note(driver->training,
+                   "the path has one lambda, 0: no column is correlated with the target, so the model is the intercept");
+}
+
 bool hw_linear_begin_path(hawser_progress *progress, void *user)
 {
     hw_linear_driver *driver = user;
     hw_linear_record *record = &driver->record;
     const hw_linear_problem *problem = &driver->linear->problem;
     record->zero_objective = hawser_progress_metric(progress, "zero_objective");
+    record->reach = hawser_progress_metric(progress, "reach");
     if (record->fold_at == 0 && record->first == 0) {
         record->whole_zero_objective = record->zero_objective;
         record->lambda_max = hawser_progress_metric(progress, "lambda_max");
         record->rounding = problem->kind->rounding != NULL ? problem->kind->rounding(problem) : 0.0;
         hw_linear_grid(driver->linear, record->lambda_max, record->lambdas);
+        if (record->lambda_max == 0.0)
+            shorten(driver);
+        record->stopped = hw_linear_vanishes(driver->linear, record->lambda_max); /* hw_linear_train begins again */
         note_unreachable(driver);
         note_assumed(driver);
     }
@@ -191,13 +206,16 @@ static void certify(hw_linear_driver *driver, hawser_progress *progress)
     record->start_objective = isinf(record->start_objective) ? objective : record->start_objective;
     record->last_gap = record->gap;
     record->gap = gap;
-    record->certified = gap <= fmax(linear->choices.settings.tolerance * record->zero_objective, record->rounding);
+    record->gap_rounding = 2.0 * DBL_EPSILON * record->reach * fmax(record->zero_objective, objective);
+    record->certified =
+        gap + record->gap_rounding <= fmax(linear->choices.settings.tolerance * record->zero_objective, record->rounding);
     hawser_progress_set(progress, "objective", record->objective);
     hawser_progress_set(progress, "gap", gap);
     record->last_intercept = hawser_progress_metric(progress, "intercept");
     hw_linear_row row = {.lambda = hw_linear_current_lambda(record),
                          .objective = objective,
                          .gap = gap,
+                         .rounding = record->gap_rounding,
                          .penalty = hawser_progress_metric(progress, "penalty"),
                          .nonzeros = hawser_progress_metric(progress, "nonzeros"),
                          .intercept = record->last_intercept,
@@ -489,6 +507,7 @@ bool hw_linear_next_lambda(hawser_progress *progress, void *user)
         record->rows[index] = (hw_linear_row){.lambda = record->lambdas[index],
                                               .objective = record->objective,
                                               .gap = record->gap,
+                                              .rounding = record->gap_rounding,
                                               .penalty = hawser_progress_metric(progress, "penalty"),
                                               .nonzeros = hawser_progress_metric(progress, "nonzeros"),
                                               .intercept = hawser_progress_metric(progress, "intercept"),
@@ -523,7 +542,8 @@ static double explained(const hw_linear_record *record, size_t lambda)
 static bool goes_on(hw_linear_record *record, const hawser_progress *progress)
 {
     size_t last = record->lambda_count - 1;
-    if (record->lambda_count >= record->most || record->failure != HW_LINEAR_SOUND || hawser_progress_stopping(progress))
+    if (last == 0 || record->lambda_count >= record->most || record->failure != HW_LINEAR_SOUND ||
+        hawser_progress_stopping(progress))
         return false;
     hw_linear_selection selection = hw_linear_select(record, false);
     double most = explained(record, last);

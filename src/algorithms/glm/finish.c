@@ -136,6 +136,8 @@ static void fill_facts(const hw_linear_driver *driver, const hw_linear_row *row,
     memcpy(training->facts, all, sizeof all);
     if (driver->linear->problem.outputs == 1)
         training->facts[at++] = (hawser_fact){"intercept", row->intercept};
+    if (row->precision)
+        training->facts[at++] = (hawser_fact){"rounding", row->rounding};
     if (record->lambda_count > 1)
         training->facts[at++] = (hawser_fact){"lambdas", (double)record->lambda_count};
     if (!isnan(row->error))
@@ -191,6 +193,22 @@ static void note_distance(const hw_linear_driver *driver)
                    10.0 * choices->settings.epochs);
 }
 
+/* Notes the largest gap that is left where no step lowers an objective, and what rounding may have changed it by. */
+static void note_precision(const hw_linear_driver *driver)
+{
+    const hw_linear_record *record = &driver->record;
+    const hw_linear_row *worst = NULL;
+    for (size_t l = 0; l < record->lambda_count; l++)
+        if (record->rows[l].done && record->rows[l].precision && (worst == NULL || record->rows[l].gap > worst->gap))
+            worst = &record->rows[l];
+    if (worst == NULL || record->failure != HW_LINEAR_SOUND)
+        return;
+    hw_linear_note(driver->training,
+                   "no smaller objective was found within the precision of numbers; the gap that is left at lambda %.6g is "
+                   "%.3g, which rounding may have changed by %.3g",
+                   worst->lambda, worst->gap, worst->rounding);
+}
+
 static void fill_reason(const hw_linear_driver *driver, bool early)
 {
     const hw_linear_record *record = &driver->record;
@@ -203,6 +221,8 @@ static void fill_reason(const hw_linear_driver *driver, bool early)
     if (record->stopped)
         reason = "early-stopping";
     note_distance(driver);
+    if (strcmp(reason, "precision") == 0)
+        note_precision(driver);
     if (record->failure == HW_LINEAR_STALLED)
         reason = "progress";
     if (early)

@@ -75,6 +75,7 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
 {
     const hw_linear_problem *problem = &linear->problem;
     const hw_linear_settings *settings = &linear->choices.settings;
+    columns->reach = 0.0;
     for (size_t j = 0; j < columns->X.cols; j++) {
         size_t whole = columns->X.first + j;
         double sum = 0.0, squares = 0.0, mean = 0.0;
@@ -93,6 +94,8 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
         if (settings->intercept && !constant)
             HAWSER_TRY(check_far(linear, columns, j, mean, variance, error));
         columns->mean[j] = settings->intercept ? mean : 0.0;
+        if (settings->intercept && !constant)
+            columns->reach = fmax(columns->reach, fabs(mean) / sqrt(variance));
         columns->norm[j] = settings->intercept ? (constant ? 0.0 : variance) : raw;
         double deviation = settings->standardize && !constant ? sqrt(variance) : 1.0;
         double factor = problem->factor != NULL ? problem->factor[whole] : 1.0;

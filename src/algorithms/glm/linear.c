@@ -35,12 +35,14 @@ static hawser_status new_best(hw_linear *linear, hawser_error *error)
 }
 
 hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
-                            const hawser_training_input *input, hawser_error *error)
+                            const hawser_training_input *input, bool without_penalty, hawser_error *error)
 {
     hw_linear_problem *problem = &linear->problem;
     hw_linear_choices *choices = &linear->choices;
     memset(linear, 0, sizeof *linear);
     HAWSER_TRY(hw_linear_settings_read(job, input->options, &choices->settings, error));
+    if (without_penalty)
+        choices->settings.lambda = choices->settings.cost = 0.0;
     HAWSER_TRY(
         hw_linear_check_sync(hawser_job_sync(job), hawser_options_text(input->options, "sync"), &choices->settings, error));
     HAWSER_TRY(hw_linear_problem_new(problem, kind, &choices->settings, job, input, error));

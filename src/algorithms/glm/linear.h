@@ -26,9 +26,9 @@ typedef struct hw_linear {
     struct hw_linear_shared *shared; /* memory that the blocks of this process share when they solve joint sets (shared.h) */
 } hw_linear;
 
-/* Makes problem and choices. The caller calls hw_linear_free, also after a failure. */
+/* Makes problem and choices; `without_penalty`: with a lambda of 0 in place of a given one that vanishes. The caller calls hw_linear_free, also after a failure. */
 hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
-                            const hawser_training_input *input, hawser_error *error) HAWSER_MUST_USE;
+                            const hawser_training_input *input, bool without_penalty, hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_free(hw_linear *linear);
 /* Return the most members of a block's share of the gathered working sets, and of all shares together. */
 size_t hw_linear_most_of_share(const hw_linear *linear);

@@ -14,7 +14,8 @@
      .target = of_gap}, \
     {.name = "lambda", .help = "weight of the penalty; null without one", .always = true, .traced = true, .progress = true}, \
     {.name = "nonzeros", .help = "number of nonzero coefficients", .always = true, .traced = true}, \
-    {.name = "intercept", .help = "the constant of the model"}
+    {.name = "intercept", .help = "the constant of the model"}, \
+    {.name = "rounding", .help = "bound of the gap's rounding error, if the reason of the end is precision"}
 
 #define HW_LINEAR_PATH_METRICS \
     {.name = "fits_left", .target = hw_linear_fits_target, .counts = true, .may_rise = hw_linear_path_grows}, \

@@ -6,6 +6,7 @@
 
 /* The line of one lambda in the table of a path. */
 typedef struct hw_linear_row {
+    double rounding; /* a bound of the gap's rounding error */
     double lambda, objective, gap, penalty, nonzeros, intercept, error, standard_error;
     double seconds; /* that the fit took; only forecasts of the end use it */
     bool precision, spent, done;

@@ -34,6 +34,7 @@ typedef struct hw_linear_record {
     double gain;      /* and sigma' */
     double lambda_max, whole_zero_objective, zero_objective, objective, best_objective, gap, best_gap, last_gap;
     double rounding;                        /* the gap that rounding of the targets alone may leave */
+    double reach, gap_rounding;             /* of the columns (solve/columns.h); a bound of the gap's rounding error */
     double start_objective;                 /* at the first certificate of a lambda */
     unsigned stale_certificates, doublings; /* of sigma', or of the caution of stored margins */
     uint64_t work_done;                     /* times of work between two certificates of a lambda */

@@ -28,12 +28,12 @@ static void free_driver(hw_linear_driver *driver)
 }
 
 static hawser_status new_driver(hw_linear_driver *driver, const hw_linear_kind *kind, hawser_job *job,
-                                const hawser_training_input *input, hawser_error *error)
+                                const hawser_training_input *input, bool without_penalty, hawser_error *error)
 {
     bool validated = input->validation != NULL; /* only node 0 knows, and all make the same program */
     driver->options = input->options;
     HAWSER_TRY(hawser_job_broadcast(job, &validated, sizeof validated, error));
-    HAWSER_TRY(hw_linear_new(driver->linear, kind, job, input, error));
+    HAWSER_TRY(hw_linear_new(driver->linear, kind, job, input, without_penalty, error));
     HAWSER_TRY(hw_linear_validation_new(driver->linear, validated, job, input, error));
     return hw_linear_record_new(&driver->record, &driver->linear->choices, error);
 }
@@ -45,7 +45,7 @@ hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job,
     hw_linear linear = {0};
     hw_linear_driver driver = {.linear = &linear};
     hawser_program *program = NULL;
-    hawser_status status = new_driver(&driver, units->kind, job, input, error);
+    hawser_status status = new_driver(&driver, units->kind, job, input, false, error);
     if (status == HAWSER_OK) {
         program = hw_linear_program(&driver, units);
         char text[sizeof((hawser_training *)0)->policy];
@@ -249,22 +249,44 @@ static hawser_status run_and_finish(ending *rest, const hawser_training_input *i
     return hawser_job_agree(rest->job, status, error);
 }
 
-hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                              hawser_training *training, hawser_error *error)
+/* Trains once. Sets *vanishing, on all nodes, if the given lambda is too small beside lambda_max. */
+static hawser_status train(const hw_linear_units *units, hawser_job *job, const hawser_training_input *input,
+                           bool without_penalty, hawser_training *training, double *vanishing, hawser_error *error)
 {
-    const hw_linear_units *units = algorithm->user;
     hw_linear linear = {0};
     hw_linear_driver driver = {.linear = &linear, .training = training};
-    memset(training, 0, sizeof *training);
-    hawser_status status = new_driver(&driver, units->kind, job, input, error);
+    hawser_status status = new_driver(&driver, units->kind, job, input, without_penalty, error);
     ending rest = {.job = job, .driver = &driver, .units = units};
     if (status == HAWSER_OK) {
         hw_linear_policy(&linear, input->options, training->policy, sizeof training->policy);
         status = run_and_finish(&rest, input, error);
     }
+    double most = status == HAWSER_OK ? hawser_result_metric(training->run, "lambda_max") : 0.0;
+    *vanishing = isfinite(most) && hw_linear_vanishes(&linear, most) ? most : 0.0;
+    if (*vanishing > 0.0 && linear.choices.settings.path_list != NULL)
+        status =
+            hawser_fail(error, HAWSER_BAD_OPTION,
+                        "--path: %g is below 1e-12 of lambda_max, %.4g, which is as good as no penalty; leave it out, and "
+                        "train with --lambda 0 in its place",
+                        linear.choices.settings.path_list[linear.choices.settings.path_count - 1], most);
     hawser_run_free(rest.run);
     free_driver(&driver);
     return status;
+}
+
+hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
+                              hawser_training *training, hawser_error *error)
+{
+    double vanishing = 0.0;
+    memset(training, 0, sizeof *training);
+    HAWSER_TRY(train(algorithm->user, job, input, false, training, &vanishing, error));
+    if (vanishing == 0.0)
+        return HAWSER_OK;
+    hawser_model_free(training->model);
+    hawser_run_free(training->run);
+    memset(training, 0, sizeof *training);
+    hw_linear_note(training, "lambda is below 1e-12 of lambda_max, %.4g: the training is that of --lambda 0", vanishing);
+    return train(algorithm->user, job, input, true, training, &vanishing, error);
 }
 
 bool hw_linear_centres(const hawser_options *options)

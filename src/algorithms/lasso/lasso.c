@@ -46,6 +46,7 @@ static hawser_status prepare(hawser_context *context)
     if (fold == 0 && hw_lasso_block_lambda_max(block, &most, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
+    HAWSER_TRY(hawser_report(context, "reach", block->columns.reach));
     return hawser_report(context, "lambda_max", most);
 }
 

@@ -120,7 +120,7 @@ double hw_multitask_lambda_max(hw_multitask_block *block)
     hw_multitask_residual(block, NULL);
     hw_multitask_scan(block);
     for (size_t j = 0; j < block->columns.X.cols; j++)
-        if (block->columns.l1[j] > 0.0)
+        if (block->columns.l1[j] > 0.0 && block->norm[j] > hw_linear_noise(&block->columns, j, sqrt(block->square)))
             most = fmax(most, block->norm[j] / block->columns.l1[j]);
     return most;
 }

@@ -9,6 +9,7 @@
 #ifndef HW_ALGORITHMS_SOLVE_COLUMNS_H
 #define HW_ALGORITHMS_SOLVE_COLUMNS_H
 
+#include <float.h>
 #include <math.h>
 #include <stdbool.h>
 
@@ -23,6 +24,8 @@ typedef struct hw_linear_columns {
     double *norm;          /* sum_i w_i (x_ij - m_j)^2 / W; 0 for a column of equal values, which has no gradient */
     double *l1, *l2;
     double *lower, *upper; /* -inf and inf without bounds */
+    double
+        reach; /* the largest |mean| / deviation of a column: certificates lose this many times the rounding of a double */
 } hw_linear_columns;
 
 /* Allocates the arrays by column, for the columns of columns->X. They are adjacent, from `mean` on: hw_linear_columns_free frees them. */
@@ -52,6 +55,12 @@ static inline double hw_linear_prox(double pull, double curvature, hw_linear_ter
 static inline bool hw_linear_rough(const hw_linear_columns *columns, size_t j)
 {
     return columns->mean[j] * columns->mean[j] > 1e8 * columns->norm[j] && columns->norm[j] > 0.0;
+}
+
+/* Returns the largest gradient of a column that rounding alone may leave, for a dual point whose weighted mean square is `size` squared. */
+static inline double hw_linear_noise(const hw_linear_columns *columns, size_t j, double size)
+{
+    return 32.0 * DBL_EPSILON * (fabs(columns->mean[j]) + sqrt(columns->norm[j])) * size;
 }
 
 /* Returns h(t) for t within the bounds. */

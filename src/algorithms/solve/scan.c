@@ -240,10 +240,13 @@ hw_linear_candidates hw_linear_scan_candidates(const hw_linear_scan *scan, const
 
 double hw_linear_scan_most(const hw_linear_scan *scan, const hw_linear_columns *columns)
 {
-    double most = 0.0;
+    double most = 0.0, square = 0.0;
+    for (size_t i = 0; i < columns->X.rows; i++)
+        square += square_of(scan->reference_dual[i], columns->weights != NULL ? columns->weights[i] : 1.0);
+    double size = sqrt(square / columns->total);
     for (size_t j = 0; j < columns->X.cols; j++) {
         double bound = scan->gradient[j] > 0.0 ? columns->upper[j] : -columns->lower[j];
-        if (columns->l1[j] > 0.0 && bound > 0.0)
+        if (columns->l1[j] > 0.0 && bound > 0.0 && fabs(scan->gradient[j]) > hw_linear_noise(columns, j, size))
             most = fmax(most, fabs(scan->gradient[j]) / columns->l1[j]);
     }
     return most;

@@ -42,7 +42,8 @@ void hw_linear_scan_run(hw_linear_scan *scan, const hw_linear_columns *columns, 
                         const double *alpha, double lambda);
 /* Returns the live columns, with their coefficients. */
 hw_linear_candidates hw_linear_scan_candidates(const hw_linear_scan *scan, const double *alpha);
-/* Returns the largest |g_j| / l1_j of columns that may move, the lambda at which the first of them moves. */
+/* Returns the largest |g_j| / l1_j of columns that may move, the lambda at which the first of them moves; 0 if
+ * all gradients may be rounding alone. After hw_linear_scan_all. */
 double hw_linear_scan_most(const hw_linear_scan *scan, const hw_linear_columns *columns);
 /* Returns a bound of |g_j| / (lambda l1_j) for the columns that are not live: at most 1. */
 double hw_linear_scan_idle(const hw_linear_scan *scan, const hw_linear_columns *columns, double lambda);
