@@ -193,7 +193,8 @@ class Problem:
             if values is not None:
                 with open(name, "w") as file:
                     file.write("".join("%.17g\n" % v for v in values))
-        used = max([j + 1 for row in self.x for j, v in enumerate(row) if v], default=0) if self.sparse else self.p
+        counted = [row for i, row in enumerate(self.x) if not self.weights or self.weights[i] > 0]
+        used = max([j + 1 for row in counted for j, v in enumerate(row) if v], default=0) if self.sparse else self.p
         return used
 
     def options(self):
