@@ -534,7 +534,7 @@ class Files:
         """Raises an error if a file does not exist, which is known before the files are read."""
         for path in [self.path] if isinstance(self.path, (str, os.PathLike)) else self.path:
             name = os.fsdecode(path)
-            if name != "-" and not glob.has_magic(name) and not os.path.exists(name):
+            if name != "-" and not glob.has_magic(name) and not os.path.exists(name) and ".npz:" not in name:
                 raise FileError(f"{name}: cannot open: No such file or directory")
 
     def follow(self, data: Any, by_row: bool, named: Any) -> None:

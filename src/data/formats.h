@@ -36,8 +36,10 @@ enum {
         "(docword) are read too: the numbers of documents, words and entries, one per line, then DOCUMENT WORD COUNT",      \
         "mtx", "", HW_FORMAT_TEXT | HW_FORMAT_CERTAIN | HW_FORMAT_PAIR, "", "Matrix Market", hw_is_market, hw_market_load,  \
         hw_market_write)                                                                                                    \
-    ROW(NPY, "npy", "a matrix as numpy saves it: one or two dimensions of integers, booleans or floats", "npy", "",         \
-        HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, "", ".npy", hw_is_npy, hw_npy_load, hw_npy_write)                             \
+    ROW(NPY, "npy",                                                                                                         \
+        "a matrix as numpy saves it: one or two dimensions of integers, booleans or floats; FILE.npz:NAME is an array of "  \
+        "an .npz archive",                                                                                                  \
+        "npy", "", HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, "", ".npy", hw_is_npy, hw_npy_load, hw_npy_write)                  \
     ROW(CACHE, "cache", "Hawser's own file, written by 'hawser data convert DATA -o FILE.hwc'; mapped, not parsed", "hwc",  \
         "", HW_FORMAT_CERTAIN | HW_FORMAT_SIDES | HW_FORMAT_WORDS, "index-base", "Hawser cache", hw_is_cache,               \
         hw_cache_load, hw_cache_write)

@@ -102,7 +102,7 @@ bool hw_is_unsupported(const char *text, size_t bytes, const char **what, const 
         size_t offset, length;
     } kinds[] = {
         {"a bzip2 archive", unpack, "1AY&SY", 4, 6},
-        {"a zip archive, as .npz and .xlsx are", "unpack it; save each array of an .npz as .npy", "PK\3\4", 0, 4},
+        {"a zip archive without .npy files, as .xlsx is", unpack, "PK\3\4", 0, 4},
         {"an lz4 archive", unpack, "\x04\x22\x4d\x18", 0, 4},
         {"a 7-Zip archive", unpack, "7z\xbc\xaf\x27\x1c", 0, 6},
         {"a compress (.Z) archive", unpack, "\x1f\x9d", 0, 2},

@@ -12,6 +12,8 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/wide.h"
+#include "data/source/npz.h"
+#include "data/source/zip.h"
 
 static hawser_status start(hw_input *input, hw_budget *budget, hawser_error *error)
 {
@@ -41,6 +43,51 @@ static hawser_status add_file(hw_input *input, const char *name, hw_input_file *
     return HAWSER_OK;
 }
 
+/* With a cancellation, does not wait for the writer of a pipe: the first read does, and can be cancelled. */
+static int open_path(const hw_input *input, const char *path)
+{
+    if (input->budget->cancellation == NULL)
+        return open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd >= 0)
+        (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    return fd;
+}
+
+/* Puts an array of a mapped .npz archive in the archive's place. */
+static hawser_status take_array(hw_input *input, hw_input_file *file, const char *path, hawser_error *error)
+{
+    size_t split = hw_npz_split(path), bytes = 0;
+    void *pages = NULL;
+    if (!hw_is_zip(file->map, file->bytes))
+        return split == 0 ? HAWSER_OK
+                          : hawser_fail(error, HAWSER_BAD_INPUT, "%s: '%.*s' is no .npz archive, by its first bytes", path,
+                                        (int)split, path);
+    const char *name = split != 0 ? path + split + 1 : NULL;
+    HAWSER_TRY(hw_npz_unpack(file->map, file->bytes, path, name, input->budget, &pages, &bytes, error));
+    if (pages == NULL)
+        return HAWSER_OK;
+    (void)munmap((void *)(uintptr_t)file->map, file->bytes);
+    file->map = file->unpacked = pages;
+    file->bytes = file->to = file->unpacked_bytes = bytes;
+    file->borrowed = true;
+    return HAWSER_OK;
+}
+
+/* Opens a path, or the archive of FILE.npz:NAME. */
+static int open_named(const hw_input *input, const char *path)
+{
+    size_t split = hw_npz_split(path);
+    if (split == 0)
+        return open_path(input, path);
+    char *archive = strndup(path, split);
+    int fd = archive != NULL ? open_path(input, archive) : -1;
+    int code = errno;
+    free(archive);
+    errno = code;
+    return fd;
+}
+
 /* Attaches a file: a plain regular file is mapped, a pipe becomes a stream, an archive is opened in its turn. Takes over fd. */
 static hawser_status attach(hw_input *input, hw_input_file *file, const char *path, int fd, hawser_error *error)
 {
@@ -67,7 +114,7 @@ static hawser_status attach(hw_input *input, hw_input_file *file, const char *pa
             file->map = map;
             file->to = file->bytes;
             close(fd);
-            return HAWSER_OK;
+            return take_array(input, file, path, error);
         }
     }
     input->all_mapped = false;
@@ -75,17 +122,6 @@ static hawser_status attach(hw_input *input, hw_input_file *file, const char *pa
         return hw_stream_open(fd, file->name, input->budget, &file->stream, error);
     close(fd);
     return HAWSER_OK;
-}
-
-/* With a cancellation, does not wait for the writer of a pipe: the first read does, and can be cancelled. */
-static int open_path(const hw_input *input, const char *path)
-{
-    if (input->budget->cancellation == NULL)
-        return open(path, O_RDONLY | O_CLOEXEC);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd >= 0)
-        (void)fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-    return fd;
 }
 
 static hawser_status need_stream(const hw_input *input, hw_input_file *file, hawser_error *error)
@@ -116,7 +152,7 @@ static hawser_status open_one(hw_input *input, const char *path, hawser_error *e
     hw_input_file *file;
     bool standard = strcmp(path, "-") == 0;
     HAWSER_TRY(add_file(input, standard ? "standard input" : path, &file, error));
-    int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open_path(input, path);
+    int fd = standard ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open_named(input, path);
     if (fd < 0)
         return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s%s", file->name, strerror(errno), hw_machine_advice(errno));
     return attach(input, file, path, fd, error);
@@ -188,6 +224,7 @@ void hw_input_close(hw_input *input)
         hw_input_file *file = &input->files[i];
         if (file->map != NULL && !file->borrowed)
             munmap((void *)(uintptr_t)file->map, file->bytes);
+        hw_pages_free(input->budget, file->unpacked, file->unpacked_bytes);
         hw_stream_close(file->stream);
         hw_pages_free(input->budget, file->head, file->head_capacity);
         free(file->name);
@@ -648,5 +685,9 @@ uint64_t hw_input_consumed(const hw_input *input)
 bool hw_is_file(const char *path)
 {
     struct stat facts;
-    return stat(path, &facts) == 0 && !S_ISDIR(facts.st_mode);
+    size_t split = hw_npz_split(path);
+    char *archive = split != 0 ? strndup(path, split) : NULL;
+    bool found = stat(archive != NULL ? archive : path, &facts) == 0 && !S_ISDIR(facts.st_mode);
+    free(archive);
+    return found;
 }

@@ -30,7 +30,9 @@ typedef struct hw_input_file {
     uint64_t consumed;   /* bytes that were read of it */
     char *head;          /* stream: text that was read ahead and not distributed yet */
     size_t head_used, head_capacity;
-    bool borrowed; /* the map is the caller's memory */
+    bool borrowed;  /* the map is the caller's memory, or `unpacked` */
+    void *unpacked; /* an array of an .npz archive, in place of the file's bytes; or NULL */
+    size_t unpacked_bytes;
 } hw_input_file;
 
 typedef struct hw_input {

@@ -1,0 +1,123 @@
+"""Files of numpy, read by the command and from Python, against the arrays that were saved."""
+import io
+import zipfile
+
+import numpy as np
+import pytest
+
+import hawser
+from conftest import scipy
+
+KINDS = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "?", ">i4", ">f8", ">f2")
+
+
+def drawn(kind, draw, shape=(30, 3)):
+    if kind == "?":
+        return draw.random(shape) < 0.5
+    whole = draw.integers(0, 100, shape) - (0 if kind[-2] == "u" else 50)
+    return (whole if kind[-2] in "iu" else draw.normal(size=shape)).astype(kind)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_arrays_of_all_types(kind, tmp_path):
+    draw = np.random.default_rng(KINDS.index(kind))
+    X, y = drawn(kind, draw), draw.integers(0, 2, 30)
+    for form in (np.ascontiguousarray, np.asfortranarray):
+        np.save(tmp_path / "x.npy", form(X))
+        np.save(tmp_path / "y.npy", y.astype(kind))
+        got = hawser.train("logistic", tmp_path / "x.npy", tmp_path / "y.npy", lambda_=0.1)
+        want = hawser.train("logistic", X.astype(np.float64), y, lambda_=0.1)
+        assert np.array_equal(got.coefficients, want.coefficients)
+        assert np.array_equal(got.predict(tmp_path / "x.npy"), want.predict(X.astype(np.float64)))
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_archives_of_arrays(save, tmp_path, command):
+    draw = np.random.default_rng(1)
+    X, y, few = draw.normal(size=(500, 4)), draw.integers(0, 2, 500), draw.integers(-9, 9, (500, 2)).astype("i2")
+    save(tmp_path / "all.npz", X=X, y=y, few=few)
+    save(tmp_path / "one.npz", X)
+    want = hawser.train("logistic", X, y, lambda_=0.01)
+    for path in ("all.npz:X", "one.npz", "all.npz:X.npy", "one.npz:arr_0"):
+        got = hawser.train("logistic", tmp_path / path, f"{tmp_path}/all.npz:y", lambda_=0.01)
+        assert np.array_equal(got.coefficients, want.coefficients) and np.array_equal(got.predict(tmp_path / path), want.predict(X))
+    command("train", "logistic", tmp_path / "all.npz:X", "--target", tmp_path / "all.npz:y", "--lambda", 0.01, "-o", tmp_path / "m.st", "-q")
+    assert np.array_equal(hawser.Model.load(tmp_path / "m.st").coefficients, want.coefficients)
+    assert np.array_equal(np.array(command("predict", tmp_path / "m.st", tmp_path / "all.npz:X", "-q").split(), float), want.predict(X))
+    assert hawser.Dataset([tmp_path / "all.npz:X", tmp_path / "one.npz"], "none").shape == (1000, 4)
+    np.save(tmp_path / "all.npz:few.npy", few)
+    (tmp_path / "all.npz:few.npy").rename(tmp_path / "all.npz:few")  # a file of the whole name is itself
+    with np.load(tmp_path / "all.npz") as arrays:
+        assert np.array_equal(arrays["few"], few)
+    np.save(tmp_path / "other.npy", X)
+    (tmp_path / "other.npy").rename(tmp_path / "all.npz:few")
+    assert hawser.Dataset(tmp_path / "all.npz:few", "none").shape == (500, 4)
+
+
+def test_archives_that_are_refused(tmp_path):
+    save = np.savez_compressed
+    save(tmp_path / "two.npz", a=np.eye(3), b=np.eye(2))
+    save(tmp_path / "objects.npz", np.array([[1, "a"], [None, 2]], object))
+    save(tmp_path / "complex.npz", np.eye(3) * 1j)
+    np.save(tmp_path / "words.npy", np.array(["a", "b"]))
+    np.save(tmp_path / "no.npz:a", np.eye(2))
+    with zipfile.ZipFile(tmp_path / "text.npz", "w") as archive:
+        archive.writestr("words.txt", "a b")
+    with zipfile.ZipFile(tmp_path / "packed.npz", "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("a.npy", b"x" * 1000)
+    (tmp_path / "no.npz").write_text("1,2\n")
+    for path, text in (("two.npz", r"has 2 arrays \(a, b\); name one of them: .*two.npz:NAME"), ("two.npz:c", "has no array 'c'; its arrays are a, b"),
+                       ("objects.npz", "holds Python's objects"), ("complex.npz", "holds complex numbers"), ("words.npy", "'<U1' are not supported"),
+                       ("no.npz:b", "is no .npz archive"), ("text.npz", "a zip archive without .npy files"), ("packed.npz", "is packed by method 14")):
+        with pytest.raises(hawser.BadInput, match=text):
+            hawser.Dataset(tmp_path / path, "none").shape
+    with pytest.raises(hawser.FileError, match="missing.npz:a"):
+        hawser.Dataset(tmp_path / "missing.npz:a", "none").shape
+    if scipy is not None:
+        scipy.sparse.save_npz(tmp_path / "sparse.npz", scipy.sparse.eye_array(3, format="csr"))
+        with pytest.raises(hawser.BadInput, match="holds a sparse matrix of scipy"):
+            hawser.Dataset(tmp_path / "sparse.npz", "none").shape
+
+
+def test_damaged_archives_are_refused_or_whole(tmp_path):
+    """Changes and cuts bytes of an archive: its numbers are those that were saved, or it is refused."""
+    draw = np.random.default_rng(5)
+    X = draw.normal(size=(20, 3))
+    for save in (np.savez, np.savez_compressed):
+        made = io.BytesIO()
+        save(made, X)
+        whole = bytearray(made.getvalue())
+        for trial in range(50):
+            some = bytearray(whole)
+            if trial % 5 == 0:
+                some = some[:draw.integers(8, len(some))]
+            else:
+                place = draw.integers(4, len(some)) if trial % 2 else draw.integers(max(4, len(some) - 130), len(some))
+                some[place] = draw.integers(0, 256)
+            (tmp_path / "d.npz").write_bytes(some)
+            try:
+                data = hawser.Dataset(tmp_path / "d.npz", "none")
+                assert data.shape == X.shape
+            except hawser.Error:
+                continue
+            assert np.array_equal(hawser.train("kmeans", data, clusters=1).centres, hawser.train("kmeans", X, clusters=1).centres)
+
+
+def test_matrix_market_files_are_those_of_scipy(tmp_path):
+    draw = np.random.default_rng(2)
+    from scipy.io import mmread
+    for symmetry in ("general", "symmetric", "skew-symmetric"):
+        for seed in range(4):
+            count, size = 40, 9
+            rows, cols = draw.integers(0, size, count), draw.integers(0, size, count)
+            if symmetry != "general":
+                rows, cols = np.maximum(rows, cols), np.minimum(rows, cols)
+                keep = rows != cols if symmetry == "skew-symmetric" else np.ones(count, bool)
+                rows, cols = rows[keep], cols[keep]
+            values = draw.integers(-9, 9, len(rows)) / 8
+            lines = "".join(f"{r + 1} {c + 1} {v!r}\n" for r, c, v in zip(rows, cols, values.tolist()))
+            (tmp_path / "m.mtx").write_text(f"%%MatrixMarket matrix coordinate real {symmetry}\n{size} {size} {len(rows)}\n{lines}")
+            y = draw.normal(size=size)
+            np.save(tmp_path / "y.npy", y)
+            want = hawser.train("lasso", scipy.sparse.csr_array(mmread(tmp_path / "m.mtx")), y, lambda_=0.01)
+            assert np.allclose(hawser.train("lasso", tmp_path / "m.mtx", tmp_path / "y.npy", lambda_=0.01).coefficients, want.coefficients, atol=1e-9)
