@@ -30,7 +30,7 @@ def draw(seed, classes, widest=F64):
     y = np.digitize(eta, np.quantile(eta, np.arange(1, classes) / classes)).astype(float) if classes else np.round(eta * 256) / 256
     weights = rng.integers(0, 4, size=n).astype(float) if seed % 2 else None
     shift = np.round(widest ** rng.uniform(0.2, 0.9, size=d + 1) / 4) * rng.choice([-1, 0, 1], size=d + 1)
-    shift[0] = np.floor(0.9 * widest * X[:, 0].std())
+    shift[0] = np.floor(0.6 * widest * X[:, 0].std())
     shift[d] = np.floor(0.9 * F64 * y.std()) if seed % 3 == 0 else shift[d]
     return X, y, weights, shift
 
@@ -186,6 +186,9 @@ def test_what_is_too_far_is_refused_by_column_and_mean(name, how):
         hawser.train(name, far, y, **how)
     with pytest.raises(hawser.Error, match=r"column '1'.*mean 1e\+06"):
         hawser.train(name, (X + np.eye(X.shape[1])[1] * 1e6).astype(np.float32), y, **how)
+    far[:, 1] += 1e18
+    with pytest.raises(hawser.Error, match=r"column '1'.*mean is 1.*e\+18.*f32"):  # all values are equal after rounding
+        hawser.train(name, far.astype(np.float32), y, **how)
     hawser.train(name, far, y, intercept=False, max_iterations=3, **how)
     if how:
         with pytest.raises(hawser.Error, match="target.*mean"):

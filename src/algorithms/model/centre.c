@@ -347,12 +347,26 @@ hawser_status hw_centre_take(hw_centre *c, const double *shift, size_t columns, 
     return HAWSER_OK;
 }
 
+/* Refuses a column of which rounding to float may have made all values equal: the load keeps no others. */
+static hawser_status refuse_equal(const hawser_dataset *data, size_t column, double value, hawser_error *error)
+{
+    char name[120];
+    (void)hawser_dataset_label(data, column, name, sizeof name);
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "column '%.100s': the mean is %.6g and all values are equal in type f32, which hides differences below "
+        "%.2g there; use --type f64, or leave the column out",
+        name, value, ldexp(1.0, ilogb(value) - 23));
+}
+
 /* Refuses columns, and a target, that are too far from zero. */
 static hawser_status check(const hawser_dataset *data, const double *measured, size_t count, hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     for (size_t j = 0; j < count; j++) {
         double mean = measured[j * MEASURES + MEAN], deviation = measured[j * MEASURES + DEVIATION];
+        if (j < X->cols && X->type == HAWSER_F32 && deviation == 0.0 && fabs(mean) >= 0x1p24)
+            return refuse_equal(data, j, mean, error);
         if (deviation > 0.0 && fabs(mean) > most_of(j < X->cols ? X->type : HAWSER_F64) * deviation)
             return refuse(data, j, mean, deviation, error);
     }
