@@ -1,6 +1,8 @@
 """Units that bind their arrays anew, or keep them."""
 import contextlib
+import os
 import random
+import sys
 import warnings
 
 import numpy as np
@@ -172,3 +174,64 @@ def test_a_compiled_unit_keeps_no_array():
     for function in (in_objects, lambda w: helper(w)):
         with pytest.raises(hawser.BadProgram, match="numba.objmode has an array"):
             run_with(function)
+
+
+# ---------------------------------------------------------------------------------------- threads of the BLAS ----
+
+
+def step_of(text):
+    space = {"np": np}
+    exec(f"def step(rows, w):\n  {text}\n", space)
+    return space["step"]
+
+
+def run_product(text, workers=2):
+    program = hawser.Program("product")
+    program.data("rows", np.ones((8, 3)))
+    program.replicated("w", 3)
+    program.unit(hawser.unit(updates="w", compile=False)(step_of(text)))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "unit 'step' is plain", RuntimeWarning)
+        program.run(workers=workers)
+
+
+def test_the_blas_has_a_thread_per_worker(monkeypatch):
+    control = pytest.importorskip("threadpoolctl")
+    monkeypatch.setattr("os.environ", {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")})
+    asked = []
+
+    def limits(*given, **how):
+        asked.append((given, how))
+        return contextlib.nullcontext()
+
+    monkeypatch.setattr(control, "threadpool_limits", limits)
+    for text, workers, expected in (("w += rows.T @ np.ones(len(rows))", 2, 1), ("w += np.dot(np.ones(len(rows)), rows)", 2, 1), ("w += 1", 2, 0),
+                                    ("w += rows.T @ np.ones(len(rows))", 1, 0)):
+        asked.clear()
+        run_product(text, workers)
+        assert asked == [((1,), {"user_api": "blas"})] * expected, text
+
+
+def test_without_threadpoolctl_one_warning_says_what_to_set(monkeypatch):
+    monkeypatch.setattr("os.environ", {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")})
+    monkeypatch.setattr("hawser.programs.blas._said", [])
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    monkeypatch.setitem(sys.modules, "threadpoolctl", None)
+    with pytest.warns(RuntimeWarning, match="multiplies matrices on several workers.*OPENBLAS_NUM_THREADS=1"):
+        run_product("w += rows.T @ np.ones(len(rows))")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run_product("w += rows.T @ np.ones(len(rows))")
+
+
+def test_a_long_run_says_what_index_checks_take(monkeypatch, caplog):
+    pytest.importorskip("numba")
+    for limit, said in ((60, 0), (-1, 1)):
+        monkeypatch.setattr("hawser.programs.program.LONG", limit)
+        with caplog.at_level("INFO", "hawser"):
+            caplog.clear()
+            program = hawser.Program("checks")
+            program.replicated("w", 2)
+            program.unit(hawser.unit(updates="w")(lambda w: None))
+            program.run(workers=1)
+        assert sum("boundscheck=False" in record.getMessage() for record in caplog.records) == said

@@ -1,4 +1,5 @@
 """Programs of the user's own: states, units and loops."""
+import contextlib
 import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -9,15 +10,20 @@ from .._arguments import name_bytes, whole_number
 from .._cluster import Cluster, cluster_for
 from .._dataset import Dataset, Files, dataset_of, is_path
 from .._errors import BadArgument, BadOption, BadProgram, warn
+from .._job import log
 from .._library import library as lib
 from .._options import JOB_KEYS, Options, key_of
 from .._plan import Plan
 from .._progress import bar_of
+from .blas import one_thread
 from .called import has_numba
 from .operator import Body, Operator
 from .run import Execution, Run, Saving, wanted_of
 from .state import FORMS, SPLITS, State, costs_of, initial_of, merge_of, shape_of, type_of
 from .unit import BESIDE, COMBINE, Unit, number_of
+
+
+LONG = 60  # seconds of a run after which it is said what would make it shorter
 
 
 class Program(Body):
@@ -331,7 +337,16 @@ class Program(Body):
 
     def _run(self, execution: Execution) -> Run:
         self._warn_plain(execution.options)
-        return execution.conclude(execution.execute())
+        units = [operator.unit for operator in self._units() if operator.unit is not None]
+        several = execution.options.text("workers") != "1"
+        with one_thread(units) if several else contextlib.nullcontext():
+            pressed = execution.execute()
+        run = execution.conclude(pressed)
+        checked = [unit.name for unit in units if unit.boundscheck and unit.compile is not False and has_numba()]
+        if checked and run.seconds > LONG:
+            log.info("the run took %.0f s with index checks in its compiled units; once they are right, boundscheck=False of hawser.unit saves up to a "
+                     "quarter of their time (%s)", run.seconds, ", ".join(checked))
+        return run
 
     def plan(self, *, physical: bool = False, dot: bool = False, **options: Any) -> Plan:
         """Returns the plan (`hawser.Plan`). Its text is the tree with syncs, or, if `physical`, what runs where, with its memory; Graphviz DOT if

@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pyspark.ml
+from pyspark.ml.util import MLReadable, MLWritable
 
 from .. import estimators
 from .._errors import BadArgument, BadInput, BadOption
@@ -12,9 +13,23 @@ from ..estimators.multitask import _Several
 from ._driver import check_frame, column_of, columns_beside, is_frame, is_number, make_plan, run, type_of, with_other
 from ._node import CLASSES_MOST, Classes
 from ._predict import predict
+from ._saved import Reader, Writer
 
 
-class Fitted(pyspark.ml.Model):  # type: ignore[misc]
+class _Saved(MLWritable, MLReadable):  # type: ignore[misc]
+    """What `save` writes and `load` reads, alone or as a stage of a pipeline."""
+
+    def write(self) -> Writer:
+        """Returns what writes this to a path of Spark: `fitted.write().overwrite().save(path)`."""
+        return Writer(self)
+
+    @classmethod
+    def read(cls) -> Reader:
+        """Returns what reads it: `hawser.spark.Fitted.load(path)`."""
+        return Reader(cls)
+
+
+class Fitted(_Saved, pyspark.ml.Model):  # type: ignore[misc]
     """A fitted estimator: `transform` predicts on Spark frames, `predict` on arrays.
 
     What it has learned are its attributes (`coef_`, `intercept_`, `classes_`, ...) and those of `estimator`, a fitted estimator of hawser.
@@ -25,6 +40,13 @@ class Fitted(pyspark.ml.Model):  # type: ignore[misc]
         super().__init__()
         self.estimator = estimator  #: of hawser, such as hawser.Lasso
         self._features, self._column, self._probability = features, column, probability
+
+    def _saved(self) -> dict[str, Any]:
+        return {"features": self._features, "column": self._column, "probability": self._probability}
+
+    @classmethod
+    def _loaded(cls, estimator: Any, own: dict[str, Any]) -> "Fitted":
+        return cls(estimator, **own)
 
     def _transform(self, dataset: Any) -> Any:
         if self.estimator._is_written():
@@ -47,7 +69,7 @@ class Fitted(pyspark.ml.Model):  # type: ignore[misc]
         return getattr(self.estimator, name)
 
 
-class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
+class _SparkEstimator(_Saved, pyspark.ml.Estimator):  # type: ignore[misc]
     """Fits in a barrier stage, as hawser.spark.train."""
 
     _kind: ClassVar[Any]
@@ -64,6 +86,13 @@ class _SparkEstimator(pyspark.ml.Estimator):  # type: ignore[misc]
         for name in ("warm_start", "n_jobs"):
             if getattr(self.estimator, name, None):
                 raise BadOption(f"{name} = {getattr(self.estimator, name)!r}: not over Spark; workers= is the number of all nodes together")
+
+    def _saved(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in ("features_col", "label_col", "weight_col", "prediction_col", "probability_col", "nodes")}
+
+    @classmethod
+    def _loaded(cls, estimator: Any, own: dict[str, Any]) -> "_SparkEstimator":
+        return cls(**own, **estimator.get_params())
 
     def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
         """Returns the algorithm, its options, and for a classifier what depends on the classes."""

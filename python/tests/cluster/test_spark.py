@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(shutil.which("java") is None and not os.environ.
 os.environ["PYSPARK_PYTHON"] = sys.executable
 import pandas  # noqa: E402
 import scipy.sparse  # noqa: E402
-from pyspark.ml import Pipeline  # noqa: E402
+from pyspark.ml import Pipeline, PipelineModel  # noqa: E402
 from pyspark.ml.feature import VectorAssembler  # noqa: E402
 from pyspark.ml.linalg import Vectors  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
@@ -156,6 +156,41 @@ def test_pipeline_and_probabilities(frame):
     found = Pipeline(stages=stages).fit(frame).transform(frame)
     one = hawser.LogisticRegression(workers=3).fit(X[:, [0, 3]], Y > 0)
     assert np.array_equal(predictions(found, "p"), one.predict_proba(X[:100, [0, 3]]))
+
+
+@pytest.mark.parametrize("stage", [
+    lambda how: hawser.spark.LogisticRegression(label_col="word", probability_col="p", tol=1e-6, class_weight={"low": 2.0}, **how),
+    lambda how: hawser.spark.LassoCV(label_col="y", cv=KFold(3), alphas=5, rule="1se", **how),
+    lambda how: hawser.spark.KMeans(n_clusters=3, init=X[:3], **how)])
+def test_pipelines_are_saved_and_loaded(frame, tmp_path, stage):
+    """A pipeline and its fitted form predict the same bits after it, and have the same attributes."""
+    pipeline = Pipeline(stages=[VectorAssembler(inputCols=["a", "b"], outputCol="ab"), stage({"features_col": "ab" if stage(
+        {}).estimator.__class__ is not hawser.KMeans else COLUMNS})])
+    fitted = pipeline.fit(frame)
+    fitted.save(str(tmp_path / "fitted"))
+    with pytest.raises(Exception, match="already exists"):
+        fitted.save(str(tmp_path / "fitted"))
+    fitted.write().overwrite().save(str(tmp_path / "fitted"))
+    again = PipelineModel.load(str(tmp_path / "fitted"))
+    one, other = fitted.stages[-1], again.stages[-1]
+    assert other.uid == one.uid and other.model_.to_bytes() == one.model_.to_bytes() and other.model_.training == one.model_.training
+    assert list(vars(other.estimator)) == list(vars(one.estimator)) and repr(other.estimator.get_params()) == repr(one.estimator.get_params())
+    columns = ["prediction", *(["p"] if "word" == getattr(stage({}), "label_col") else [])]
+    assert again.transform(frame).select(columns).limit(100).collect() == fitted.transform(frame).select(columns).limit(100).collect()
+    assert np.array_equal(other.predict(X[:9, :one.model_.columns]), one.predict(X[:9, :one.model_.columns]))
+    pipeline.save(str(tmp_path / "before"))
+    refitted = Pipeline.load(str(tmp_path / "before")).fit(frame)
+    assert refitted.transform(frame).select(columns).limit(100).collect() == fitted.transform(frame).select(columns).limit(100).collect()
+
+
+def test_what_cannot_be_saved_is_refused(frame, tmp_path):
+    saved = hawser.spark.Lasso(alpha=0.1, features_col="vector", label_col="y")
+    saved.estimator.alpha = hawser.Lasso
+    with pytest.raises(hawser.BadArgument, match="alpha is a ABCMeta|alpha is a type"):
+        saved.save(str(tmp_path / "bad"))
+    hawser.spark.Lasso().save(str(tmp_path / "lasso"))
+    with pytest.raises(hawser.BadInput, match="has a hawser.spark.Lasso, and not a hawser.spark.KMeans"):
+        hawser.spark.KMeans.load(str(tmp_path / "lasso"))
 
 
 @pytest.mark.parametrize("name, label, parameters, target", [
