@@ -209,7 +209,7 @@ def _texts(names: Sequence[str]) -> Any:
 def _names_of(data: Any) -> list[str] | None:
     """Returns the names of a table's columns as texts. Numbers from 0 on, which pandas gives to columns without names, are none."""
     columns = getattr(data, "columns", None)
-    if columns is None or callable(columns):
+    if columns is None or callable(columns) or (is_table(data) and not hasattr(data, "to_numpy")):  # those of Arrow are the numbers
         return None
     names = list(columns)
     if not names or all(not isinstance(name, (str, tuple)) for name in names) and names == list(range(len(names))):

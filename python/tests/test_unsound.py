@@ -125,7 +125,7 @@ def test_a_mapped_file_that_was_cut_is_refused_by_name(numbers, tmp_path):
         file.truncate(8192)
     for use in (lambda: hawser.train("lasso", data, lambda_=0.1), lambda: model.predict(data), lambda: data.target,
                 lambda: hawser.train("lasso", whole, validation=data, lambda_=0.1), lambda: data.save(tmp_path / "other.hwc"),
-                lambda: hawser.Dataset(path)):
+                lambda: hawser.Dataset(path).shape):
         with pytest.raises(hawser.BadInput, match="cut.hwc"):
             use()
     whole.save(path)  # another file of the same name: the dataset is of the one that was cut
@@ -133,5 +133,6 @@ def test_a_mapped_file_that_was_cut_is_refused_by_name(numbers, tmp_path):
         hawser.train("lasso", data, lambda_=0.1)
     path.rename(tmp_path / "moved.hwc")
     moved = hawser.Dataset(tmp_path / "moved.hwc")
+    assert moved.shape == whole.shape
     (tmp_path / "moved.hwc").unlink()  # which keeps the pages
     assert np.array_equal(model.predict(moved), model.predict(whole))
