@@ -253,10 +253,13 @@ HAWSER_API const char *const *hawser_schema_target(const hawser_schema *schema, 
 /** Writes the name of a column of the matrix as people read it: "weather=clear", "day:month=3". Returns its length, which may be more than
  *  `size` - 1 (then it is cut), and 0 if there is no such column. */
 HAWSER_API size_t hawser_schema_print(const hawser_schema *schema, size_t column, char *text, size_t size);
+/** Writes a text as it is printed: control characters, and bytes that are no UTF-8, become \n, \r, \t or \xHH. Returns the length like
+ *  hawser_schema_print, 0 for NULL. Texts of errors and messages, and labels of columns, are written so. */
+HAWSER_API size_t hawser_escape(const char *from, char *text, size_t size);
 /** Returns the numbers of the input's columns that the table has, as "0-1,3-5" if column 2 is the target. Of CSV, npy and idx only; NULL: the
  *  features come first, or the format counts only these. */
 HAWSER_API const char *hawser_dataset_numbers(const hawser_dataset *dataset);
-/** Writes what people call a column of the matrix: its name as hawser_schema_print writes it, or its number where the input has no names. CSV, npy
+/** Writes what people call a column of the matrix: its name as hawser_schema_print writes it, escaped (hawser_escape), or its number where the input has no names. CSV, npy
  *  and idx count all their columns from 0 (hawser_dataset_numbers), as the options of a load do; svmlight and Matrix Market number their columns
  *  themselves. Words of a column without a name are "3=clear". Returns the length like hawser_schema_print. */
 HAWSER_API size_t hawser_dataset_label(const hawser_dataset *dataset, size_t column, char *text, size_t size);

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'dee085915feded64b311c5dc0c7ce4afc9dc9bca42d356c645d06e65ae2ef9d7'
+DIGEST = '2278ebfce3b5ed07739cec9d0f1c7f9e6623425fecc10dce77e1c02c2a5adfa9'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1387,6 +1387,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_schema_at": (c_bool, [POINTER(hawser_schema), c_size_t, POINTER(hawser_schema_column)]),
     "hawser_schema_target": (POINTER(c_char_p), [POINTER(hawser_schema), POINTER(c_size_t)]),
     "hawser_schema_print": (c_size_t, [POINTER(hawser_schema), c_size_t, c_char_p, c_size_t]),
+    "hawser_escape": (c_size_t, [c_char_p, c_char_p, c_size_t]),
     "hawser_dataset_numbers": (c_char_p, [POINTER(hawser_dataset)]),
     "hawser_dataset_label": (c_size_t, [POINTER(hawser_dataset), c_size_t, c_char_p, c_size_t]),
     "hawser_schema_write": (c_int, [POINTER(hawser_schema), POINTER(c_char_p), POINTER(hawser_error)]),

@@ -13,6 +13,7 @@
 #include "base/argument.h"
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 enum { CAPACITY = 64 };
 
@@ -119,25 +120,18 @@ bool hawser_messages_next(hawser_messages *messages, hawser_message *message)
     return found;
 }
 
-/* Names of files and states may have newlines. */
-static void make_line(char *text)
-{
-    for (; *text != '\0'; text++)
-        if (*text == '\n' || *text == '\r')
-            *text = ' ';
-}
-
 void hw_notify(hawser_messages *to, hawser_message_kind kind, uint32_t node, const char *format, ...)
 {
     hawser_message message = {.kind = kind, .node = node, .time = hw_wall_seconds()};
     va_list arguments;
     va_start(arguments, format);
-    (void)vsnprintf(message.text, sizeof message.text, format, arguments);
+    char text[sizeof message.text]; /* names of files, states and nodes may have newlines */
+    (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    (void)hw_escape(message.text, sizeof message.text, text);
     if (to == NULL) {
         fprintf(stderr, "hawser: %s\n", message.text);
     } else {
-        make_line(message.text);
         enqueue(to, &message);
     }
 }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 const char *hawser_status_name(hawser_status status)
 {
     switch (status) {
@@ -48,20 +50,29 @@ static void shorten(char *to, size_t size, const char *full, size_t length)
     memcpy(to + head + (size_t)written, full + length - tail, tail + 1);
 }
 
-/* Formats a text. An argument of 100,000 characters, such as a name in a file, does not push out the rest. */
+/* Writes a text as it is printed, since it may quote names and words of files. One of 100,000 characters does not push out the rest. */
+static void put_text(char *to, size_t size, const char *full)
+{
+    size_t length = hw_escape(to, size, full);
+    char *escaped = length >= size ? malloc(length + 1) : NULL;
+    if (escaped == NULL)
+        return;
+    (void)hw_escape(escaped, length + 1, full);
+    shorten(to, size, escaped, length);
+    free(escaped);
+}
+
 static void format_text(char *to, size_t size, const char *format, va_list arguments)
 {
+    char own[1000]; /* as long as most texts: a failure for lack of memory needs no more */
     va_list again;
     va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, again);
+    int length = vsnprintf(own, sizeof own, format, again);
     va_end(again);
-    char *full = length >= (int)size ? malloc((size_t)length + 1) : NULL;
-    if (full == NULL) {
-        (void)vsnprintf(to, size, format, arguments);
-        return;
-    }
-    (void)vsnprintf(full, (size_t)length + 1, format, arguments);
-    shorten(to, size, full, (size_t)length);
+    char *full = length >= (int)sizeof own ? malloc((size_t)length + 1) : NULL;
+    if (full != NULL)
+        (void)vsnprintf(full, (size_t)length + 1, format, arguments);
+    put_text(to, size, full != NULL ? full : own);
     free(full);
 }
 

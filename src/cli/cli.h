@@ -26,6 +26,11 @@ int hw_exit_code(hawser_status status);
 /* Returns whether the terminal was closed: then every write to it fails. */
 bool hw_terminal_is_lost(FILE *out);
 
+/* Prints a text without its control characters (hawser_escape). */
+void hw_print_word(FILE *out, const char *text);
+/* Prints one line so, after "hawser: ". */
+void hw_say(FILE *err, const char *format, ...) HAWSER_PRINTF(2, 3);
+
 typedef struct hw_call hw_call;
 
 /* A subcommand. `name` may be two words. */

@@ -93,8 +93,9 @@ static void print_lines(FILE *out, const hawser_dataset *data)
             matrix->cols, matrix->cols > 0 && hawser_dataset_column(data, 0) != NULL ? ", named" : "");
     fprintf(out, "stored      %" PRIu64 " (%s, %.3g %% of all)\n", matrix->stored, hw_is_dense(matrix) ? "dense" : "sparse",
             cells > 0 ? 100 * (double)matrix->stored / cells : 0.0);
-    fprintf(out, "target      %s%s%s\n", hawser_dataset_target(data) != NULL ? "yes" : "no", name != NULL ? ", " : "",
-            name != NULL ? name : "");
+    fprintf(out, "target      %s%s", hawser_dataset_target(data) != NULL ? "yes" : "no", name != NULL ? ", " : "");
+    hw_print_word(out, name != NULL ? name : "");
+    fprintf(out, "\n");
     if (figures->index_base >= 0)
         fprintf(out, "index base  %d%s\n", figures->index_base, figures->base_guessed ? " (guessed)" : "");
     fprintf(out, "read        %.1f MB in %.3g s (%.0f MB/s) by %u threads\nmemory      %.1f MB\n",
@@ -133,9 +134,13 @@ static void say_words(const hw_call *call, const hawser_dataset *data, hawser_fo
     const char *const *words = hawser_schema_target(hawser_dataset_schema(data), &count);
     if (count == 0 || hw_format_is(format, HW_FORMAT_WORDS) || hawser_options_flag(call->options, "quiet"))
         return;
-    fprintf(call->err, "hawser: %s: the words of the target are written as numbers:", path);
-    for (size_t k = 0; k < count && k < 10; k++)
-        fprintf(call->err, "%s%zu is %s", k > 0 ? ", " : " ", k, words[k]);
+    fprintf(call->err, "hawser: ");
+    hw_print_word(call->err, path);
+    fprintf(call->err, ": the words of the target are written as numbers:");
+    for (size_t k = 0; k < count && k < 10; k++) {
+        fprintf(call->err, "%s%zu is ", k > 0 ? ", " : " ", k);
+        hw_print_word(call->err, words[k]);
+    }
     fprintf(call->err, "%s; csv and hwc keep the words\n", count > 10 ? ", ..." : "");
 }
 

@@ -92,12 +92,15 @@ static hawser_status print_json(const hw_scoring *scoring, const hawser_measure 
 /* Prints a word or number of a table, right-aligned after a blank. */
 static void print_cell(FILE *out, const char *word, double value)
 {
-    if (word != NULL)
-        fprintf(out, " %14s", word);
-    else if (isnan(value))
+    char shown[200];
+    if (word != NULL) {
+        (void)hawser_escape(word, shown, sizeof shown);
+        fprintf(out, " %14s", shown);
+    } else if (isnan(value)) {
         fprintf(out, " %14s", "-");
-    else
+    } else {
         fprintf(out, " %14.6g", value);
+    }
 }
 
 static void print_table(FILE *out, const hawser_measure *measure, measure_words words)

@@ -65,11 +65,12 @@ static void print_fact(FILE *out, const char *key, const char *value)
         text = json_dumps(json, JSON_COMPACT | JSON_PRESERVE_ORDER | JSON_REAL_PRECISION(10));
         json_decref(json);
     }
-    if (text != NULL)
-        fprintf(out, "%-24s %s\n", key, text);
-    else
-        fprintf(out, "%-24s %.*s%s\n", key, newline != NULL ? (int)(newline - value) : (int)strlen(value), value,
-                newline != NULL ? " ..." : "");
+    bool cut = text == NULL && newline != NULL;
+    if (text == NULL)
+        text = strndup(value, newline != NULL ? (size_t)(newline - value) : strlen(value));
+    fprintf(out, "%-24s ", key);
+    hw_print_word(out, text != NULL ? text : "");
+    fprintf(out, "%s\n", cut ? " ..." : "");
     free(text);
 }
 

@@ -61,8 +61,8 @@ hawser_status hw_load_init(const hw_call *call, hawser_job *job, hawser_model **
         return HAWSER_OK;
     const char *use = call->algorithm->init_use != NULL ? call->algorithm->init_use(call->options) : NULL;
     if (path != NULL && *init == NULL)
-        fprintf(call->err, "hawser: --init: '%s' does not exist yet; the training starts from zero\n", path);
+        hw_say(call->err, "--init: '%s' does not exist yet; the training starts from zero", path);
     else if (use != NULL)
-        fprintf(call->err, "hawser: --init: '%s' %s\n", text, use);
+        hw_say(call->err, "--init: '%s' %s", text, use);
     return HAWSER_OK;
 }

@@ -32,14 +32,13 @@ void hw_say_load(const hw_call *call, const hawser_load_figures *figures)
     if (hawser_options_flag(call->options, "quiet"))
         return;
     if (figures->base_guessed && figures->format != HAWSER_CACHE) /* which was converted with that line */
-        fprintf(call->err, "hawser: cannot tell whether column indices start at 0 or 1; assuming %d (set --index-base)\n",
-                figures->index_base);
+        hw_say(call->err, "cannot tell whether column indices start at 0 or 1; assuming %d (set --index-base)",
+               figures->index_base);
     if (figures->rows_dropped > 0)
-        fprintf(call->err, "hawser: %" PRIu64 " rows with missing values were dropped\n", figures->rows_dropped);
+        hw_say(call->err, "%" PRIu64 " rows with missing values were dropped", figures->rows_dropped);
     if (figures->unseen_columns > 0)
-        fprintf(call->err,
-                "hawser: columns that are not in the model were left out: %" PRIu64 ", with %" PRIu64 " entries\n",
-                figures->unseen_columns, figures->unseen_entries);
+        hw_say(call->err, "columns that are not in the model were left out: %" PRIu64 ", with %" PRIu64 " entries",
+               figures->unseen_columns, figures->unseen_entries);
 }
 
 /* An exposure is an offset by its logarithm, which only a model with a log link has a use for. */
@@ -327,10 +326,10 @@ void hw_doubt_base(const hw_call *call, const hw_fitted *fitted, const hawser_lo
     if (!hw_format_is(figures->format, HW_FORMAT_NUMBERED) || figures->index_base != 0 || figures->unseen_columns != 1 ||
         !lacks_first)
         return;
-    fprintf(call->err,
-            "hawser: %s: its columns look as if they were counted from 1 (none is 0, and there is a %zu) and are read as "
-            "counted from 0: then all predictions are wrong; set --index-base 1\n",
-            call->words[1], fitted->columns);
+    hw_say(call->err,
+           "%s: its columns look as if they were counted from 1 (none is 0, and there is a %zu) and are read as "
+           "counted from 0: then all predictions are wrong; set --index-base 1",
+           call->words[1], fitted->columns);
 }
 
 /* Takes the means of the training data. Means of new data would make a prediction depend on the other rows. */
@@ -387,13 +386,11 @@ void hw_say_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dat
     if (hawser_options_flag(call->options, "quiet"))
         return;
     if (hawser_dataset_offset(data) != NULL && !trained_with(fitted, "offset") && !trained_with(fitted, "exposure"))
-        fprintf(call->err,
-                "hawser: the model was trained without an offset; that of these data is added to its predictions\n");
+        hw_say(call->err, "the model was trained without an offset; that of these data is added to its predictions");
     if (measured && trained_with(fitted, "weights") && hawser_dataset_weights(data) == NULL &&
         hawser_options_text(call->options, "weights") == NULL)
-        fprintf(call->err,
-                "hawser: the model was trained with --weights %.100s, and these data have none: all rows count alike\n",
-                hawser_model_text(fitted->model, "options.weights"));
+        hw_say(call->err, "the model was trained with --weights %.100s, and these data have none: all rows count alike",
+               hawser_model_text(fitted->model, "options.weights"));
 }
 
 hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,

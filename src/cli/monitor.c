@@ -222,23 +222,30 @@ static void log_clock(hw_monitor *monitor, const hawser_progress *progress, cons
     hw_monitor_log(monitor, event, ok);
 }
 
+/* Prints a line in place of the bar, which is drawn again. */
+static void say(const hw_progress_line *progress, const char *text)
+{
+    if (progress->bar)
+        (void)fputs("\r\033[K", progress->err);
+    hw_say(progress->err, "%s", text);
+}
+
 void hw_monitor_print_notes(hw_monitor *monitor)
 {
     const hawser_training *training = monitor->training;
     const hw_progress_line *progress = &monitor->progress;
-    const char *clear = progress->bar ? "\r\033[K" : "";
     if (training == NULL)
         return;
     if (!monitor->printed_policy && training->policy[0] != '\0' && (progress->bar || progress->lines))
-        fprintf(progress->err, "%shawser: %s\n", clear, training->policy);
+        say(progress, training->policy);
     monitor->printed_policy = true;
     if (!monitor->printed_assumed && training->assumed[0] != '\0') {
         if (progress->bar || progress->lines)
-            fprintf(progress->err, "%shawser: %s\n", clear, training->assumed);
+            say(progress, training->assumed);
         monitor->printed_assumed = true;
     }
     for (; monitor->printed < HAWSER_NOTES && training->notes[monitor->printed][0] != '\0'; monitor->printed++)
-        fprintf(progress->err, "%shawser: %s\n", clear, training->notes[monitor->printed]);
+        say(progress, training->notes[monitor->printed]);
 }
 
 void hw_monitor_find_target(const hw_monitor *monitor, const hawser_progress *progress, hw_sample *sample)

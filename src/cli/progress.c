@@ -188,6 +188,6 @@ void hw_progress_show(hw_progress_line *progress, const hw_sample *sample, bool 
     if (progress->bar)
         draw_bar(progress, sample, line, last);
     else
-        fprintf(progress->err, "hawser: %s\n", line);
+        hw_say(progress->err, "%s", line);
     fflush(progress->err);
 }

@@ -256,7 +256,7 @@ hawser_status hw_score_open(hw_scoring *scoring, const hawser_load *how, hawser_
     hawser_rows_figures(scoring->rows, &figures);
     hw_say_idle_input(call, figures.format);
     if (why != NULL)
-        fprintf(call->err, "hawser: %s is loaded as a whole: %s\n", call->words[1], why);
+        hw_say(call->err, "%s is loaded as a whole: %s", call->words[1], why);
     return HAWSER_OK;
 }
 

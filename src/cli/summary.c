@@ -288,14 +288,12 @@ static void print_load(const hawser_dataset *data, FILE *out)
 hawser_status hw_outcome_print(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error)
 {
     if (!hw_outcome_reached(outcome))
-        fprintf(call->err,
-                "hawser: interrupted before the first clock was over; nothing was reached, and no model is written\n");
+        hw_say(call->err, "interrupted before the first clock was over; nothing was reached, and no model is written");
     else if (outcome->training.interrupted)
-        fprintf(call->err, "hawser: interrupted; what was reached %s %s\n",
-                outcome->saved != NULL ? "is saved in" : "is not saved:",
-                outcome->saved != NULL               ? outcome->saved
-                : hw_path_of(call, "output") != NULL ? "no file could be written"
-                                                     : "no -o MODEL");
+        hw_say(call->err, "interrupted; what was reached %s %s", outcome->saved != NULL ? "is saved in" : "is not saved:",
+               outcome->saved != NULL               ? outcome->saved
+               : hw_path_of(call, "output") != NULL ? "no file could be written"
+                                                    : "no -o MODEL");
     if (!hawser_options_flag(call->options, "quiet"))
         print_lines(call, outcome);
     if (hawser_options_flag(call->options, "log-view")) {

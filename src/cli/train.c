@@ -202,8 +202,8 @@ static void report_interrupted_node(const hw_call *call, const hw_training_outco
     if (figures == NULL || figures->interrupted_by == NULL || hw_interrupt_came(call->interrupt))
         return;
     const char *by = hw_signal_name(figures->interrupted_signal, name, sizeof name);
-    fprintf(call->err, "hawser: %s was asked to end%s%s, and ended the training on all nodes\n", figures->interrupted_by,
-            by != NULL ? " by " : "", by != NULL ? by : "");
+    hw_say(call->err, "%s was asked to end%s%s, and ended the training on all nodes", figures->interrupted_by,
+           by != NULL ? " by " : "", by != NULL ? by : "");
 }
 
 /* A signal ends the training but not the saving of its result. */
@@ -234,10 +234,10 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     outcome->seconds_load = hw_seconds() - started;
     if (leads && hawser_dataset_column(outcome->data, 0) != NULL && !hawser_model_holds_names(outcome->data) &&
         !hawser_options_flag(call->options, "quiet"))
-        fprintf(call->err,
-                "hawser: the names of %zu columns are longer than a model file allows; the model is saved without them, and "
-                "columns by their numbers\n",
-                hawser_dataset_matrix(outcome->data)->cols);
+        hw_say(call->err,
+               "the names of %zu columns are longer than a model file allows; the model is saved without them, and "
+               "columns by their numbers",
+               hawser_dataset_matrix(outcome->data)->cols);
     if (leads)
         log_load(&outcome->monitor, outcome->data);
     return train_and_conclude(call, outcome, error);

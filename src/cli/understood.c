@@ -5,6 +5,12 @@
 #include "cli/summary.h"
 #include "data/formats.h"
 
+static void print_after(FILE *out, const char *name, const char *after)
+{
+    hw_print_word(out, name);
+    (void)fputs(after, out);
+}
+
 static void print_target(const hw_call *call, const hawser_dataset *data)
 {
     const hawser_load_figures *figures = hawser_dataset_figures(data);
@@ -17,11 +23,11 @@ static void print_target(const hw_call *call, const hawser_dataset *data)
         return;
     }
     for (size_t o = 1; name != NULL && o < hawser_dataset_outputs(data); o++)
-        fprintf(call->out, "%s, ", hawser_dataset_output_name(data, o - 1));
+        print_after(call->out, hawser_dataset_output_name(data, o - 1), ", ");
     if (hawser_dataset_outputs(data) > 1)
         name = hawser_dataset_output_name(data, hawser_dataset_outputs(data) - 1);
     if (name != NULL && name[0] != '\0')
-        fprintf(call->out, "%s", name);
+        hw_print_word(call->out, name);
     else if (figures->target_file && spec != NULL)
         fprintf(call->out, "the file %s", spec);
     else if (hawser_dataset_outputs(data) > 1 && spec != NULL)
@@ -30,8 +36,10 @@ static void print_target(const hw_call *call, const hawser_dataset *data)
         fprintf(call->out, "column %zu", figures->target_column - 1);
     else
         fprintf(call->out, "that of the input");
-    for (size_t k = 0; k < count && k < 10; k++)
-        fprintf(call->out, "%s%s", k == 0 ? ": words " : ", ", words[k]);
+    for (size_t k = 0; k < count && k < 10; k++) {
+        fprintf(call->out, "%s", k == 0 ? ": words " : ", ");
+        hw_print_word(call->out, words[k]);
+    }
     const char *positive = hawser_options_text(call->options, "positive");
     fprintf(call->out, "%s", count > 10 ? ", ..." : "");
     if (positive != NULL)
@@ -84,7 +92,7 @@ static const char *print_words(const hw_call *call, const hawser_dataset *data, 
             continue;
         fprintf(call->out, "%s", found == 1 ? asked : ", ");
         if (column.name[0] != '\0')
-            fprintf(call->out, "%s", column.name);
+            hw_print_word(call->out, column.name);
         else
             fprintf(call->out, "feature %zu", k);
     }

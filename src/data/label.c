@@ -7,9 +7,12 @@
 
 #include "base/argument.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/layout/assemble.h"
 #include "data/model/model.h"
 #include "data/table/schema.h"
+
+enum { LONGEST_LABEL = 1024 }; /* with control characters */
 
 /* Finds the end of a run of features that begins at `from`. */
 static size_t run_end(const unsigned char *roles, size_t width, size_t from)
@@ -113,6 +116,38 @@ const char *hw_column_called(const hawser_dataset *dataset, size_t column, char 
     return text;
 }
 
+size_t hawser_escape(const char *from, char *text, size_t size)
+{
+    size = text != NULL ? size : 0;
+    return hw_escape(text, size, from != NULL ? from : "");
+}
+
+/* Takes the part of a character off the end of a text that was cut. */
+static void drop_part(char *text, size_t length)
+{
+    size_t first = length;
+    while (first > 0 && ((unsigned char)text[first - 1] & 0xc0) == 0x80)
+        first--;
+    first -= first > 0 && (unsigned char)text[first - 1] >= 0xc0;
+    if (first < length && !hw_is_utf8(text + first))
+        text[first] = '\0';
+}
+
+/* Escapes a label in place. `length` is that of the whole, of which the text may be a part. Returns the length of what is printed. */
+static size_t escape_label(size_t length, char *text, size_t size)
+{
+    char plain[LONGEST_LABEL];
+    if (size == 0)
+        return length;
+    if (length >= size)
+        drop_part(text, size - 1);
+    if (hw_is_utf8(text) && !hw_has_control(text))
+        return length;
+    (void)snprintf(plain, sizeof plain, "%s", text);
+    size_t escaped = hw_escape(text, size, plain);
+    return escaped > length ? escaped : length;
+}
+
 size_t hawser_dataset_label(const hawser_dataset *dataset, size_t column, char *text, size_t size)
 {
     size = text != NULL ? size : 0;
@@ -120,7 +155,7 @@ size_t hawser_dataset_label(const hawser_dataset *dataset, size_t column, char *
         text[0] = '\0';
     if (dataset == NULL || column >= dataset->matrix.cols)
         return 0;
-    return label_of(dataset, column, text, size);
+    return escape_label(label_of(dataset, column, text, size), text, size);
 }
 
 size_t hawser_model_label(const hawser_model *model, const hawser_schema *schema, size_t column, char *text, size_t size)
@@ -131,8 +166,9 @@ size_t hawser_model_label(const hawser_model *model, const hawser_schema *schema
     if (model == NULL)
         return 0;
     const char *base = hawser_model_text(model, "index_base");
-    return print_label(schema, hawser_model_text(model, HW_MODEL_NUMBERS), base != NULL && strcmp(base, "1") == 0, column,
-                       text, size);
+    return escape_label(print_label(schema, hawser_model_text(model, HW_MODEL_NUMBERS),
+                                    base != NULL && strcmp(base, "1") == 0, column, text, size),
+                        text, size);
 }
 
 const char *hawser_dataset_numbers(const hawser_dataset *dataset)

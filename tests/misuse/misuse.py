@@ -131,7 +131,7 @@ for kind, type_name in (("f32", "float"), ("i64", "int64_t"), ("i32", "int32_t")
 OPTIONAL = {
     ("*", "error"), ("*", "user"), ("*", "initial"), ("*", "weights"),
     ("hawser_dataset_from", "target"), ("hawser_dataset_generate", "truth"), ("hawser_model_get", "type"),
-    ("hawser_schema_target", "count"), ("hawser_schema_print", "text"),
+    ("hawser_schema_target", "count"), ("hawser_schema_print", "text"), ("hawser_escape", "text"),
     ("hawser_dataset_label", "text"), ("hawser_model_label", "schema"), ("hawser_model_label", "text"),
     ("hawser_model_get", "dims"), ("hawser_model_fact_at", "key"), ("hawser_model_fact_at", "value"),
     ("hawser_options_environment", "environment"), ("hawser_options_source", "where"), ("hawser_options_numbers", "count"),

@@ -46,7 +46,7 @@ static void messages_are_read_in_their_order(void **unused)
         assert_true(hawser_messages_next(messages, &message));
         assert_int_equal(message.kind, i == 0 ? HAWSER_NOTE : HAWSER_WARNING);
         assert_int_equal(message.node, i == 0 ? 3 : UINT32_MAX);
-        assert_string_equal(message.text, i == 0 ? "first of 2" : "a b");
+        assert_string_equal(message.text, i == 0 ? "first of 2" : "a\\nb");
         assert_int_equal(message.dropped, 0);
         assert_true(message.time >= began && message.time <= hw_wall_seconds());
     }

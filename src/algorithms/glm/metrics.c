@@ -102,8 +102,12 @@ static void print_weight(const hw_linear_weights *from, size_t place, const haws
 static void print_heads(const hawser_model *model, const hw_linear_weights *from, FILE *out)
 {
     const char *names = hawser_model_text(model, "outputs");
-    for (; from->outputs > 1 && names != NULL && *names != '\0'; names += strcspn(names, "\n"), names += *names == '\n')
-        fprintf(out, "%.*s\t", (int)strcspn(names, "\n"), names);
+    for (; from->outputs > 1 && names != NULL && *names != '\0'; names += strcspn(names, "\n"), names += *names == '\n') {
+        char name[200], shown[200];
+        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(names, "\n"), names);
+        (void)hawser_escape(name, shown, sizeof shown);
+        fprintf(out, "%s\t", shown);
+    }
     if (from->outputs > 1 && names != NULL)
         fprintf(out, "(column)\n");
     for (size_t o = 0; o < from->outputs; o++)

@@ -124,7 +124,11 @@ static hawser_status find_column(const names *n, const hawser_dataset *data, siz
     if (n->names == NULL)
         return HAWSER_OK;
     const char *name = hawser_dataset_column(data, column);
-    if (name == NULL && hawser_dataset_label(data, column, label, sizeof label) >= sizeof label)
+    const hawser_schema *schema = hawser_dataset_schema(data);
+    size_t length = name != NULL     ? 0
+                    : schema != NULL ? hawser_schema_print(schema, column, label, sizeof label)
+                                     : hawser_dataset_label(data, column, label, sizeof label);
+    if (length >= sizeof label)
         return hawser_fail(error, HAWSER_BAD_INPUT, "--init: the name of column %zu is too long to be matched", column);
     model_column key = {.name = (char *)(uintptr_t)(name != NULL ? name : label)};
     const model_column *at = bsearch(&key, n->names, n->count, sizeof *n->names, by_name);

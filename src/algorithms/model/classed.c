@@ -70,10 +70,13 @@ static void print_class(const hw_classed *m, const hawser_schema *schema, size_t
     size_t count = 0;
     const char *const *words = schema != NULL ? hawser_schema_target(schema, &count) : NULL;
     double label = m->labels[problem];
-    if (words != NULL && label >= 0.0 && label < (double)count)
-        fprintf(out, "class %s%s:\n", words[(size_t)label], rest);
-    else
+    char word[200];
+    if (words != NULL && label >= 0.0 && label < (double)count) {
+        (void)hawser_escape(words[(size_t)label], word, sizeof word);
+        fprintf(out, "class %s%s:\n", word, rest);
+    } else {
         fprintf(out, "class %.10g%s:\n", label, rest);
+    }
 }
 
 hawser_status hw_classed_print(const hw_classed *m, const hawser_model *model, const char *rest, uint64_t most, FILE *out,

@@ -62,15 +62,15 @@ static void print_address(void *argument, const char *address)
         s->status = hawser_fail(&s->error, HAWSER_IO, "cannot write to standard output: disk full or pipe closed");
         hawser_interrupt(s->job);
     } else if (!hawser_options_flag(s->call->options, "quiet")) {
-        fprintf(s->call->err, "hawser: %u %s at %s; Ctrl-C or SIGTERM ends\n", hawser_job_nodes(s->job),
-                hawser_job_nodes(s->job) == 1 ? "server" : "servers", address);
+        hw_say(s->call->err, "%u %s at %s; Ctrl-C or SIGTERM ends", hawser_job_nodes(s->job),
+               hawser_job_nodes(s->job) == 1 ? "server" : "servers", address);
     }
 }
 
 static void listening(void *argument, const char *addresses)
 {
     const serving *s = argument;
-    fprintf(s->call->err, "hawser: listening on %s (--interface chooses)\n", addresses);
+    hw_say(s->call->err, "listening on %s (--interface chooses)", addresses);
 }
 
 /* Printed once, also with --quiet: the tables are in memory only. */
@@ -78,10 +78,10 @@ static bool unsaved(void *argument, const char *text)
 {
     serving *s = argument;
     if (!s->unsaved)
-        fprintf(s->call->err,
-                "hawser: %s; the servers keep the tables and try until they can be written, once more (Ctrl-C or SIGTERM) "
-                "ends without them\n",
-                text);
+        hw_say(s->call->err,
+               "%s; the servers keep the tables and try until they can be written, once more (Ctrl-C or SIGTERM) "
+               "ends without them",
+               text);
     s->unsaved = true;
     return true;
 }
@@ -90,13 +90,13 @@ static bool unsaved(void *argument, const char *text)
 static void damaged(void *argument, const char *text)
 {
     const serving *s = argument;
-    fprintf(s->call->err, "hawser: %s\n", text);
+    hw_say(s->call->err, "%s", text);
 }
 
 static void warn(void *argument, const char *text)
 {
     const serving *s = argument;
-    fprintf(s->call->err, "hawser: %s\n", text);
+    hw_say(s->call->err, "%s", text);
 }
 
 /* Returns the key of the job or data option that the variable is about and servers do not have; NULL: none. */
@@ -135,7 +135,7 @@ static hawser_status check_environment(const hw_call *call, hawser_error *error)
                 (size_t)snprintf(names + used, sizeof names - used, "%s%.*s", used > 0 ? ", " : "", (int)length, *variable);
     }
     if (used > 0 && !hawser_options_flag(call->options, "quiet"))
-        fprintf(call->err, "hawser: %s: 'hawser serve' has no such option, and passes it over\n", names);
+        hw_say(call->err, "%s: 'hawser serve' has no such option, and passes it over", names);
     return HAWSER_OK;
 }
 
