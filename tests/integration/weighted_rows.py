@@ -120,7 +120,10 @@ def draw_options(draw, algorithm, kind):
         words += ["--cv-metric", draw.choice(metric.get(algorithm, ("loss",)))]
     if algorithm == "logistic" and kind != "words" and draw.random() < 0.2:
         words += ["--positive", "> 1"]
-    if algorithm in ("lasso", "logistic", "poisson") and draw.random() < 0.2:
+    if algorithm == "logistic" and not path and draw.random() < 0.3:
+        words += ["--solver", draw.choice(("gd", "dbpg")), *(() if "--lambda" in words or "--lambda-ratio" in words else ("--lambda", "0.05"))]
+        words[words.index("--tol") + 1] = "1e-6"
+    elif algorithm in ("lasso", "logistic", "poisson") and draw.random() < 0.2:
         words += ["--lower", "-0.4", "--upper", "0.5"]
     return words, path
 
@@ -196,7 +199,7 @@ def check_draw(number, draw):
     validated = path and "--cv" not in words and draw.random() < 0.5
     split, offset = draw.random() < 0.3, algorithm in ("logistic", "poisson", "lasso") and draw.random() < 0.3
     columns = [2, 3, 4] + ([5] if draw.random() < 0.7 else [])
-    columns += [6] if draw.random() < 0.3 and algorithm not in ("linear", "kmeans") else []
+    columns += [6] if draw.random() < 0.3 and algorithm not in ("linear", "kmeans") and not {"gd", "dbpg"} & set(words) else []
     if 5 in columns or 6 in columns:  # columns of 0 and 1 that add up to 1: with an L1 norm alone several models are the best
         words = [("0.5" if word == "1" and before == "--l1-ratio" else word) for before, word in zip([""] + words, words)]
     targets = [] if algorithm == "kmeans" else [0, 1] if algorithm == "multitask" else [0]

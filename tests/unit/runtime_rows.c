@@ -588,8 +588,7 @@ static void wrong_inputs_are_refused_by_all(void **state)
                      "b.mtx: the entry in row 1 and column 1 occurs twice, in the shares of nodes, which do not add them; "
                      "add them up once: hawser data convert",
                      {0},
-                     HAWSER_BAD_INPUT,
-                     2});
+                     HAWSER_BAD_INPUT});
     write_market("a.mtx", "real general", 31, "3 3 1\n");
     all_refuse((refusal){"a.mtx", "a.mtx: the line of sizes declares", {0}, HAWSER_BAD_INPUT});
     all_refuse((refusal){"weights.csv", "split 2", {.split = HAWSER_WHOLE}, HAWSER_BAD_ARGUMENT});

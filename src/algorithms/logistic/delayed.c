@@ -289,7 +289,8 @@ static void keep_near(hw_newton_block *block, size_t begin, size_t end, double c
     if (block->rows.intercept) /* it follows the margins, by at most the same amount */
         flights *= 2.0;
     for (size_t i = 0; i < delayed->rows; i++)
-        most = fmax(most, fabs(delayed->change[i]));
+        if (block->rows.weights == NULL || block->rows.weights[i] > 0.0)
+            most = fmax(most, fabs(delayed->change[i]));
     delayed->moved = fmax(delayed->moved, most * flights);
     double scale = delayed->farthest / (most * flights);
     if (!(scale < 1.0))

@@ -40,14 +40,15 @@ void hw_logistic_steps_free(hw_logistic_steps *steps)
 
 /* ------------------------------------------------------------------------------------------------------------- ready ---- */
 
-/* Returns one over the square of the largest entry of the centred column, or 0 if the column is constant. */
-static double inverse_square(const hawser_matrix *X, size_t j, double mean, double norm)
+/* Returns one over the square of the largest entry of the centred column in rows with weight, or 0 if the column is constant. */
+static double inverse_square(const hawser_matrix *X, size_t j, const double *weights, double mean, double norm)
 {
     uint64_t begin, end;
     hw_linear_entries(X, j, &begin, &end);
     double most = end - begin < X->rows ? fabs(mean) : 0.0;
     for (uint64_t k = begin; k < end; k++)
-        most = fmax(most, fabs(hw_linear_entry(X, k) - mean));
+        if (weights == NULL || weights[hw_linear_row_of(X, begin, k)] > 0.0)
+            most = fmax(most, fabs(hw_linear_entry(X, k) - mean));
     return norm > 1e-24 * (mean * mean + norm) && most > 0.0 ? 1.0 / (most * most) : 0.0;
 }
 
@@ -90,7 +91,7 @@ static hawser_status weigh(hw_newton_block *block, uint32_t fold, hawser_error *
     steps->descent.total = columns->total;
     HAWSER_TRY(hw_descent_block_weigh(&steps->block, error));
     for (size_t j = 0; j < columns->X.cols; j++)
-        steps->block.inverse[j] = inverse_square(&columns->X, j, steps->block.mean[j], columns->norm[j]);
+        steps->block.inverse[j] = inverse_square(&columns->X, j, block->row_weights, steps->block.mean[j], columns->norm[j]);
     return HAWSER_OK;
 }
 
