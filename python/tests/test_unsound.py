@@ -136,3 +136,14 @@ def test_a_mapped_file_that_was_cut_is_refused_by_name(numbers, tmp_path):
     assert moved.shape == whole.shape
     (tmp_path / "moved.hwc").unlink()  # which keeps the pages
     assert np.array_equal(model.predict(moved), model.predict(whole))
+
+
+def test_numbers_that_are_not_finite_are_named_by_row_and_column(numbers):
+    X = numbers[0].copy()
+    X[17, 4] = np.inf
+    sparse = [getattr(scipy.sparse, f"{kind}_array")(X) for kind in ("csr", "csc")]
+    for given in (X, np.asfortranarray(X), X.astype(np.float32), *sparse):
+        with pytest.raises(hawser.BadArgument, match="^row 17, column 4 is inf; numbers must be finite$"):
+            hawser.Dataset(given)
+        with pytest.raises(hawser.BadArgument, match="^row 17, column 4 'e' is inf"):
+            hawser.Dataset(given, names=list("abcdef"))

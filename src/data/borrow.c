@@ -1,4 +1,5 @@
 /* borrow.c - hawser_dataset_borrow: a dataset of the caller's arrays, without a copy of their numbers. */
+#include <math.h>
 #include <string.h>
 
 #include "base/argument.h"
@@ -26,16 +27,42 @@ static hawser_status take_offsets(hawser_dataset *dataset, const uint32_t *narro
     return HAWSER_OK;
 }
 
-/* Returns HAWSER_OK if the numbers are finite: those of a dense line are followed by others up to the stride. */
-static hawser_status check_values(const hawser_matrix *A, hawser_error *error)
+/* Returns the first of some numbers that is not finite, or `count`. */
+static uint64_t first_not_finite(const void *values, hawser_type type, uint64_t count)
 {
-    if (!hw_is_dense(A))
-        return hw_dataset_check_numbers(A->values, A->type, A->stored, "value", error);
+    uint64_t k = 0;
+    while (k < count && isfinite(hw_value_at(values, type, k)))
+        k++;
+    return k;
+}
+
+/* Fails for entry `k` of line `j`, by row, column and the column's name. */
+static hawser_status not_finite(const hawser_arrays *arrays, const hawser_matrix *A, size_t j, size_t k, double value,
+                                hawser_error *error)
+{
+    size_t row = hw_is_by_row(A) ? j : k, column = hw_is_by_row(A) ? k : j;
+    const char *name = arrays->names != NULL && arrays->names[column] != NULL ? arrays->names[column] : NULL;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "row %zu, column %zu%s%.100s%s is %g; numbers must be finite", row,
+                       column, name != NULL ? " '" : "", name != NULL ? name : "", name != NULL ? "'" : "", value);
+}
+
+/* Returns HAWSER_OK if the numbers are finite: those of a dense line are followed by others up to the stride. */
+static hawser_status check_values(const hawser_arrays *arrays, const hawser_matrix *A, hawser_error *error)
+{
+    size_t size = hw_type_size(A->type);
+    if (!hw_is_dense(A)) {
+        uint64_t k = first_not_finite(A->values, A->type, A->stored);
+        size_t j = 0;
+        while (k < A->stored && A->offsets[j + 1] <= k)
+            j++;
+        return k == A->stored ? HAWSER_OK
+                              : not_finite(arrays, A, j, A->indices[k], hw_value_at(A->values, A->type, k), error);
+    }
     for (size_t j = 0; j < hw_lines(A); j++) {
-        const unsigned char *line = (const unsigned char *)A->values + (uint64_t)j * A->stride * hw_type_size(A->type);
-        hawser_error why = {0};
-        if (hw_dataset_check_numbers(line, A->type, hw_line_width(A), "value", &why) != HAWSER_OK)
-            return hawser_fail(error, why.status, "%s %zu: %s", hw_is_by_row(A) ? "row" : "column", j, why.text);
+        const unsigned char *line = (const unsigned char *)A->values + (uint64_t)j * A->stride * size;
+        uint64_t k = first_not_finite(line, A->type, hw_line_width(A));
+        if (k < hw_line_width(A))
+            return not_finite(arrays, A, j, k, hw_value_at(line, A->type, k), error);
     }
     return HAWSER_OK;
 }
@@ -57,7 +84,7 @@ static hawser_status take_matrix(hawser_dataset *dataset, const hawser_arrays *a
     if (!hw_is_dense(A))
         HAWSER_TRY(take_offsets(dataset, NULL, error));
     A->stored = hw_is_dense(A) ? (uint64_t)A->rows * A->cols : A->offsets[hw_lines(A)];
-    return check_values(A, error);
+    return check_values(arrays, A, error);
 }
 
 static hawser_status check_outputs(const hawser_arrays *arrays, hawser_error *error)

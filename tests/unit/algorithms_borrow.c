@@ -386,7 +386,7 @@ static void wrong_arrays_are_refused(void **state)
     static const uint32_t offsets[] = {0, 2, 3, 3}, indices[] = {1, 0, 1};
     hawser_arrays arrays = small();
     arrays.matrix.values = bad;
-    refuse(&arrays, HAWSER_BAD_ARGUMENT, "row 1: value 1 is nan");
+    refuse(&arrays, HAWSER_BAD_ARGUMENT, "row 1, column 1 is nan");
     arrays = small();
     arrays.target = bad;
     refuse(&arrays, HAWSER_BAD_ARGUMENT, "target 2 is nan");

@@ -260,7 +260,7 @@ def refusals():
         (lambda f: f.withColumn("vector", F.when(F.col("y") > 0, F.col("vector"))), {}, hawser.BadInput, r"column 'vector' has nulls"),
         (lambda f: f.withColumn("vector", F.when(F.col("y") > 0, F.array("y", "w")).otherwise(F.array("y"))), {}, hawser.BadInput,
          "one row has 1 features, and another has 2"),
-        (lambda f: f.withColumn("vector", F.array("y", F.lit(float("nan")))), {}, ValueError, r"partition 0: row 0: value 1 is nan"),
+        (lambda f: f.withColumn("vector", F.array("y", F.lit(float("nan")))), {}, ValueError, r"partition 0: row 0, column 1 is nan"),
         (lambda f: f.where("y > 1000"), {}, hawser.BadInput, "the frame has no rows"),
         (lambda f: f, {"workers": 2}, hawser.BadOption, "2 workers are too few for 3 nodes"),
         (lambda f: f, {"weight": "y"}, hawser.BadInput, "partition 0: weights: the weight of row . is negative"),
