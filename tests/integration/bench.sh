@@ -5,7 +5,7 @@ top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 [ -z "${HAWSER_SANITIZE:-}" ] || { echo "skipped: benchmarks are for optimised builds"; exit 77; }
 command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+trap 'code=$?; [ "$code" = 0 ] || tail -n 30 "$work/err" >&2 || true; rm -rf "$work"; exit "$code"' EXIT # the last call has said why
 
 "$top/bench/consistency/run" --quick --tiny --work "$work" --json >"$work/consistency"
 python3 - "$work/consistency" <<'END'
