@@ -223,6 +223,20 @@ def _free(handles: list[Any], kept: list[Any]) -> None:
     kept.clear()
 
 
+def _groups_of(values: Any) -> Any:
+    """Returns numbers of groups that a double holds. Whole numbers beyond 2^53 get a number by their bits: two share one by a chance of 2^-53."""
+    array = values.to_numpy() if hasattr(values, "to_numpy") else values
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "iu" or array.dtype.itemsize < 8 or not array.size:
+        return values
+    large = (array >= 2**53) | (array <= -(2**53)) if array.dtype.kind == "i" else array >= 2**53
+    if not large.any():
+        return values
+    bits = array.astype(np.uint64)  # the mixing of splitmix64, which is one to one
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        bits = (bits ^ (bits >> np.uint64(shift))) * np.uint64(factor)
+    return np.where(large, 2.0**60 + (bits >> np.uint64(11)).astype(np.float64) * 256.0, array.astype(np.float64))
+
+
 class Dataset:
     """Data that any number of trainings may use.
 
@@ -292,7 +306,7 @@ class Dataset:
         arrays = made.arrays
         arrays.matrix = matrix
         made.targets(target, rows)
-        for field, values in (("weights", weights), ("offset", offset), ("groups", groups)):
+        for field, values in (("weights", weights), ("offset", offset), ("groups", _groups_of(groups))):
             setattr(arrays, field, made.beside(values, rows, field))
         if names is not None:
             arrays.names = _texts(names)

@@ -2,6 +2,7 @@
 import ctypes
 import json
 import os
+import re
 import threading
 import weakref
 from collections.abc import Iterator, Mapping
@@ -249,7 +250,7 @@ class Model:
     def _labels_of(self, labels: Array) -> Array:
         """Returns labels as the target of the training has them: numbers, or the words of which they are the numbers."""
         words = self._words()
-        return labels if words is None else np.array(words)[labels.astype(np.intp)]
+        return labels if words is None else _numbers_or_words(words)[labels.astype(np.intp)]
 
     @property
     def names(self) -> list[str] | None:
@@ -460,6 +461,15 @@ def _is_unseen_zero(options: dict[str, Any]) -> bool:
     if unseen not in (None, "error", "zero"):
         raise BadOption(f"unseen: it is {unseen!r:.60}; give \"error\" or \"zero\"")
     return bool(unseen == "zero")
+
+
+def _numbers_or_words(words: list[str]) -> Array:
+    """Returns the words of a target as an array: as whole numbers if they are labels of 64 bits, which a double does not hold."""
+    if not all(re.fullmatch("-?[0-9]+", word) for word in words) or all(abs(int(word)) < 2**53 for word in words):
+        return np.array(words)
+    numbers = [int(word) for word in words]
+    kind = np.int64 if max(numbers) < 2**63 else np.uint64 if min(numbers) >= 0 else object
+    return np.array(numbers, kind)
 
 
 def _doubles(array: Array) -> Any:

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '2278ebfce3b5ed07739cec9d0f1c7f9e6623425fecc10dce77e1c02c2a5adfa9'
+DIGEST = '6993453a176e9ffbca277db7f14f04414464129c87a738c84a69686241e91671'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -207,6 +207,7 @@ class hawser_load(Structure):
     index_base: int
     schema: Any
     unseen_zero: bool
+    labels: int
     target_optional: bool
     target_place: int
     id: bytes | None
@@ -843,6 +844,7 @@ hawser_load._fields_ = [
     ("index_base", c_int),
     ("schema", POINTER(hawser_schema)),
     ("unseen_zero", c_bool),
+    ("labels", c_int),
     ("target_optional", c_bool),
     ("target_place", c_size_t),
     ("id", c_char_p),

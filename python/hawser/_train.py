@@ -358,9 +358,11 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     rows: Dataset | Files
     if is_path(data) and cluster is not None and not partitioned:
         rows = Files(data, _options_of_files(target, given))
+        _tell_labels(rows, found, keywords)
         deal_by_groups(chosen, column is not None, groups, BY_ROW in arrays)
     else:
         rows = dataset_of(data, target, **given)
+        _tell_labels(rows._files, found, keywords)
         check_offset(found.contents, rows._has("offset"))
         deal_by_groups(chosen, rows._has("groups"), groups, BY_ROW in arrays)
         if not rows._has("target") and not found.contents.no_target and not from_files:
@@ -384,6 +386,12 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     if isinstance(rows, Dataset) and not rows.partitioned:
         check_arrays(arrays, *rows.shape)
     return kind(found, rows, validation, init, chosen, arrays, cluster)
+
+
+def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) -> None:
+    """Says of files that are not read yet that their target has labels, of which whole numbers stay distinct over 64 bits."""
+    if files is not None and algorithm.contents.label and "positive" not in keywords and "epsilon" not in str(keywords.get("loss")):
+        files.how.labels = 1
 
 
 def _validation_of(rows: Dataset | Files, data: Any, target: Any) -> Dataset:

@@ -92,3 +92,33 @@ def test_a_column_beside_a_level_of_its_name_is_refused(tmp_path):
     (tmp_path / "t.csv").write_text("y,color,color=red\n" + "".join(f"{k},{['red', 'blue'][k % 2]},{k}\n" for k in range(10)))
     with pytest.raises(hawser.BadInput, match="color=red"):
         hawser.train("lasso", tmp_path / "t.csv", lambda_=0.1)
+
+
+def test_whole_numbers_of_64_bits_are_distinct_labels(tmp_path):
+    for seed in range(4):
+        chance = np.random.default_rng(seed)
+        around = [2**53, 2**60, 2**63 - 2, 2**64 - 5][seed]
+        numbers = sorted({around, around + 1, 3, int(chance.integers(0, 99)), *([-(2**53) - 1] if around < 2**63 else [])})
+        k = np.arange(8 * len(numbers)) % len(numbers)
+        spelled = [["%d", "+%d", "0%d", "%d.0", "%d.00e0"][chance.integers(5 if numbers[i] >= 0 else 1)] % numbers[i] for i in k]
+        text = "y," + ",".join(f"x{j}" for j in range(len(numbers))) + "\n" + "".join(
+            f"{label}," + ",".join("1" if i == j else "0" for j in range(len(numbers))) + "\n" for label, i in zip(spelled, k))
+        (tmp_path / "t.csv").write_text(text)
+        for algorithm in ("softmax", "svm"):
+            model = hawser.train(algorithm, tmp_path / "t.csv")
+            assert list(model.classes) == numbers
+            assert list(model.predict(tmp_path / "t.csv")) == [numbers[i] for i in k]
+        model.save(tmp_path / "m")
+        told = subprocess.run([os.environ["HAWSER_BINARY"], "evaluate", tmp_path / "m", tmp_path / "t.csv"], capture_output=True, text=True, check=True)
+        assert "accuracy              1\n" in told.stdout
+        subprocess.run([os.environ["HAWSER_BINARY"], "data", "convert", tmp_path / "t.csv", "-o", tmp_path / "c.csv"], check=True)
+        assert [int(line.split(",")[0]) for line in (tmp_path / "c.csv").read_text().splitlines()[1:]] == [numbers[i] for i in k]
+        X = np.eye(len(numbers))[k]
+        with pytest.raises(hawser.BadInput, match="2.53"):  # of doubles, which do not tell them apart
+            hawser.train("softmax", X, np.array([float(numbers[i]) for i in k]))
+        groups = np.array([numbers[i] for i in k], np.int64 if around < 2**63 else np.uint64)
+        y = chance.normal(size=len(k))
+        hawser.train("lasso", X, y, groups=groups, cv=len(numbers), folds="by:group")
+    (tmp_path / "out.csv").write_text("y,a\n1e300,2\n3,4\n")
+    with pytest.raises(hawser.BadInput, match="1e300"):
+        hawser.train("softmax", tmp_path / "out.csv")

@@ -156,6 +156,7 @@ hawser_status hw_data_convert(hw_call *call, hawser_error *error)
                               "only a cache (-o FILE.hwc) has its rows or its columns side by side", error));
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
     how.rows_layout = hawser_options_flag(call->options, "by-row");
+    how.labels = 1; /* of whom the target may be */
     HAWSER_TRY(hw_load_as(call, call->words, call->count, &how, &data, error));
     hawser_status status = hw_write_dataset(data, path, error);
     if (status == HAWSER_OK)

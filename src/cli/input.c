@@ -69,6 +69,14 @@ void hw_load_for(const hawser_algorithm *algorithm, hawser_load *how)
         how->target = "none";
 }
 
+/* Returns whether the target has labels: a classifier's, unless the options make classes of numbers or a regression of it. */
+static bool has_labels(const hw_call *call)
+{
+    const char *loss = hawser_options_text(call->options, "loss");
+    return call->algorithm->label != NULL && hawser_options_text(call->options, "positive") == NULL &&
+           (loss == NULL || strstr(loss, "epsilon") == NULL);
+}
+
 hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data, hawser_error *error)
 {
     hawser_load how;
@@ -78,6 +86,7 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
     how.outputs = call->algorithm != NULL && call->algorithm->outputs != NULL;
     if (call->algorithm != NULL)
         hw_load_for(call->algorithm, &how);
+    how.labels = call->algorithm != NULL && has_labels(call);
     /* Nodes of one host share its processors. There may be many more workers than processors, and each reader has buffers. */
     uint32_t share = hawser_job_workers(job) / hawser_job_nodes(job), processors = hw_machine_processors();
     if (how.threads == 0 && (share > 1 || hawser_job_nodes(job) > 1))

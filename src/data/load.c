@@ -223,15 +223,21 @@ hawser_status hw_load_cancelled(const hw_input *input, hawser_status status, haw
                        (double)(text > consumed ? text : consumed) / 1e6);
 }
 
-/* Ends the job whatever happened. *again: it has read numbers and met words, so that the input must be read as a table. */
-static hawser_status finish(hw_job *job, hawser_status opened, double began, hawser_dataset **dataset, bool *again,
+/* Whether an input must be read again as a table: numbers were read where words are, or labels that doubles do not hold. */
+typedef enum load_again { AGAIN_NOT = 0, AGAIN_AS_TABLE, AGAIN_WITH_LABELS } load_again;
+
+/* Ends the job whatever happened. */
+static hawser_status finish(hw_job *job, hawser_status opened, double began, hawser_dataset **dataset, load_again *again,
                             hawser_error *error)
 {
     hawser_dataset *made = NULL;
     hawser_status status = opened == HAWSER_OK ? hw_dataset_new(&made, error) : opened;
     if (status == HAWSER_OK)
         status = load_opened(job, made, error);
-    *again = status == HAWSER_BAD_INPUT && job->met_words;
+    *again = status != HAWSER_BAD_INPUT      ? AGAIN_NOT
+             : atomic_load(&job->met_labels) ? AGAIN_WITH_LABELS
+             : job->met_words                ? AGAIN_AS_TABLE
+                                             : AGAIN_NOT;
     status = hw_load_cancelled(&job->input, status, error);
     hw_job_free(job);
     if (status != HAWSER_OK) {
@@ -345,14 +351,24 @@ hawser_status hw_load_matches(const char *path, const hawser_dataset *dataset, c
     return status;
 }
 
+/* Returns whether an input is a pipe, which cannot be read again. */
+static bool from_pipe(const char *const *paths, size_t count)
+{
+    struct stat facts;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(paths[i], "-") == 0 || (stat(paths[i], &facts) == 0 && S_ISFIFO(facts.st_mode)))
+            return true;
+    return false;
+}
+
 static hawser_status load_once(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
-                               bool as_table, hawser_dataset **dataset, bool *again, hawser_error *error)
+                               bool as_table, hawser_dataset **dataset, load_again *again, hawser_error *error)
 {
     hawser_load within = *load;
     hw_job job;
     double began = hw_seconds();
     within.memory_limit = memory;
-    *again = false;
+    *again = AGAIN_NOT;
     hw_load_begin(&job, load, memory, as_table);
     hawser_status status = hw_input_open(&job.input, paths, count, &job.budget, error);
     if (status != HAWSER_OK || !hw_load_is_cache(&job, load))
@@ -370,12 +386,16 @@ static hawser_status load_once(const char *const *paths, size_t count, const haw
 hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
                              hawser_dataset **dataset, hawser_error *error)
 {
-    bool again;
+    load_again again;
+    hawser_load exact = *load;
     *dataset = NULL;
     HAWSER_TRY(hw_load_check(paths, count, load, error));
+    exact.labels = HW_LABELS_AS_WORDS;
     hawser_status status = load_once(paths, count, load, memory, false, dataset, &again, error);
-    if (again)
+    if (again == AGAIN_AS_TABLE)
         status = load_once(paths, count, load, memory, true, dataset, &again, error);
+    if (again == AGAIN_WITH_LABELS && !from_pipe(paths, count))
+        status = load_once(paths, count, &exact, memory, true, dataset, &again, error);
     if (status == HAWSER_OK && load->schema != NULL)
         status = hw_load_matches(paths[0], *dataset, load, error);
     if (status != HAWSER_OK) {
@@ -437,7 +457,7 @@ hawser_status hw_load_part_of_cache(const char *const *paths, size_t count, cons
 hawser_status hw_load_opened(hw_job *job, const char *const *paths, size_t count, const hawser_load *load,
                              hawser_dataset **dataset, hawser_error *error)
 {
-    bool again;
+    load_again again;
     *dataset = NULL;
     if (job->input.all_mapped) {
         hw_job_free(job);
@@ -457,7 +477,7 @@ hawser_status hw_load_opened(hw_job *job, const char *const *paths, size_t count
 hawser_status hw_load_as_table(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
                                hawser_dataset **dataset, hawser_error *error)
 {
-    bool again;
+    load_again again;
     *dataset = NULL;
     return load_once(paths, count, load, memory, true, dataset, &again, error);
 }
@@ -485,12 +505,14 @@ hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, s
                              hawser_dataset **dataset, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
-    bool again = false;
+    load_again again = AGAIN_NOT;
+    hawser_load how = *load;
     *dataset = NULL;
-    for (int round = 0; round == 0 || (round == 1 && again); round++) {
+    for (int round = 0; round == 0 || (round < 3 && again != AGAIN_NOT); round++) {
         hw_job job;
         double began = hw_seconds();
-        hw_load_begin(&job, load, load->memory_limit, again);
+        how.labels = again == AGAIN_WITH_LABELS ? HW_LABELS_AS_WORDS : load->labels;
+        hw_load_begin(&job, &how, load->memory_limit, again != AGAIN_NOT);
         job.chunk_bytes = chunk_bytes;
         status = hw_input_memory(&job.input, name, text, bytes, &job.budget, error);
         status = finish(&job, status, began, dataset, &again, error);

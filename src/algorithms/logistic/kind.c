@@ -7,6 +7,7 @@
 
 #include "algorithms/glm/class_weights.h"
 #include "algorithms/logistic/loss.h"
+#include "algorithms/model/labels.h"
 #include "algorithms/solve/certificate.h"
 
 static bool given(const hawser_options *options, const char *key)
@@ -140,6 +141,7 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     } else {
         HAWSER_TRY(check_words(input->data, error));
         HAWSER_TRY(take_labels(problem, target, error));
+        HAWSER_TRY(hw_labels_check(problem->labels, 2, error));
     }
     problem->offset = hawser_dataset_offset(input->data);
     problem->class_weights[0] = problem->class_weights[1] = 1.0;

@@ -106,6 +106,18 @@ static hawser_status take(const hawser_run *run, size_t most, double **labels, s
     return HAWSER_OK;
 }
 
+hawser_status hw_labels_check(const double *labels, size_t count, hawser_error *error)
+{
+    for (size_t k = 0; k < count; k++)
+        if (fabs(labels[k]) >= 0x1p53)
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "the label %.17g is not below 2^53, and other whole numbers are rounded to it as well; a CSV file "
+                "keeps labels of 64 bits apart; else number the classes from 0",
+                labels[k]);
+    return HAWSER_OK;
+}
+
 /* Refuses a target without classes to tell apart. A target of words has the numbers of words as labels. */
 static hawser_status check_two(const hawser_dataset *data, const double *labels, size_t count, hawser_error *error)
 {
@@ -143,5 +155,7 @@ hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t
     if (status == HAWSER_OK)
         status = take(run, most, labels, count, error);
     hawser_run_free(run);
+    if (status == HAWSER_OK)
+        status = hw_labels_check(*labels, *count, error);
     return status == HAWSER_OK ? check_two(data, *labels, *count, error) : status;
 }

@@ -12,4 +12,7 @@ hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t
 /* Returns the place of a label, or `count` if it is none of them. */
 size_t hw_labels_place(const double *labels, size_t count, double label);
 
+/* Refuses a label that is a number from 2^53 on, as which several may have been rounded. Labels that are words have small numbers. */
+hawser_status hw_labels_check(const double *labels, size_t count, hawser_error *error) HAWSER_MUST_USE;
+
 #endif

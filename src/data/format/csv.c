@@ -14,6 +14,7 @@
 #include "data/layout/assemble.h"
 #include "data/load.h"
 #include "data/source/runs.h"
+#include "data/table/whole.h"
 
 typedef struct row_place {
     const hw_csv *csv;
@@ -107,6 +108,42 @@ static hawser_status too_large(const row_place *p, const char *at, size_t column
     char text[HW_FIELD_CALLED];
     return hw_chunk_fail(p->chunk, field_of(p, at, column), error, "the value in %s is too large for type f32; use f64",
                          hw_field_called(&p->csv->rules, column, text));
+}
+
+/* Finds a field's text again, without its quotes. */
+static void text_of_field(const row_place *p, const char *at, size_t column, const char **begin, const char **stop)
+{
+    for (size_t j = 0; j <= column && at != NULL; j++)
+        at = hw_csv_field(at + (j > 0), p->chunk->end, p->csv->delimiter, begin, stop);
+}
+
+/* Looks at a label or group that is beyond the whole numbers which a double holds: labels must be read as words, a group gets a number by its digits. */
+static hawser_status take_large(const row_place *p, hw_job *job, const char *at, hawser_error *error)
+{
+    const hw_csv *csv = p->csv;
+    char text[HW_LABEL_TEXT];
+    const char *begin = at, *stop = at;
+    size_t columns[] = {csv->label, csv->group};
+    for (size_t k = 0; k < 2; k++) {
+        size_t column = columns[k];
+        if (column == 0 || !hw_label_is_doubtful(p->row[column - 1]))
+            continue;
+        text_of_field(p, at, column - 1, &begin, &stop);
+        hw_label found = hw_label_read(begin, stop, text);
+        if (found == HW_LABEL_OUTSIDE)
+            return hw_chunk_fail(p->chunk, begin, error, HW_LABEL_IS_OUTSIDE, k == 0 ? "label" : "group");
+        if (found == HW_LABEL_WORD)
+            continue; /* a word that is a group */
+        if (k == 0) {
+            atomic_store(&job->met_labels, true);
+            return hw_chunk_fail(
+                p->chunk, begin, error,
+                "the label is beyond 2^53, and a pipe cannot be read again to tell such labels apart; give a "
+                "file");
+        }
+        p->row[column - 1] = group_of(text, text + strlen(text));
+    }
+    return HAWSER_OK;
 }
 
 /* Replaces the row's exposure by its logarithm. */
@@ -245,6 +282,9 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         at = texts == NULL ? read_row(&place, &w, at, NULL, error) : read_row(&place, &w, at, texts, error);
         if (at == NULL)
             return HAWSER_BAD_INPUT;
+        if ((csv->label > 0 && hw_label_is_doubtful(place.row[csv->label - 1])) ||
+            (csv->group > 0 && hw_label_is_doubtful(place.row[csv->group - 1])))
+            HAWSER_TRY(take_large(&place, job, row, error));
         if (csv->exposure > 0 && !place.drop)
             HAWSER_TRY(take_exposure(&place, row, error));
         if (job->load->type == HAWSER_F32 && !place.drop)
@@ -365,6 +405,7 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
 {
     bool done;
     HAWSER_TRY(hw_csv_begin(job, csv, error));
+    dataset->labels_as_words = csv->exact_labels && csv->rules.known == NULL;
     HAWSER_TRY(estimate(job, csv, error));
     dataset->figures.header_guessed = job->load->header != 0 ? 0 : csv->header ? 1 : -1;
     bool all = job->load->parts <= 1 || job->load->means != NULL; /* else the mean is of all parts */

@@ -7,6 +7,8 @@
 
 #define HW_CSV_OPEN_QUOTE "a quote is not closed on its line; a field cannot contain a line break, so replace it by a blank"
 
+#define HW_LABEL_IS_OUTSIDE "the %s is a whole number below -2^63 or above 2^64 - 1, which are not told apart"
+
 /* What the first lines settle. Arrays are released by hw_csv_free. */
 typedef struct hw_csv {
     char delimiter;
@@ -25,6 +27,9 @@ typedef struct hw_csv {
     uint64_t first;          /* text bytes of the first file up to its first line, if comments are in front of it; else 0 */
     bool comments;           /* lines in front of the first one begin with '#', and are skipped in each file */
     _Atomic bool *met_words; /* set when `placing` ends */
+    size_t label;            /* 1 + the column of the target if its values are labels that are read as doubles; 0: none */
+    size_t group;            /* 1 + the column of groups; 0: none */
+    bool exact_labels;       /* the target's numbers are words, which all notations of a number share (whole.h) */
     size_t id;               /* 1 + the column of load->id; then parts keep where each of their rows starts; 0: none */
 } hw_csv;
 

@@ -7,6 +7,7 @@
 #include "data/exposure.h"
 #include "data/format/csv.h"
 #include "data/layout/assemble.h"
+#include "data/table/whole.h"
 
 static hawser_status no_column(const hw_job *job, const hw_csv *csv, const char *what, const char *spec, bool file,
                                hawser_error *error)
@@ -371,7 +372,30 @@ static hawser_status give_id(const hw_job *job, hw_csv *csv, hawser_error *error
     return HAWSER_OK;
 }
 
-hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
+/* Which columns have labels and groups, that may be whole numbers beyond what a double holds. */
+static hawser_status find_labels(const hw_job *job, hw_csv *csv, hawser_error *error)
+{
+    hw_table_rules *rules = &csv->rules;
+    for (size_t j = 0; j < rules->width; j++) {
+        bool target = rules->roles[j] == HW_TARGET, words = rules->texts != NULL && rules->texts[j] != HW_TEXT_AUTO;
+        csv->group = rules->roles[j] == HW_GROUPS ? j + 1 : csv->group;
+        if (!target)
+            continue;
+        if (rules->known != NULL) {
+            csv->exact_labels = hw_levels_are_labels(&rules->known->target);
+        } else if (job->load->labels == HW_LABELS_AS_WORDS && !words) {
+            csv->exact_labels = true;
+            if (rules->texts == NULL)
+                HAWSER_TRY(HW_NEW(&rules->texts, rules->width, "columns", error));
+            rules->texts[j] = HW_TEXT_WORDS;
+        } else if (job->load->labels != 0 && !words) {
+            csv->label = j + 1;
+        }
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status give_roles(hw_job *job, hw_csv *csv, hawser_error *error)
 {
     const hawser_load *load = job->load;
     hw_table_rules *rules = &csv->rules;
@@ -414,4 +438,10 @@ hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
     if (words)
         HAWSER_TRY(each_column(job, csv, "categories", load->categories, read_as_words, error));
     return match_count(job, csv, error);
+}
+
+hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
+{
+    HAWSER_TRY(give_roles(job, csv, error));
+    return find_labels(job, csv, error);
 }

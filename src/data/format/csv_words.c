@@ -9,6 +9,7 @@
 #include "data/layout/assemble.h"
 #include "data/table/cells.h"
 #include "data/table/dates.h"
+#include "data/table/whole.h"
 
 static hw_text text_of(const hw_csv *csv, size_t column)
 {
@@ -114,7 +115,7 @@ static hawser_status unseen(const hw_csv *csv, const hw_chunk *chunk, const hw_t
 
 /* The number of a word among the model's. */
 static hawser_status known_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column,
-                                const char *begin, const char *stop, double *cell, hawser_error *error)
+                                const char *begin, const char *stop, const char *at, double *cell, hawser_error *error)
 {
     const hw_table_rules *rules = &csv->rules;
     const hw_levels *levels =
@@ -127,7 +128,7 @@ static hawser_status known_word(const hw_csv *csv, const hw_chunk *chunk, hw_tex
         found = hw_levels_find(levels, text, strlen(text), &number);
     }
     if (!found)
-        return unseen(csv, chunk, part, column, begin, cell, error);
+        return unseen(csv, chunk, part, column, at, cell, error);
     *cell = rules->roles[column] == HW_TARGET ? (double)number : hw_word_cell(number);
     return HAWSER_OK;
 }
@@ -180,6 +181,28 @@ static hawser_status has_a_unit(const hw_csv *csv, const hw_chunk *chunk, size_t
                          hw_field_called(&csv->rules, column, text));
 }
 
+/* Puts the cell of a label that is a number: its number among the labels, or among those of the model. */
+static hawser_status exact_label(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column,
+                                 const char *begin, const char *stop, double *cell, hawser_error *error)
+{
+    char text[HW_LABEL_TEXT];
+    hw_survey_column *survey;
+    uint32_t number;
+    hw_label found = hw_label_read(begin, stop, text);
+    if (found == HW_LABEL_OUTSIDE)
+        return hw_chunk_fail(chunk, begin, error, HW_LABEL_IS_OUTSIDE, "label");
+    if (found == HW_LABEL_WORD)
+        return hw_no_number(chunk, begin, "target", error);
+    if (csv->rules.known != NULL)
+        return known_word(csv, chunk, part, column, text, text + strlen(text), begin, cell, error);
+    HAWSER_TRY(survey_of(csv, part, column, &survey, error));
+    HAWSER_TRY(hw_levels_put(&survey->levels, text, strlen(text), &number, error));
+    if (survey->words++ == 0)
+        survey->word_spot = hw_spot_of(chunk, begin);
+    *cell = hw_word_cell(number);
+    return HAWSER_OK;
+}
+
 hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *begin,
                           const char *stop, const char *rest, double *cell, hawser_error *error)
 {
@@ -189,8 +212,10 @@ hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part
     uint32_t number;
     if (text == HW_TEXT_DATES)
         return date_cell(csv, chunk, part, column, begin, stop, cell, error);
+    if (role == HW_TARGET && csv->exact_labels)
+        return exact_label(csv, chunk, part, column, begin, stop, cell, error);
     if (text == HW_TEXT_WORDS && csv->rules.known != NULL)
-        return known_word(csv, chunk, part, column, begin, stop, cell, error);
+        return known_word(csv, chunk, part, column, begin, stop, begin, cell, error);
     bool allowed = csv->words && csv->rules.known == NULL && (role == HW_FEATURE || role == HW_TARGET);
     if (text == HW_TEXT_AUTO && !allowed)
         return refuse_word(csv, chunk, column, begin, stop, rest, error);

@@ -2,6 +2,7 @@
 #ifndef HW_DATA_SOURCE_PARSE_H
 #define HW_DATA_SOURCE_PARSE_H
 
+#include <stdatomic.h>
 #include <string.h>
 
 #include "data/dataset.h"
@@ -51,6 +52,9 @@ static inline const char *hw_skip_blanks(const char *at)
     return at;
 }
 
+/* hawser_load.labels of a load that reads an input again, because a label is a whole number which a double does not hold. */
+enum { HW_LABELS_AS_WORDS = 2 };
+
 /* The state of a load. */
 typedef struct hw_job {
     const hawser_load *load;
@@ -60,10 +64,11 @@ typedef struct hw_job {
     size_t chunk_bytes;   /* 0: chosen; tests force small ones */
     hw_text_part **parts; /* by reader: its chunks' parts */
     size_t *part_counts, *part_capacities;
-    uint64_t *rows_read; /* by reader; becomes the dataset's */
-    bool as_table;       /* CSV: words may come, so that cells are kept until all are read */
-    bool format_assumed; /* neither the input nor the load's options and names of files determine its format */
-    bool met_words;      /* CSV: read without that, it has words: it must be read again as a table */
+    uint64_t *rows_read;     /* by reader; becomes the dataset's */
+    bool as_table;           /* CSV: words may come, so that cells are kept until all are read */
+    bool format_assumed;     /* neither the input nor the load's options and names of files determine its format */
+    _Atomic bool met_labels; /* CSV: a label is a whole number that a double does not hold: all must be read as words */
+    bool met_words;          /* CSV: read without that, it has words: it must be read again as a table */
 } hw_job;
 
 /* Parses one chunk into a zeroed part; the job owns the part's pages also after a failure. Called by several threads. */

@@ -6,6 +6,7 @@
 #include "base/utf8.h"
 #include "data/layout/assemble.h"
 #include "data/table/table.h"
+#include "data/table/whole.h"
 
 typedef struct judge_work {
     const hw_table_rules *rules;
@@ -202,7 +203,8 @@ static hawser_status judge_words(const judge_work *w, const hw_survey_column *co
         HAWSER_TRY(hw_levels_put(levels, column->levels.texts[k], strlen(column->levels.texts[k]), &number, error));
     if (level)
         HAWSER_TRY(hw_levels_put(levels, "", 0, &number, error));
-    return hw_levels_sort(levels, error);
+    bool labels = w->rules->roles[w->field] == HW_TARGET && forced && hw_levels_are_labels(levels);
+    return labels ? hw_levels_sort_labels(levels, error) : hw_levels_sort(levels, error);
 }
 
 static hawser_status missing_in(const judge_work *w, const char *what, const char *advice, hawser_error *error)

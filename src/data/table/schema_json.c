@@ -65,7 +65,8 @@ static hawser_status unfit(const char *what, hawser_error *error)
     return hawser_fail(error, HAWSER_BAD_INPUT, "the schema of the columns %s; was it written by Hawser?", what);
 }
 
-static hawser_status read_levels(const json_t *list, hw_levels *levels, hawser_error *error)
+/* `bytes`: the levels must be in the order of their bytes. Labels that are numbers are in the order of these. */
+static hawser_status read_levels(const json_t *list, bool bytes, hw_levels *levels, hawser_error *error)
 {
     if (!json_is_array(list))
         return unfit("has levels that are no list", error);
@@ -77,7 +78,7 @@ static hawser_status read_levels(const json_t *list, hw_levels *levels, hawser_e
         HAWSER_TRY(hw_levels_put(levels, json_string_value(item), strlen(json_string_value(item)), &number, error));
         if (number != k)
             return unfit("has a level twice", error);
-        if (k > 0 && strcmp(levels->texts[k - 1], levels->texts[k]) > 0)
+        if (bytes && k > 0 && strcmp(levels->texts[k - 1], levels->texts[k]) > 0)
             return unfit("has levels that are not in the order of their bytes", error);
     }
     return HAWSER_OK;
@@ -93,7 +94,7 @@ static hawser_status read_column(const json_t *object, hawser_schema *schema, si
     HAWSER_TRY(hw_schema_name(schema, k, json_string_value(name), error));
     if (levels != NULL) {
         column->shape.kind = HAWSER_CATEGORY;
-        HAWSER_TRY(read_levels(levels, &column->levels, error));
+        HAWSER_TRY(read_levels(levels, true, &column->levels, error));
     } else if (date != NULL) {
         bool hours = strcmp(date, "hours") == 0;
         if (!hours && strcmp(date, "days") != 0)
@@ -113,7 +114,7 @@ static hawser_status read_schema(const json_t *whole, hawser_schema **schema, ha
     for (size_t k = 0; k < (*schema)->count; k++)
         HAWSER_TRY(read_column(json_array_get(columns, k), *schema, k, error));
     if (target != NULL)
-        HAWSER_TRY(read_levels(target, &(*schema)->target, error));
+        HAWSER_TRY(read_levels(target, false, &(*schema)->target, error));
     return hw_schema_settle(*schema, error);
 }
 

@@ -31,6 +31,7 @@ hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
     l->limit = hw_loading_limit(l);
     part.part = l->self;
     part.parts = l->nodes;
+    part.labels = l->labels ? HW_LABELS_AS_WORDS : part.labels;
     if (part.split == HAWSER_BY_ROW) {
         part.rows_layout = 1;
         part.like = NULL; /* the cut follows the reading */
@@ -41,18 +42,20 @@ hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
 
 /* ---- tables: all nodes agree on the kinds and levels of the columns before words become columns ---- */
 
-/* Stores whether some node has met words. A node that has met none reads its part again, now as a table. */
+/* Stores whether some node has met words, or labels that must be words. A node that has met none reads its part again, now as a table. */
 static hawser_status agree_on_words(hw_loading *l, bool *words, hawser_error *error)
 {
-    unsigned char own = l->rows->table != NULL;
+    unsigned char own = (unsigned char)((l->rows->table != NULL) + 2 * (l->rows->labels_as_words));
     hw_bytes *in = NULL;
     hawser_status status = hw_loading_gather(l, &own, sizeof own, &in, error);
-    *words = false;
+    unsigned char all = 0;
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
-        *words |= in[i].length == 1 && *(const unsigned char *)in[i].data != 0;
+        all |= in[i].length == 1 ? *(const unsigned char *)in[i].data : 0;
     hw_bytes_free(in, l->nodes);
     HAWSER_TRY(status);
-    if (*words && own == 0) {
+    *words = all != 0;
+    l->labels = l->labels || all > 1;
+    if (own != all) {
         hawser_dataset_free(l->rows);
         l->rows = NULL;
         status = hw_loading_read(l, true, error);
