@@ -20,6 +20,7 @@ from ._model import Model, Training
 from ._native import VERSION as __version__
 from ._path import Path
 from ._plan import Plan, PlanMemory, plan
+from ._plot import plot
 from ._store import Store, Table
 from ._task import Task
 from ._train import algorithms, train
@@ -57,7 +58,7 @@ __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
     "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
     "Progress", "Run", "ServerFunction", "Sparse", "Store", "StoreFilter", "Subproblem", "Table", "Task", "Timeout", "Training", "Unit", "View",
-    "__version__", "algorithms", "condition", "plan", "server_function", "store_filter", "train", "unit",
+    "__version__", "algorithms", "condition", "plan", "plot", "server_function", "store_filter", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
     "PoissonRegressor", "Ridge",
