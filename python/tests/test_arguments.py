@@ -250,3 +250,18 @@ def test_validation_has_an_offset_where_the_training_has_one(name, data):
     assert "validation data" not in both.assumed
     key = next(key for key in both.metrics if key.startswith("validation_"))
     assert both.metrics[key] != weighed.metrics[key]
+
+
+def test_score_of_a_cross_validation_uses_its_scoring_and_groups_say_what_to_do(data):
+    pytest.importorskip("sklearn")
+    from sklearn.metrics import balanced_accuracy_score, log_loss
+    y = (data.y > 0.7).astype(int)
+    for scoring, expected in (
+            ("neg_log_loss", lambda model: -log_loss(y, model.predict_proba(data.X), sample_weight=data.weights)),
+            ("balanced_accuracy", lambda model: balanced_accuracy_score(y, model.predict(data.X), sample_weight=data.weights)),
+            (None, lambda model: np.average(model.predict(data.X) == y, weights=data.weights))):
+        model = hawser.LogisticRegressionCV(Cs=3, cv=3, scoring=scoring).fit(data.X, y)
+        assert np.isclose(model.score(data.X, y, data.weights), expected(model), rtol=1e-12)
+    for kind, target in ((hawser.LogisticRegressionCV, y), (hawser.LassoCV, data.y), (hawser.ElasticNetCV, data.y)):
+        with pytest.raises(ValueError, match="groups: give the folds instead"):
+            kind().fit(data.X, target, groups=data.groups)

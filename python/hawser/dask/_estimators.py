@@ -255,6 +255,8 @@ class _OnDask(Estimator):
         """Returns what scikit-learn's score is: accuracy, R^2, or the negative inertia. Collections are not gathered."""
         if not is_dask(X):
             return float(super().score(X, y, sample_weight))
+        if getattr(self, "scoring", None) not in (None, "accuracy"):
+            raise refuse("scoring", self.scoring, "'accuracy' to score a collection; compute it first for another one")
         weights: Any = 1.0 if sample_weight is None else array_of(sample_weight, "sample_weight")
         if hasattr(self, "n_clusters"):
             return -float((self.transform(X).min(axis=1) ** 2 * weights).sum().compute())

@@ -36,6 +36,12 @@ def folds_of(cv: Any, X: Any, y: Array | None, classifier: bool) -> Array:
     return fold
 
 
+def refuse_groups(groups: Any) -> None:
+    """Raises an error that says how a cross-validation keeps groups together."""
+    if groups is not None:
+        raise ValueError("groups: give the folds instead, cv=list(GroupKFold(5).split(X, y, groups)) of sklearn.model_selection")
+
+
 def pairs_of(fold: Array) -> Pairs:
     """Returns the pairs of folds that hold each row out once."""
     return [(np.flatnonzero(fold != number), np.flatnonzero(fold == number)) for number in range(1, int(fold.max()) + 1)]

@@ -7,7 +7,7 @@ from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
 from .._model import Model
 from ._base import UNFINISHED, Array, has_errors, is_array, listed, refuse
-from ._folds import NoPartition, Pairs, by_row, checked_rule, means_of, member_by, pairs_of, weights_in
+from ._folds import NoPartition, Pairs, by_row, checked_rule, means_of, member_by, pairs_of, refuse_groups, weights_in
 from .logistic import SOLVERS, LogisticRegression
 
 # The metric of the library for each scoring, and whether scores are 1 - error; else they are -error.
@@ -165,8 +165,9 @@ class LogisticRegressionCV(LogisticRegression):
         """Returns whether the library can measure the scores in its cross-validation."""
         return self.refit and (self.scoring is None or isinstance(self.scoring, str)) and self.scoring in SCORINGS
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "LogisticRegressionCV":  # type: ignore[override]  # other data cannot choose, too
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> "LogisticRegressionCV":  # type: ignore[override]  # other data cannot choose, too
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word."""
+        refuse_groups(groups)
         Cs, ratios = self._grid()
         self._forget("C_", "Cs_", "l1_ratio_", "l1_ratios_", "scores_", "mean_scores_", "standard_error_", "trace_")
         X, places, weights = self._fit_classes(X, y, sample_weight)
@@ -206,6 +207,11 @@ class LogisticRegressionCV(LogisticRegression):
     def _shared(self) -> dict[str, Any]:
         """Returns the options of all trainings."""
         return {"intercept": bool(self.fit_intercept), "tol": self._tolerance()}
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Returns the score of the samples by `scoring`, as scikit-learn's does."""
+        how = {} if sample_weight is None else {"sample_weight": sample_weight}
+        return float(get_scorer("accuracy" if self.scoring is None else self.scoring)(self, X, y, **how))
 
     def _choose(self, Cs: Array, ratios: Array, by_fold: Array, scores: Array, errors: Array) -> None:
         """Stores the scores, and takes C and ratio. As in scikit-learn, the first C is best of those with equal scores, and then the first ratio. By
