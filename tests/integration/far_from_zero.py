@@ -177,6 +177,8 @@ def check_refused(folder):
         done = subprocess.run(words, capture_output=True, text=True, env=CLEAN, timeout=60)
         assert done.returncode == 3 and f"'{column}'" in done.stderr and "1000000000000000" in done.stderr, done
         if column == "a":
+            done = subprocess.run(words + ["--type", "f32"], capture_output=True, text=True, env=CLEAN, timeout=60)
+            assert done.returncode == 3 and "rounding to --type f32" in done.stderr, done
             done = subprocess.run(words + ["--no-intercept"], capture_output=True, text=True, env=CLEAN, timeout=60)
             assert done.returncode == 0, done.stderr
 

@@ -54,6 +54,23 @@ static bool is_constant(const hw_linear_columns *columns, size_t j)
     return true;
 }
 
+/* Fails for a column of equal floats that rounding may have made equal: the load does not keep what was there before. */
+static hawser_status check_rounded(const hw_linear *linear, const hw_linear_columns *columns, size_t j, double mean,
+                                   hawser_error *error)
+{
+    char text[HW_LINEAR_LABEL];
+    const double *origin = linear->problem.origin;
+    size_t whole = columns->X.first + j;
+    double value = mean + (origin != NULL ? origin[whole] : 0.0);
+    if (columns->X.type != HAWSER_F32 || fabs(value) < 0x1p24)
+        return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "all values of %s are %.9g, which rounding to --type f32 may have made equal; use --type f64, subtract "
+        "a constant from the column, or leave it out (--ignore)",
+        hw_linear_column(linear->problem.data, whole, text), value);
+}
+
 /* Fails for a column whose values differ, but by so little beside their size that the type keeps too few digits of the differences. */
 static hawser_status check_far(const hw_linear *linear, const hw_linear_columns *columns, size_t j, double mean,
                                double variance, hawser_error *error)
@@ -91,6 +108,8 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
         }
         double variance = squares / columns->total;
         bool constant = raw == 0.0 || (variance <= NEARLY * mean * mean && is_constant(columns, j));
+        if (settings->intercept && constant)
+            HAWSER_TRY(check_rounded(linear, columns, j, mean, error));
         if (settings->intercept && !constant)
             HAWSER_TRY(check_far(linear, columns, j, mean, variance, error));
         columns->mean[j] = settings->intercept ? mean : 0.0;
