@@ -89,7 +89,7 @@ static void name_number(const hw_scoring *scoring, const char *const *names, siz
         if (words != NULL)
             snprintf(out, size, "%s", words[(size_t)label]);
         else
-            snprintf(out, size, "class_%.10g", label);
+            (void)hawser_print_number(out + snprintf(out, size, "class_"), size - strlen("class_"), label);
     } else {
         snprintf(out, size, "%s", names[number]);
     }

@@ -75,7 +75,8 @@ static void print_class(const hw_classed *m, const hawser_schema *schema, size_t
         (void)hawser_escape(words[(size_t)label], word, sizeof word);
         fprintf(out, "class %s%s:\n", word, rest);
     } else {
-        fprintf(out, "class %.10g%s:\n", label, rest);
+        (void)hawser_print_number(word, sizeof word, label); /* all digits, which may tell two labels apart */
+        fprintf(out, "class %s%s:\n", word, rest);
     }
 }
 
