@@ -17,6 +17,7 @@ from .._errors import BadArgument
 from .._model import Model
 from .._node import codes_of
 from ..estimators._base import Estimator, check_eval_set, refuse
+from ..estimators._folds import refuse_groups
 from ._data import Rows, array_of, is_dask, names_of, place
 from ._driver import checked_client, run, validation_of
 
@@ -108,8 +109,9 @@ class _OnDask(Estimator):
     # ------------------------------------------------------------------------------------------------- trainings ----
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True, *, eval_set: Any = None,
-            early_stopping_rounds: int | None = None) -> Any:
+            early_stopping_rounds: int | None = None, groups: Any = None) -> Any:
         """Trains on the workers that hold X, of shape (n_samples, n_features); y has a number or label per sample. `check_input` is as in Lasso."""
+        refuse_groups(groups)
         if not check_input and "check_input" not in inspect.signature(self._plain.fit).parameters:
             raise TypeError(f"{type(self).__name__}.fit() has no argument 'check_input'")
         others = {what: value for what, value in (("eval_set", eval_set), ("early_stopping_rounds", early_stopping_rounds)) if value is not None}
