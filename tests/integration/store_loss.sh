@@ -32,8 +32,9 @@ for case in "${cases[@]}"; do
     kill -9 "$(pid_of "$victim")"
     ends "$case" 2
     for node in 0 1 2; do
-        ((node == victim)) || has err "^\[$node\] probe: .*node $victim \(node-$victim\) was lost.*the job was using the store"
+        ((node == victim)) || has err "^\[$node\] probe: .*node $victim \(node-$victim\) was lost"
     done
+    has err "node $victim \(node-$victim\) was lost.*the job was using the store" # as the node says that noticed it first
 done
 # Nodes that are killed at once are all named. The others are stopped until all of them have ended.
 for kind in push near waiting; do
