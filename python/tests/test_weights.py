@@ -1,14 +1,16 @@
 """A row of weight k gives what k rows give, and a row of weight 0 what no row gives, from arrays and files."""
 import numpy as np
 import pytest
-import scipy.sparse
 
 import hawser
+from conftest import scipy
 
 REGRESSIONS = {"lasso": {"lambda_": 0.05}, "multitask": {"lambda_": 0.05}, "linear": {"tol": 1e-9}, "poisson": {"lambda_": 0.05}}
 CLASSES = {"logistic": {"lambda_": 0.02, "class_weight": "balanced"}, "softmax": {"lambda_": 0.02, "class_weight": "balanced"},
            "svm": {"C": 0.5, "class_weight": "balanced", "solver": "primal"}}
-LAYOUTS = {"rows": np.ascontiguousarray, "columns": np.asfortranarray, "csr": scipy.sparse.csr_matrix, "csc": scipy.sparse.csc_matrix}
+LAYOUTS = {"rows": np.ascontiguousarray, "columns": np.asfortranarray}
+if scipy is not None:
+    LAYOUTS.update(csr=scipy.sparse.csr_matrix, csc=scipy.sparse.csc_matrix)
 
 
 def problem(seed, name):
