@@ -45,7 +45,7 @@ def test_ctrl_c_keeps_the_model_that_was_reached(workers):
 def test_ctrl_c_ends_a_load_that_waits(tmp_path):
     pipe = tmp_path / "data.csv"
     os.mkfifo(pipe)
-    program = "import sys, hawser\ntry:\n    hawser.Dataset(sys.argv[1])\nexcept KeyboardInterrupt as stopped:\n    print(stopped)"
+    program = "import sys, hawser\ntry:\n    hawser.Dataset(sys.argv[1]).shape\nexcept KeyboardInterrupt as stopped:\n    print(stopped)"
     child = subprocess.Popen([sys.executable, "-c", program, pipe], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     with open(pipe, "w", encoding="ascii") as writer:  # waits until the load has opened it
         writer.write("1,2,3\n")

@@ -81,7 +81,7 @@ begin_at_once label logistic --lambda 0.01
 
 printf '%s\n' a a d e f c >names
 code 3 "$hawser" train lasso small.svm --names names --init start.st
-says "columns match by name, and two are called 'a'"
+says "two columns are named 'a'"
 
 # Node 0 reads the file and decides for all nodes: the folders of the others have another X, or none.
 mkdir -p 0 1 2

@@ -131,7 +131,8 @@ static void a_delimiter_is_one_character_of_no_number(void **state)
         hawser_options *options = given(3, words);
         assert_int_equal(hawser_load_from_options(options, &load, &error), HAWSER_BAD_OPTION);
         snprintf(message, sizeof message,
-                 "--delimiter: '%s': expected one character that is no part of a number, tab or blanks", wrong[i]);
+                 "--delimiter: '%s': expected one character that is no part of a number, tab or blanks",
+                 wrong[i][0] == '\1' ? "\\x01" : wrong[i]);
         assert_string_equal(error.text, message);
         hawser_options_free(options);
     }
