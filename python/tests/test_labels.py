@@ -122,3 +122,19 @@ def test_whole_numbers_of_64_bits_are_distinct_labels(tmp_path):
     (tmp_path / "out.csv").write_text("y,a\n1e300,2\n3,4\n")
     with pytest.raises(hawser.BadInput, match="1e300"):
         hawser.train("softmax", tmp_path / "out.csv")
+
+
+def test_rounded_labels_are_no_single_label_and_no_condition():
+    for seed in range(4):
+        chance = np.random.default_rng(seed)
+        base = 2 ** int(chance.integers(53, 63))
+        small = int(chance.integers(0, 99))
+        X = chance.normal(size=(30, 2))
+        two = np.array([base, base + 1], np.int64)[np.arange(30) % 2]
+        for algorithm in ("logistic", "svm", "softmax"):  # one double stands for both
+            with pytest.raises(hawser.BadInput, match="is not below 2.53"):
+                hawser.train(algorithm, X, two)
+        three = np.array([small, base, base + 1], np.int64)[np.arange(30) % 3]
+        with pytest.raises(hawser.BadInput, match="is not below 2.53"):  # it would hold for both
+            hawser.train("logistic", X, three, positive=str(base + 1))
+        hawser.train("logistic", X, three, positive=f"> {small}")

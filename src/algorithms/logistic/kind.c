@@ -41,6 +41,8 @@ static hawser_status take_labels(hw_linear_problem *problem, const double *targe
     labels[0] = labels[1] = target[problem->counted];
     while (other < n && target[hw_linear_counted(problem, other)] == labels[0])
         other++;
+    if (other == n) /* labels that were rounded to one are no single label */
+        HAWSER_TRY(hw_labels_check(labels, 1, error));
     if (other == n && problem->weights != NULL)
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
@@ -75,7 +77,10 @@ static hawser_status take_positive(hw_linear_problem *problem, const hawser_trai
     problem->labels[0] = 0.0;
     problem->labels[1] = 1.0;
     for (size_t i = 0; i < n; i++) {
-        bool positive = hw_positive_holds(&problem->positive, target[hw_linear_counted(problem, i)]);
+        double y = target[hw_linear_counted(problem, i)];
+        bool positive = hw_positive_holds(&problem->positive, y);
+        if (y == problem->positive.value) /* the condition would hold for what was rounded to the number, too */
+            HAWSER_TRY(hw_labels_check(&y, 1, error));
         problem->target[i] = positive ? 1.0 : -1.0;
         holds += positive;
     }

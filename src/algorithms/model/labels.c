@@ -125,6 +125,7 @@ static hawser_status check_two(const hawser_dataset *data, const double *labels,
         return hawser_fail(error, HAWSER_BAD_INPUT, "all example weights are 0: no row counts");
     if (count > 1)
         return HAWSER_OK;
+    HAWSER_TRY(hw_labels_check(labels, count, error)); /* labels that were rounded to one are no single label */
     char label[80];
     size_t words = 0;
     const char *const *word = hawser_schema_target(hawser_dataset_schema(data), &words);
