@@ -18,7 +18,7 @@ from ._arguments import name_bytes, path_bytes
 from ._changes import PolicyChange
 from ._columns import columns_of, is_table
 from ._dataset import INHERITED, Dataset, dataset_of, is_path, load_files
-from ._errors import BadArgument, BadInput, BadOption, check, warn
+from ._errors import BadArgument, BadInput, BadOption, NotFinite, check, warn
 from ._library import library as lib
 from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
 from ._options import Options
@@ -331,6 +331,12 @@ class Model:
         handle = rows._in_layout(by_row=True)
         values, error = np.empty((len(rows), width)), hawser_error()
         check(function(self._handle, handle, _doubles(values), byref(error)), error)
+        finite = np.isfinite(values).all(axis=1)
+        if not finite.all():
+            row = int(np.argmin(finite))
+            value = values[row][~np.isfinite(values[row])][0]
+            raise NotFinite(f"row {row + 1}: one of its {what} is {value}, beyond the range of numbers; the values of its columns are too large "
+                            "for this model")
         return values[:, 0] if width == 1 else values
 
     # ------------------------------------------------------------------------------------------ data to predict ----

@@ -1,5 +1,6 @@
 #include "cli/score.h"
 
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,6 +29,8 @@ typedef struct score_work {
 typedef struct score_text {
     char *bytes;
     size_t used, capacity;
+    size_t overflowed; /* the row of the piece, from 1, whose numbers overflowed: the text has those before it. 0: none */
+    double value;      /* of that row */
 } score_text;
 
 size_t hw_score_width(const hw_scoring *scoring)
@@ -166,6 +169,17 @@ static hawser_status values_of(const hw_scoring *s, const hawser_dataset *data, 
     return algorithm->label(s->fitted->model, hawser_dataset_matrix(data)->rows, values, error);
 }
 
+/* Returns how many rows precede the first one with a number that is not finite, and stores that number. */
+static size_t finite_rows(const double *values, size_t count, size_t outputs, double *value)
+{
+    for (size_t k = 0; k < count * outputs; k++)
+        if (!isfinite(values[k])) {
+            *value = values[k];
+            return k / outputs;
+        }
+    return count;
+}
+
 static hawser_status make_text(const hw_scoring *s, const hawser_piece *piece, score_text *text, hawser_error *error)
 {
     size_t count = hawser_dataset_matrix(piece->data)->rows, outputs = hw_score_width(s);
@@ -173,6 +187,12 @@ static hawser_status make_text(const hw_scoring *s, const hawser_piece *piece, s
     HAWSER_TRY(hw_check_sides(s->call, s->fitted, piece->data, error));
     HAWSER_TRY(HW_NEW(&values, count * outputs, "predictions", error));
     hawser_status status = values_of(s, piece->data, values, error);
+    text->overflowed = 0;
+    if (status == HAWSER_OK && s->take == NULL) {
+        size_t finite = finite_rows(values, count, outputs, &text->value);
+        text->overflowed = finite < count ? finite + 1 : 0;
+        count = finite;
+    }
     if (status == HAWSER_OK && (s->binary || s->take != NULL))
         status = put_text(text, (const char *)values, count * outputs * sizeof *values, error);
     for (size_t i = 0; status == HAWSER_OK && !s->binary && s->take == NULL && i < count; i++)
@@ -201,6 +221,12 @@ static bool emit(score_work *w, const hawser_piece *piece, const score_text *tex
         pthread_cond_wait(&w->turn, &w->lock);
     if (!w->ended) {
         hawser_status written = text->used > 0 ? put_piece(s, piece, text, &own) : HAWSER_OK;
+        if (written == HAWSER_OK && status == HAWSER_OK && text->overflowed > 0)
+            written =
+                hawser_fail(&own, HAWSER_BAD_INPUT,
+                            "row %llu: the prediction is %g, beyond the range of numbers; the values of its columns are "
+                            "too large for this model",
+                            (unsigned long long)(s->count + text->overflowed), text->value);
         if (piece->data != NULL && text->used > 0) {
             if (s->count == 0)
                 hw_say_sides(s->call, s->fitted, piece->data, s->take != NULL);
@@ -229,7 +255,7 @@ static hawser_status score_pieces(void *context, uint32_t thread, hawser_error *
         hawser_status status = hawser_rows_next(w->scoring->rows, &piece, &more, &read);
         if (status == HAWSER_OK && !more)
             break;
-        text.used = 0;
+        text.used = text.overflowed = 0;
         hawser_status scored = piece.data != NULL ? make_text(w->scoring, &piece, &text, &made) : HAWSER_OK;
         if (scored != HAWSER_OK)
             text.used = 0;

@@ -160,6 +160,16 @@ model run -n 3 -- "$hawser" train poisson counts.csv --ignore s --exposure e
 code 3 "$hawser" run -n 2 -- "$hawser" train poisson counts.csv --exposure s --ignore e
 has err 'the exposure is -1; exposures are above 0'
 
+# A prediction beyond the range of numbers is an error, after those of the rows before it; no file is left.
+printf 'y,x\n1,0\n2,1\n4,2\n9,3\n' >steep.csv
+code 0 "$hawser" train poisson steep.csv --lambda 0.01 -o steep
+printf 'x\n1\n2\n1e6\n3\n' >far.csv
+code 3 "$hawser" predict steep far.csv
+says "row 3: the prediction is inf, beyond the range of numbers"
+[[ $(wc -l <out) == 2 ]] || complain "not the rows before the one that overflows: $(cat out)"
+code 3 "$hawser" predict steep far.csv -o predictions
+[[ ! -e predictions ]] || complain "a file of some predictions is left"
+
 # Policies of a parameter server are refused by name, a history of the others is true.
 for sync in delay:2 dc:0; do
     code 2 "$hawser" train poisson plain.csv --sync $sync
