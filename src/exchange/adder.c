@@ -102,8 +102,8 @@ static hawser_status check_sum(const hw_replica *replica, const hw_range *range,
         return HAWSER_OK;
     replica->numbers->text(sum, bad, text);
     return hawser_fail(error, HAWSER_NOT_FINITE,
-                       "the updates of state '%s' by blocks %u to %u add up to %s at entry %zu; take smaller steps",
-                       replica->spec.name, first, first + count - 1, text, range->begin + bad);
+                       "the updates of state '%s' by blocks %u to %u add up to %s at entry %zu; take smaller steps%s",
+                       replica->spec.name, first, first + count - 1, text, range->begin + bad, hw_averaging(replica));
 }
 
 /* Makes a message of a range of adder->sum. */

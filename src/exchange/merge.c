@@ -38,8 +38,8 @@ static hawser_status check_finite(const hw_replica *replica, const void *values,
         return HAWSER_OK;
     replica->numbers->text(values, bad, text);
     return hawser_fail(error, HAWSER_NOT_FINITE,
-                       "state '%s' became %s at entry %zu when updates were merged at block %u; take smaller steps",
-                       replica->spec.name, text, begin + bad, replica->spec.block);
+                       "state '%s' became %s at entry %zu when updates were merged at block %u; take smaller steps%s",
+                       replica->spec.name, text, begin + bad, replica->spec.block, hw_averaging(replica));
 }
 
 static hawser_status check_overflow(const hw_replica *replica, size_t entry, hawser_error *error)

@@ -101,6 +101,14 @@ static inline double hw_damping_now(const hw_replica *replica)
     return replica->plain ? 1 : replica->spec.rule.damping;
 }
 
+/* Returns the rest of an advice for updates whose sum overflows: "" if one block has made them, or they are damped already. */
+static inline const char *hw_averaging(const hw_replica *replica)
+{
+    return replica->spec.blocks > 1 && replica->spec.rule.damping == 1.0
+               ? ", or average the workers' updates (--merge average; in a program, a damping of 1 / workers)"
+               : "";
+}
+
 static inline bool hw_user_merges(const hw_replica *replica)
 {
     return replica->spec.rule.merge != NULL && !replica->plain;

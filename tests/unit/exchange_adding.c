@@ -498,6 +498,7 @@ static void a_sum_that_overflows_is_reported(void **state)
     hawser_status status = hw_replica_cut(w.replicas[0], 0, true, false, &message, &error);
     assert_int_equal(status, HAWSER_NOT_FINITE);
     assert_non_null(strstr(error.text, "state 'v' by blocks 0 to 1 add up to inf at entry 1100"));
+    assert_non_null(strstr(error.text, "or average the workers' updates (--merge average;"));
     hw_message_free(message);
     close_world(&w);
 }
