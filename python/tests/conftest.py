@@ -3,6 +3,7 @@ import importlib.util
 import os
 import signal
 import subprocess
+import types
 
 import numpy as np
 import pytest
@@ -20,13 +21,23 @@ def pytest_configure():
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def _uses_scipy(code, names, seen):
+    """Whether a function names scipy, itself or in a function of its module that it names."""
+    if code in seen:
+        return False
+    seen.add(code)
+    called = [names[name].__code__ for name in code.co_names if isinstance(names.get(name), types.FunctionType)]
+    inner = [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return any(name.partition(".")[0] == "scipy" for name in code.co_names) or any(_uses_scipy(each, names, seen) for each in called + inner)
+
+
 def pytest_collection_modifyitems(items):
     """Skips what needs scipy or numba where it is missing, as in the bare environment of a wheel."""
     for item in items:
         if isinstance(item, pytest.DoctestItem):
             if ("server_function" in item.name or "store_filter" in item.name) and importlib.util.find_spec("numba") is None:
                 item.add_marker(pytest.mark.skip(reason="needs numba"))
-        elif scipy is None and "scipy" in item.obj.__code__.co_names:
+        elif scipy is None and _uses_scipy(item.obj.__code__, item.obj.__globals__, set()):
             item.add_marker(pytest.mark.skip(reason="needs scipy"))
 
 

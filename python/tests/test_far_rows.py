@@ -9,8 +9,6 @@ import pytest
 
 import hawser
 
-pytest.importorskip("scipy")
-
 SEEDS = range(60 if os.environ.get("HAWSER_TEST_LONG") else 6)
 F64, F32 = 10**12, 2**24 // 1000
 ROUNDING = 2.0**-52
