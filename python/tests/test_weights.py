@@ -96,6 +96,7 @@ def test_columns_of_rows_without_weight_do_not_exist(tmp_path):
 
 
 def test_estimators_take_weights_as_copies():
+    pytest.importorskip("sklearn")
     X, y, w = problem(3, "lasso")
     a, b = hawser.Lasso(alpha=0.05, tol=1e-9).fit(X, y, sample_weight=w), hawser.Lasso(alpha=0.05, tol=1e-9).fit(repeat(X, w), repeat(y, w))
     assert np.allclose(a.coef_, b.coef_, rtol=1e-5, atol=1e-6)
