@@ -94,6 +94,10 @@ static void *member_main(void *argument)
     hawser_options *options = make_options(none, HAWSER_FROM_PROGRAM);
     m->opened = hw_cluster_open_at(options, &place, NULL, &m->cluster, &m->error);
     hawser_options_free(options);
+    if (m->opened != HAWSER_OK && m->scene->barrier != NULL) { /* the others would wait for this node */
+        fprintf(stderr, "node %u of %u did not join: %s\n", m->node, m->nodes, m->error.text);
+        abort();
+    }
     if (m->opened != HAWSER_OK)
         return NULL;
     m->view = *hawser_cluster_view(m->cluster);
@@ -389,7 +393,8 @@ static void give_up_waiting(member *m)
         fail_msg("%s", error.text);
     hawser_cancel(cancellation);
     m->cancellation = m->node == 0 ? cancellation : NULL;
-    if (m->node != 0) /* so that node 0 has to wait */
+    pthread_barrier_wait(m->scene->barrier); /* a node that still joins would fail, since node 0 leaves */
+    if (m->node != 0)                        /* so that node 0 has to wait */
         pthread_barrier_wait(m->scene->barrier);
     do_job(m, 0, settings[0], run_twice);
     if (m->node == 0)
