@@ -106,8 +106,6 @@ typedef struct copy {
     uint32_t *centred; /* the columns with an origin, ascending */
     size_t count;
     hawser_matrix to;
-    void *map;
-    size_t bytes;
 } copy;
 
 static void put(const copy *c, uint64_t at, double value)
@@ -226,6 +224,8 @@ static hawser_status make_arrays(copy *c, hawser_dataset *made, hawser_error *er
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to centre columns far from zero, in a copy of %llu entries",
                            (unsigned long long)c->to.stored);
     made->mapping = map;
+    made->file = NULL; /* the copy is of no file, though what is beside its entries may be */
+    made->lent = false;
     c->to.indices = hw_is_dense(A) ? NULL : map;
     c->to.values = (char *)map + indices;
     return HAWSER_OK;
@@ -246,7 +246,6 @@ static hawser_status fill(copy *c, hawser_dataset *made, hawser_error *error)
     else
         fill_rows(c);
     made->matrix = c->to;
-    made->lent = false;
     if (residence == NULL)
         return HAWSER_OK;
     HAWSER_TRY(hw_residence_like(residence, &made->matrix, &made->residence, error));

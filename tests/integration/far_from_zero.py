@@ -100,13 +100,20 @@ def read_model(path):
     return weights, intercepts
 
 
-def train(folder, problem, columns, target, options, sparse, nodes=1):
-    data, model = os.path.join(folder, "d.svm" if sparse else "d.csv"), os.path.join(folder, "m")
-    problem.write(data, columns, target, sparse)
-    words = [HAWSER, "train", problem.algorithm, data, "-q", "--json", "-o", model] + options
-    if not sparse:
-        words += ["--target", ",".join(f"y{k}" for k in range(len(problem.targets[0])))]
-        words += ["--weights", "w"] if problem.weights else []
+def train(folder, problem, columns, target, options, storage, nodes=1):
+    """Trains from text, or, with a storage like "csv.hwc", from a mapped cache of it."""
+    text, _, cached = storage.partition(".")
+    data, model = os.path.join(folder, f"d.{text}"), os.path.join(folder, "m")
+    problem.write(data, columns, target, text == "svm")
+    roles = []
+    if text == "csv":
+        roles += ["--target", ",".join(f"y{k}" for k in range(len(problem.targets[0])))]
+        roles += ["--weights", "w"] if problem.weights else []
+    if cached:
+        single = ["--type", "f32"] if "f32" in options else []
+        subprocess.run([HAWSER, "data", "convert", data, "-q", "-o", data + ".hwc"] + roles + single, check=True, env=CLEAN, timeout=60)
+        data, roles = data + ".hwc", []
+    words = [HAWSER, "train", problem.algorithm, data, "-q", "--json", "-o", model] + options + roles
     if nodes > 1:
         words = [HAWSER, "run", "-n", str(nodes), "--"] + words
     done = subprocess.run(words, capture_output=True, text=True, env=CLEAN, timeout=120)
@@ -131,12 +138,13 @@ def check(folder, seed):
     columns = [chance.choice([0, far, -far, far // 3]) for _ in range(COLUMNS)]
     squared = algorithm in ("lasso", "multitask")
     target = chance.choice([0, 10**12, -10**9, 12345678]) if squared else 0
-    name = (seed, algorithm, options, columns, target, "sparse" if sparse else "dense", f"{nodes} nodes")
+    storage = ("svm" if sparse else "csv") + (".hwc" if algorithm != "multitask" and chance.random() < 0.5 else "")
+    name = (seed, algorithm, options, columns, target, storage, f"{nodes} nodes")
     if single: # shifted floats have fewer digits, so the unshifted data are those that are left
         step = max(1, 2 ** max(0, math.frexp(far)[1] + 8 - 22))
         problem.rows = [[(x // step * step) or step for x in row] for row in problem.rows]
-    reference, best = train(folder, problem, [0] * COLUMNS, 0, options + ["--tol", "1e-9"], sparse)
-    printed, model = train(folder, problem, columns, target, options, sparse, nodes)
+    reference, best = train(folder, problem, [0] * COLUMNS, 0, options + ["--tol", "1e-9"], storage)
+    printed, model = train(folder, problem, columns, target, options, storage, nodes)
     lam = printed["lambda"]
     least = problem.objective(best, lam, ratio, [0] * COLUMNS, 0, standardize)
     reached = problem.objective(model, lam, ratio, columns, target, standardize)
@@ -187,9 +195,9 @@ def check_small_lambda(folder):
     """A lambda below 1e-12 of lambda_max ends as 0 does."""
     problem = Problem(random.Random(5), "logistic")
     problem.weights = None
-    reference, best = train(folder, problem, [0] * COLUMNS, 0, ["--lambda", "0"], False)
+    reference, best = train(folder, problem, [0] * COLUMNS, 0, ["--lambda", "0"], "csv")
     for lam in ("1e-14", "1e-20", "1e-300"):
-        printed, model = train(folder, problem, [0] * COLUMNS, 0, ["--lambda", lam], False)
+        printed, model = train(folder, problem, [0] * COLUMNS, 0, ["--lambda", lam], "csv")
         assert model == best and printed["lambda"] == 0, (lam, printed)
 
 
