@@ -133,7 +133,7 @@ def check(folder, seed):
     nodes = chance.choice([1, 1, 2, 3])
     options += ["--workers", str(chance.choice([1, 2, 3]) if nodes == 1 else nodes)]
     single = chance.random() < 0.25
-    far = 2**24 // 1500 if single else chance.choice([10**4, 10**8, 10**10, 10**12])
+    far = 2**24 // 2000 if single else chance.choice([10**4, 10**8, 10**10, 10**12])
     options += ["--type", "f32"] if single else []
     columns = [chance.choice([0, far, -far, far // 3]) for _ in range(COLUMNS)]
     squared = algorithm in ("lasso", "multitask")
@@ -153,7 +153,7 @@ def check(folder, seed):
         slope = 4.0 if algorithm == "poisson" else 1.0 # of the loss near the optimum, in the intercept
         allowed = printed["gap"] + printed.get("rounding", 0) + 1e-12 + len(model[1]) * slope * (ulp * ulp + 1e-6 * ulp)
         assert reached <= least + allowed, (name, reached - least, allowed, printed)
-    assert printed["gap"] <= 2e-6 * max(1.0, least), (name, printed)
+    assert printed["gap"] <= 1e-5 * max(1.0, least), (name, printed)
 
 
 def check_constant(folder):
@@ -183,10 +183,10 @@ def check_refused(folder):
                 print(f"{far!r},{i}" if column == "y" else f"{i % 3},{far!r}", file=file)
         words = [HAWSER, "train", "lasso", data, "-q", "-o", os.path.join(folder, "r"), "--lambda", "0.1"]
         done = subprocess.run(words, capture_output=True, text=True, env=CLEAN, timeout=60)
-        assert done.returncode == 3 and f"'{column}'" in done.stderr and "1000000000000000" in done.stderr, done
+        assert done.returncode == 3 and f"'{column}': the mean 1e+15" in done.stderr, done
         if column == "a":
             done = subprocess.run(words + ["--type", "f32"], capture_output=True, text=True, env=CLEAN, timeout=60)
-            assert done.returncode == 3 and "rounding to --type f32" in done.stderr, done
+            assert done.returncode == 3 and "equal in type f32" in done.stderr, done
             done = subprocess.run(words + ["--no-intercept"], capture_output=True, text=True, env=CLEAN, timeout=60)
             assert done.returncode == 0, done.stderr
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "algorithms/measures/ranked.h"
+#include "algorithms/model/centre.h"
 #include "algorithms/solve/entries.h"
 
 static const double NEARLY = 1e-6; /* a variance below this share of the mean's square may be rounding alone */
@@ -54,40 +55,6 @@ static bool is_constant(const hw_linear_columns *columns, size_t j)
     return true;
 }
 
-/* Fails for a column of equal floats that rounding may have made equal: the load does not keep what was there before. */
-static hawser_status check_rounded(const hw_linear *linear, const hw_linear_columns *columns, size_t j, double mean,
-                                   hawser_error *error)
-{
-    char text[HW_LINEAR_LABEL];
-    const double *origin = linear->problem.origin;
-    size_t whole = columns->X.first + j;
-    double value = mean + (origin != NULL ? origin[whole] : 0.0);
-    if (columns->X.type != HAWSER_F32 || fabs(value) < 0x1p24)
-        return HAWSER_OK;
-    return hawser_fail(
-        error, HAWSER_BAD_INPUT,
-        "all values of %s are %.9g, which rounding to --type f32 may have made equal; use --type f64, subtract "
-        "a constant from the column, or leave it out (--ignore)",
-        hw_linear_column(linear->problem.data, whole, text), value);
-}
-
-/* Fails for a column whose values differ, but by so little beside their size that the type keeps too few digits of the differences. */
-static hawser_status check_far(const hw_linear *linear, const hw_linear_columns *columns, size_t j, double mean,
-                               double variance, hawser_error *error)
-{
-    char text[HW_LINEAR_LABEL];
-    const double *origin = linear->problem.origin;
-    size_t whole = columns->X.first + j;
-    double most = hw_linear_farthest(columns->X.type), centre = mean + (origin != NULL ? origin[whole] : 0.0);
-    if (!(fabs(centre) > most * sqrt(variance)))
-        return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_INPUT,
-                       "%s has the mean %.17g and the standard deviation %.3g: %s keep too few digits of the differences "
-                       "between its values; subtract a constant from the column, or leave it out (--ignore)",
-                       hw_linear_column(linear->problem.data, whole, text), centre, sqrt(variance),
-                       columns->X.type == HAWSER_F32 ? "numbers of --type f32" : "doubles");
-}
-
 hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns, hawser_error *error)
 {
     const hw_linear_problem *problem = &linear->problem;
@@ -108,18 +75,18 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
         }
         double variance = squares / columns->total;
         bool constant = raw == 0.0 || (variance <= NEARLY * mean * mean && is_constant(columns, j));
-        if (settings->intercept && constant)
-            HAWSER_TRY(check_rounded(linear, columns, j, mean, error));
-        if (settings->intercept && !constant)
-            HAWSER_TRY(check_far(linear, columns, j, mean, variance, error));
+        double deviation = constant ? 0.0 : sqrt(variance);
+        if (settings->intercept) {
+            double origin = problem->origin != NULL ? problem->origin[whole] : 0.0;
+            HAWSER_TRY(hw_centre_check(problem->data, whole, mean + origin, deviation, error));
+            columns->reach = deviation > 0.0 ? fmax(columns->reach, fabs(mean) / deviation) : columns->reach;
+        }
         columns->mean[j] = settings->intercept ? mean : 0.0;
-        if (settings->intercept && !constant)
-            columns->reach = fmax(columns->reach, fabs(mean) / sqrt(variance));
         columns->norm[j] = settings->intercept ? (constant ? 0.0 : variance) : raw;
-        double deviation = settings->standardize && !constant ? sqrt(variance) : 1.0;
+        double scale = settings->standardize && !constant ? deviation : 1.0;
         double factor = problem->factor != NULL ? problem->factor[whole] : 1.0;
-        columns->l1[j] = factor * settings->l1_ratio * deviation;
-        columns->l2[j] = factor * (1.0 - settings->l1_ratio) * deviation * deviation;
+        columns->l1[j] = factor * settings->l1_ratio * scale;
+        columns->l2[j] = factor * (1.0 - settings->l1_ratio) * scale * scale;
         columns->lower[j] = hw_linear_lower(problem, whole);
         columns->upper[j] = hw_linear_upper(problem, whole);
     }

@@ -10,6 +10,7 @@
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/folds.h"
 #include "algorithms/glm/start.h"
+#include "algorithms/model/centre.h"
 
 enum { MOST_FREE_COLUMNS = 256 };
 
@@ -365,12 +366,11 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     return problem->kind->take_target(problem, input, error);
 }
 
-/* Fails for a target whose values differ, but by so little beside their size that doubles keep too few digits of the differences. */
+/* Fails for a target, less its origin, whose values differ by too little beside their size. */
 static hawser_status check_far(const hw_linear_problem *problem, size_t output, double origin, hawser_error *error)
 {
     size_t n = problem->X->rows;
     const double *target = problem->target + output * n, *weights = problem->weights;
-    const char *name = hawser_dataset_output_name(problem->data, output);
     double total = 0.0, sum = 0.0, squares = 0.0;
     for (size_t i = 0; i < n; i++) {
         double weight = weights != NULL ? weights[i] : 1.0;
@@ -379,13 +379,7 @@ static hawser_status check_far(const hw_linear_problem *problem, size_t output, 
         squares += weight * target[i] * target[i];
     }
     double mean = sum / total, deviation = sqrt(fmax(0.0, squares / total - mean * mean));
-    if (!(fabs(origin + mean) > hw_linear_farthest(HAWSER_F64) * deviation))
-        return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_INPUT,
-                       "the target%s%.60s%s has the mean %.17g and the standard deviation %.3g: doubles keep too few digits "
-                       "of the differences between its values; subtract a constant from it",
-                       name != NULL ? " '" : "", name != NULL ? name : "", name != NULL ? "'" : "", origin + mean,
-                       deviation);
+    return hw_centre_check(problem->data, problem->X->cols + output, origin + mean, deviation, error);
 }
 
 /* Subtracts its centre from a target far from zero: the coefficients of a squared loss with an intercept do not depend on it. */

@@ -88,11 +88,6 @@ typedef struct hw_linear_problem {
     size_t box_count;      /* columns of factor 0 with both bounds; 0 also if there are too many, or the kind needs none */
 } hw_linear_problem;
 
-/* Returns how far from zero a column or target may be, as mean / standard deviation: a thousandth of 2^53, or of 2^24 for floats. */
-static inline double hw_linear_farthest(hawser_type type)
-{
-    return type == HAWSER_F32 ? 0x1p24 / 1000.0 : 0x1p53 / 1000.0;
-}
 /* Makes target, folds, factors, bounds and start. The caller calls hw_linear_problem_free, also after a failure. */
 hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_kind *kind,
                                     const hw_linear_settings *settings, hawser_job *job, const hawser_training_input *input,

@@ -309,21 +309,47 @@ static hawser_status find(hawser_context *context)
 
 /* ---- what follows from the measures ---- */
 
+/* Refuses a column, or a target, whose values differ by too little beside their size. */
 static hawser_status refuse(const hawser_dataset *data, size_t column, double mean, double deviation, hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
+    const char *output = column < X->cols ? NULL : hawser_dataset_output_name(data, column - X->cols);
     char name[120] = "the target", quoted[140];
-    if (column < X->cols) {
-        (void)hawser_dataset_label(data, column, name, sizeof name);
-        (void)snprintf(quoted, sizeof quoted, "column '%.100s'", name);
-    }
     bool f32 = column < X->cols && X->type == HAWSER_F32;
+    if (column < X->cols)
+        (void)hawser_dataset_label(data, column, name, sizeof name);
+    if (column < X->cols)
+        (void)snprintf(quoted, sizeof quoted, "column '%.100s'", name);
+    else
+        (void)snprintf(quoted, sizeof quoted, output != NULL ? "the target '%.100s'" : "the target", output);
     return hawser_fail(
         error, HAWSER_BAD_INPUT,
         "%s: the mean %.6g is %.2g times the standard deviation, and with an intercept %s numbers are precise "
         "enough up to %.2g; subtract a number near the mean from it%s",
-        column < X->cols ? quoted : name, mean, fabs(mean) / deviation, f32 ? "f32" : "f64",
-        most_of(f32 ? HAWSER_F32 : HAWSER_F64), f32 ? ", or use --type f64" : "");
+        quoted, mean, fabs(mean) / deviation, f32 ? "f32" : "f64", most_of(f32 ? HAWSER_F32 : HAWSER_F64),
+        f32 ? ", or use --type f64" : "");
+}
+
+/* Refuses a column of which rounding to float may have made all values equal: the load keeps no others. */
+static hawser_status refuse_equal(const hawser_dataset *data, size_t column, double value, hawser_error *error)
+{
+    char name[120];
+    (void)hawser_dataset_label(data, column, name, sizeof name);
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "column '%.100s': the mean is %.6g and all values are equal in type f32, which hides differences below "
+        "%.2g there; use --type f64, or leave the column out",
+        name, value, ldexp(1.0, ilogb(value) - 23));
+}
+
+hawser_status hw_centre_check(const hawser_dataset *data, size_t column, double mean, double deviation, hawser_error *error)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    hawser_type type = column < X->cols ? X->type : HAWSER_F64;
+    if (type == HAWSER_F32 && deviation == 0.0 && fabs(mean) >= 0x1p24)
+        return refuse_equal(data, column, mean, error);
+    return deviation > 0.0 && fabs(mean) > most_of(type) * deviation ? refuse(data, column, mean, deviation, error)
+                                                                     : HAWSER_OK;
 }
 
 /* Returns the shift of a column. *equal becomes whether all its values are equal. */
@@ -344,32 +370,6 @@ hawser_status hw_centre_take(hw_centre *c, const double *shift, size_t columns, 
     for (size_t j = 0; j < columns; j++)
         if ((c->shift[j] = shift[j]) != 0.0)
             c->places[c->count++] = (uint32_t)j;
-    return HAWSER_OK;
-}
-
-/* Refuses a column of which rounding to float may have made all values equal: the load keeps no others. */
-static hawser_status refuse_equal(const hawser_dataset *data, size_t column, double value, hawser_error *error)
-{
-    char name[120];
-    (void)hawser_dataset_label(data, column, name, sizeof name);
-    return hawser_fail(
-        error, HAWSER_BAD_INPUT,
-        "column '%.100s': the mean is %.6g and all values are equal in type f32, which hides differences below "
-        "%.2g there; use --type f64, or leave the column out",
-        name, value, ldexp(1.0, ilogb(value) - 23));
-}
-
-/* Refuses columns, and a target, that are too far from zero. */
-static hawser_status check(const hawser_dataset *data, const double *measured, size_t count, hawser_error *error)
-{
-    const hawser_matrix *X = hawser_dataset_matrix(data);
-    for (size_t j = 0; j < count; j++) {
-        double mean = measured[j * MEASURES + MEAN], deviation = measured[j * MEASURES + DEVIATION];
-        if (j < X->cols && X->type == HAWSER_F32 && deviation == 0.0 && fabs(mean) >= 0x1p24)
-            return refuse_equal(data, j, mean, error);
-        if (deviation > 0.0 && fabs(mean) > most_of(j < X->cols ? X->type : HAWSER_F64) * deviation)
-            return refuse(data, j, mean, deviation, error);
-    }
     return HAWSER_OK;
 }
 
@@ -413,10 +413,11 @@ hawser_status hw_centre_find(hw_centre *c, hawser_job *job, const hawser_dataset
     hawser_program_free(program);
     if (status == HAWSER_STOP)
         status = hawser_fail(error, HAWSER_STOP, "the training ended before its columns were measured; no model is kept");
-    if (status == HAWSER_OK && what != HW_CENTRE_COLUMNS)
-        status = check(data, hawser_result(run, "columns", NULL), columns + target, error);
+    const double *measured = status == HAWSER_OK ? hawser_result(run, "columns", NULL) : NULL;
+    for (size_t j = 0; what != HW_CENTRE_COLUMNS && status == HAWSER_OK && j < columns + target; j++)
+        status = hw_centre_check(data, j, measured[j * MEASURES + MEAN], measured[j * MEASURES + DEVIATION], error);
     if (status == HAWSER_OK)
-        status = take(c, columns, hawser_result(run, "columns", NULL), target, error);
+        status = take(c, columns, measured, target, error);
     hawser_run_free(run);
     return status;
 }

@@ -27,6 +27,10 @@ typedef enum hw_centre_of { HW_CENTRE_COLUMNS, HW_CENTRE_FITTED, HW_CENTRE_FITTE
  * hw_centre_free, also after a failure. */
 hawser_status hw_centre_find(hw_centre *centre, hawser_job *job, const hawser_dataset *data, hw_centre_of what,
                              hawser_error *error) HAWSER_MUST_USE;
+/* Refuses, with HAWSER_BAD_INPUT, a column of values that differ by too little beside their size, and one of floats that rounding may have made equal.
+ * Targets count as columns behind the last. A deviation of 0 means that all values are equal, and a negative one that it is unknown. */
+hawser_status hw_centre_check(const hawser_dataset *data, size_t column, double mean, double deviation,
+                              hawser_error *error) HAWSER_MUST_USE;
 /* Takes a copy of shifts that are known, one per column. */
 hawser_status hw_centre_take(hw_centre *centre, const double *shift, size_t columns, hawser_error *error) HAWSER_MUST_USE;
 void hw_centre_free(hw_centre *centre);

@@ -204,7 +204,7 @@ static hawser_status judge_words(const judge_work *w, const hw_survey_column *co
     if (level)
         HAWSER_TRY(hw_levels_put(levels, "", 0, &number, error));
     bool labels = w->rules->roles[w->field] == HW_TARGET && forced && hw_levels_are_labels(levels);
-    return labels ? hw_levels_sort_labels(levels, error) : hw_levels_sort(levels, error);
+    return hw_levels_sort(levels, labels ? hw_levels_by_value : hw_levels_by_bytes, error);
 }
 
 static hawser_status missing_in(const judge_work *w, const char *what, const char *advice, hawser_error *error)

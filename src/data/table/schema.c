@@ -83,17 +83,17 @@ hawser_status hw_schema_copy(const hawser_schema *schema, hawser_schema **copy, 
     return status;
 }
 
-static int by_bytes(const void *a, const void *b)
+int hw_levels_by_bytes(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b); /* as unsigned bytes, whatever the locale */
 }
 
-hawser_status hw_levels_sort(hw_levels *levels, hawser_error *error)
+hawser_status hw_levels_sort(hw_levels *levels, int (*order)(const void *a, const void *b), hawser_error *error)
 {
     hw_levels sorted = {0};
     hawser_status status = HAWSER_OK;
     if (levels->count > 1)
-        qsort(levels->texts, levels->count, sizeof *levels->texts, by_bytes);
+        qsort(levels->texts, levels->count, sizeof *levels->texts, order);
     for (size_t k = 0; k < levels->count && status == HAWSER_OK; k++) {
         uint32_t number;
         status = hw_levels_put(&sorted, levels->texts[k], strlen(levels->texts[k]), &number, error);

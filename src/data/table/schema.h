@@ -27,8 +27,10 @@ hawser_status hw_schema_name(hawser_schema *schema, size_t column, const char *n
 hawser_status hw_schema_of_names(const hawser_dataset *dataset, hawser_schema **schema, hawser_error *error) HAWSER_MUST_USE;
 /* Makes a copy of a schema. */
 hawser_status hw_schema_copy(const hawser_schema *schema, hawser_schema **copy, hawser_error *error) HAWSER_MUST_USE;
-/* Sorts words by their bytes and gives them new numbers. */
-hawser_status hw_levels_sort(hw_levels *levels, hawser_error *error) HAWSER_MUST_USE;
+/* Sorts words and gives them new numbers. `order` compares two texts for qsort: hw_levels_by_bytes, or hw_levels_by_value (whole.h). */
+hawser_status hw_levels_sort(hw_levels *levels, int (*order)(const void *a, const void *b),
+                             hawser_error *error) HAWSER_MUST_USE;
+int hw_levels_by_bytes(const void *a, const void *b);
 /* Gives the columns of the matrix to those of the table, in their order, once kinds and levels are set. HAWSER_BAD_INPUT if they are too
  * many. */
 hawser_status hw_schema_settle(hawser_schema *schema, hawser_error *error) HAWSER_MUST_USE;

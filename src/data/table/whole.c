@@ -104,8 +104,7 @@ bool hw_levels_are_labels(const hw_levels *levels)
     return doubtful;
 }
 
-/* Orders by value. Whole numbers of one double are told apart by their digits. */
-static int by_value(const void *a, const void *b)
+int hw_levels_by_value(const void *a, const void *b)
 {
     const char *x = *(char *const *)a, *y = *(char *const *)b;
     double p = hw_number_strtod(x), q = hw_number_strtod(y);
@@ -114,20 +113,4 @@ static int by_value(const void *a, const void *b)
     size_t m = strlen(x), n = strlen(y);
     int order = m != n ? (m < n ? -1 : 1) : strcmp(x, y);
     return *x == '-' ? -order : order;
-}
-
-hawser_status hw_levels_sort_labels(hw_levels *levels, hawser_error *error)
-{
-    hw_levels sorted = {0};
-    hawser_status status = HAWSER_OK;
-    if (levels->count > 1)
-        qsort(levels->texts, levels->count, sizeof *levels->texts, by_value);
-    for (size_t k = 0; k < levels->count && status == HAWSER_OK; k++) {
-        uint32_t number;
-        status = hw_levels_put(&sorted, levels->texts[k], strlen(levels->texts[k]), &number, error);
-    }
-    hw_levels_free(status == HAWSER_OK ? levels : &sorted);
-    if (status == HAWSER_OK)
-        *levels = sorted;
-    return status;
 }

@@ -25,7 +25,7 @@ static inline bool hw_label_is_doubtful(double value)
 }
 /* Returns whether levels are labels that were read as above: all are numbers, and some is one that a double may not hold. */
 bool hw_levels_are_labels(const hw_levels *levels);
-/* Sorts such levels as numbers, and gives them new numbers. */
-hawser_status hw_levels_sort_labels(hw_levels *levels, hawser_error *error) HAWSER_MUST_USE;
+/* Orders such levels by value, for hw_levels_sort. Whole numbers of one double are told apart by their digits. */
+int hw_levels_by_value(const void *a, const void *b);
 
 #endif
