@@ -144,9 +144,9 @@ typedef struct hawser_load {
     const hawser_cancellation *cancellation;
 } hawser_load;
 
-/** Makes a load follow a dataset whose columns its input must have: `columns`, `schema`, `target_place`, `index_base` unless it is set, the target's name
- *  unless one is given, and `means`. The pointers are those of `data` and of *named, a schema of names that the caller frees with
- *  hawser_schema_free after the load; it is NULL if none was needed. Set `rows_layout` and the other fields yourself. */
+/** Prepares the load of an input that must have the columns of `data`. Sets columns, schema, target_place and means, and index_base and target if they are
+ *  not set. The other fields stay as they are. The load then borrows from `data`, and from *named: a schema of the names of columns, or NULL. The caller
+ *  frees *named with hawser_schema_free after the load. */
 HAWSER_API hawser_status hawser_load_follow(hawser_load *load, const hawser_dataset *data, hawser_schema **named,
                                             hawser_error *error) HAWSER_MUST_USE;
 
@@ -192,9 +192,9 @@ HAWSER_API hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, haws
 HAWSER_API hawser_status hawser_dataset_turn(const hawser_dataset *dataset, hawser_dataset **turned,
                                              hawser_error *error) HAWSER_MUST_USE;
 
-/** Returns HAWSER_OK unless another program has cut the cache file that the dataset maps, whose pages are then missing: HAWSER_BAD_INPUT with its name and
- *  both lengths. Trainings, hawser_job_data, hawser_job_same, hawser_dataset_turn, _save and _write call it before they read. A file that is cut later ends the
- *  process by SIGBUS, as it ends every program that reads a mapping. Thread-safe. */
+/** Checks the length of the cache file that a dataset maps. Returns HAWSER_BAD_INPUT, with its name and both lengths, if another program has cut it; HAWSER_OK
+ *  else, also for a dataset without a file. Trainings, hawser_job_data, hawser_job_same, hawser_dataset_turn, _save and _write call it before they read.
+ *  If a file is cut during a read, the kernel ends the process by SIGBUS. Thread-safe. */
 HAWSER_API hawser_status hawser_dataset_intact(const hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 /** Makes a dataset with a number subtracted from each column: x - origin[j], rounded to the matrix's type. origin[j] = 0 leaves column j as it is, and
  *  hawser_job_origins finds the numbers for columns that are far from zero. Any layout; a sparse column with an origin gets an entry in every row.

@@ -11,7 +11,9 @@ import numpy.typing as npt
 from ._errors import BadArgument
 
 Array = npt.NDArray[Any]
-Piece = tuple[Any, Array | None]  # an array, or a list of texts of which None is missing; and which numbers are missing
+# The values of a column in one batch. First an array of numbers or dates, or a list of texts, in which None is a missing one. Then a mask of the
+# missing numbers or dates; None: none is missing.
+Piece = tuple[Any, Array | None]
 # Formats of columns of numbers. Booleans ("b") are bits.
 FORMATS = {"c": "i1", "C": "u1", "s": "i2", "S": "u2", "i": "i4", "I": "u4", "l": "i8", "L": "u8", "e": "f2", "f": "f4", "g": "f8"}
 

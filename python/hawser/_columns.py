@@ -17,9 +17,11 @@ DAY = np.timedelta64(1, "D")
 
 @dataclass
 class Column:
-    """A column of a table. `values` has something for each row, also where it is missing.
+    """A column of a table. `values` has one value per row, also for missing ones. Its type depends on the kind:
 
-    numbers: an array of numbers or booleans; words: a list of texts, of which None is missing; dates: an array of datetime64 in UTC.
+    - numbers: an array of numbers or booleans.
+    - words: a list of texts. None is a missing word.
+    - dates: an array of datetime64 in UTC.
     """
 
     name: str
@@ -135,7 +137,7 @@ def of_array(name: str, values: Array, what: str, missing: Array | None = None) 
 
 
 def of_codes(name: str, levels: list[Any], codes: Array, what: str) -> Column:
-    """Makes a column of categories by their numbers, of which negative ones are missing."""
+    """Makes a column of categories from their numbers. A negative number stands for a missing value."""
     texts: list[str | None] = [None if _is_gap(level) else _text_of(level, what, name, 0) if not isinstance(level, datetime.date) else str(level)
                                for level in levels]
     texts.append(None)

@@ -338,7 +338,7 @@ class Dataset:
         return self._loaded
 
     def _read(self, data: Any, by_row: bool, options: dict[str, Any] | None = None) -> None:
-        """Reads files that have not been read: as other data of the same columns (a handle), of which these are the options, if it is given."""
+        """Reads the files, unless they have been read. If `data` (a handle) is given, the files get its columns, and options that they lack from `options`."""
         with self._lock:
             if self._files is None:
                 return
@@ -356,7 +356,7 @@ class Dataset:
             self._files = None
 
     def _follow(self, data: Any, options: dict[str, Any], by_row: bool, what: str) -> None:
-        """Reads files as other data (a handle), of which these are the options, have been read. If they are read already, refuses those that were read in another way."""
+        """Reads the files like `data` (a handle), which was read with `options`. Refuses files that have already been read in another way."""
         if self._files is not None:
             self._read(data, by_row, options)
             return
@@ -505,7 +505,7 @@ class Dataset:
             what == "target" and self.targets > 0)
 
     def _check_file(self) -> None:
-        """Raises an error if another program has cut the file whose pages the data are: a read of them would end the process."""
+        """Raises an error if the data are a mapped file and another program has cut it. A read of the missing pages would end the process."""
         error = hawser_error()
         check(lib.hawser_dataset_intact(self._handle, byref(error)), error)
 

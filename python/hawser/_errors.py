@@ -90,8 +90,6 @@ def _set_exit_status() -> None:
     sys.excepthook = _Hook(before)
 
 
-
-
 class _Hook:
     """What Python calls for an exception that nothing has caught."""
 

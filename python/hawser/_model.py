@@ -248,7 +248,7 @@ class Model:
         return [found[place].decode() for place in range(count.value)] if found else None
 
     def _labels_of(self, labels: Array) -> Array:
-        """Returns labels as the target of the training has them: numbers, or the words of which they are the numbers."""
+        """Returns labels as they stand in the training's target. If that has words, each number is replaced by its word."""
         words = self._words()
         return labels if words is None else _numbers_or_words(words)[labels.astype(np.intp)]
 

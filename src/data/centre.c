@@ -77,10 +77,9 @@ double hawser_origin_of(const double *values, const double *weights, size_t rows
     return values != NULL ? hw_centre_of(&column) : 0.0;
 }
 
-bool hw_centre_columns(const hawser_dataset *dataset, double *origin)
+void hw_centre_columns(const hawser_dataset *dataset, double *origin)
 {
     const hawser_matrix *A = &dataset->matrix;
-    bool any = false;
     for (size_t j = 0; j < A->cols; j++) {
         hw_centre_column column = {.type = A->type, .rows = A->rows, .weights = dataset->weights, .step = 1};
         origin[j] = 0.0;
@@ -92,9 +91,7 @@ bool hw_centre_columns(const hawser_dataset *dataset, double *origin)
         column.indices = hw_is_dense(A) ? NULL : A->indices + first;
         column.values = (const char *)A->values + first * hw_type_size(A->type);
         origin[j] = hw_centre_of(&column);
-        any |= origin[j] != 0.0;
     }
-    return any;
 }
 
 /* ---- a copy without what is subtracted ---- */

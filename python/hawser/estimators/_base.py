@@ -11,6 +11,7 @@ from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from .. import _errors
@@ -68,6 +69,12 @@ def _is_finite(numbers: Array) -> bool:
     """Returns whether the sum is finite. It may overflow; then scikit-learn's checks look at each number."""
     with np.errstate(all="ignore"):
         return bool(np.isfinite(numbers.sum()))
+
+
+def spread_of(X: Any) -> Array:
+    """Returns the variance of each column."""
+    found: Array = mean_variance_axis(X, axis=0)[1] if issparse(X) else np.var(X, axis=0, dtype=np.float64)
+    return found
 
 
 def is_array(X: Any) -> bool:

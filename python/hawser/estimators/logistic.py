@@ -4,16 +4,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import expit, softmax
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from .._model import Model
-from ._base import Array, refuse
+from ._base import Array, refuse, spread_of
 from ._classifier import LinearClassifier
 
 
 def hardly_any(X: Any) -> float:
     """Returns a squared penalty that changes no digit of the losses, but makes one minimum: classes share a direction that no loss sees."""
-    spread = mean_variance_axis(X, axis=0)[1] if issparse(X) else np.var(X, axis=0, dtype=np.float64)
+    spread = spread_of(X)
     return max(float(np.min(spread, where=spread > 0, initial=1.0)) * 1e-15, 1e-300)
 
 

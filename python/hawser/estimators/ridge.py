@@ -3,20 +3,13 @@ from typing import Any
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from ._base import SMALLEST, Array, refuse
+from ._base import SMALLEST, Array, refuse, spread_of
 from .linear import _Penalised
 
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 UNPENALISED = 256  # the most columns without a penalty that the library takes
 MOST = 2 * 10**7  # numbers of X for which the solution of least norm is found
-
-
-def spread_of(X: Any) -> Array:
-    """Returns the variance of each column."""
-    found: Array = mean_variance_axis(X, axis=0)[1] if issparse(X) else np.var(X, axis=0, dtype=np.float64)
-    return found
 
 
 def least_norm(X: Any, targets: Array, centre: tuple[Array, Array] | None, weights: Array | None) -> tuple[Array, int]:

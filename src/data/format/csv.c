@@ -21,8 +21,9 @@ typedef struct row_place {
     const hw_chunk *chunk;
     hw_text_part *part;
     double *row;
-    const char *text; /* of the row */
-    bool drop;        /* the row has a missing value and is dropped */
+    const char *text;    /* of the row */
+    const char *weighed; /* the row of which part->weightless is known */
+    bool drop;           /* the row has a missing value and is dropped */
 } row_place;
 
 /* Returns a number for a word that names a group. It depends on the word alone, so readers and nodes need not agree on it. Two words share one by
@@ -62,7 +63,9 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
         p->row[column] = 0;
         return end;
     }
-    p->part->weightless = is_weightless(p);
+    if (p->weighed != p->text)
+        p->part->weightless = is_weightless(p);
+    p->weighed = p->text;
     if (hw_csv_is_missing(begin, stop))
         return hw_csv_missing(csv, p->chunk, p->part, column, begin, &p->row[column], &p->drop, error) == HAWSER_OK ? end
                                                                                                                     : NULL;
