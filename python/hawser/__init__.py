@@ -34,12 +34,12 @@ from .programs.unit import Sparse, Subproblem, Unit, unit
 if TYPE_CHECKING:
     from .estimators import (
         ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearRegression, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV,
-        MiniBatchKMeans, MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV, PoissonRegressor, Ridge,
+        MiniBatchKMeans, MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV, PoissonRegressor, Ridge, RidgeCV,
     )
 
 ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
               "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
-              "PoissonRegressor", "Ridge")
+              "PoissonRegressor", "Ridge", "RidgeCV")
 
 
 def __getattr__(name: str) -> Any:
@@ -61,5 +61,5 @@ __all__ = [
     "__version__", "algorithms", "condition", "plan", "plot", "server_function", "store_filter", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
-    "PoissonRegressor", "Ridge",
+    "PoissonRegressor", "Ridge", "RidgeCV",
 ]

@@ -23,10 +23,11 @@ from .logistic_cv import LogisticRegressionCV
 from .multitask import MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV
 from .poisson import PoissonRegressor
 from .ridge import LinearRegression, Ridge
+from .ridge_cv import RidgeCV
 from .svm import LinearSVC, LinearSVR
 
 __all__ = [
     "ConvergenceWarning", "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
-    "PoissonRegressor", "Ridge",
+    "PoissonRegressor", "Ridge", "RidgeCV",
 ]

@@ -71,7 +71,10 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
             if eval_set is not None or early_stopping_rounds is not None:
                 raise ValueError(f"eval_set: y has {target.shape[1]} columns, which are trained one by one; give y with one, or use MultiTask estimators")
             return self._fit_columns(X, target, weights)
-        others = self._validation(eval_set, early_stopping_rounds, self._numbers)
+        return self._fit_numbers(X, target, weights, self._validation(eval_set, early_stopping_rounds, self._numbers))
+
+    def _fit_numbers(self, X: Any, target: Array, weights: Array | None, others: dict[str, Any]) -> Any:
+        """Trains on what has been checked; `others` are options about other data."""
         self._forget("models_")
         self._train(self._algorithm, X, target, weights, **self._options_of(0, X, weights), **others)
         self._finish(X, target, weights)
