@@ -100,6 +100,8 @@ class _SparkEstimator(_Saved, pyspark.ml.Estimator):  # type: ignore[misc]
 
     def _centres(self, given: Any) -> Array:
         """Returns the first centres that are given as an array."""
+        if callable(given):
+            raise BadArgument("init: on frames it is a name or an array of centres, and no function")
         centres = np.ascontiguousarray(given, dtype=np.float64)
         if centres.ndim != 2 or len(centres) != self.estimator.n_clusters:
             raise BadArgument(f"init: the first centres have the shape {centres.shape}, and should be those of {self.estimator.n_clusters} clusters")
@@ -129,6 +131,8 @@ class _SparkEstimator(_Saved, pyspark.ml.Estimator):  # type: ignore[misc]
         if classes is not None and not isinstance(classes.many, str):
             classes = Classes(classes.column, (classes.many[0], {**common, **classes.many[1]}), classes.weight)
         centres = getattr(self.estimator, "init", None)
+        if getattr(self.estimator, "init_size", None) is not None:
+            raise BadArgument("init_size: on frames first centres are drawn from all rows; leave it out")
         try:
             plan = make_plan(dataset, algorithm, self.features_col, beside, {**common, **options}, classes=classes,
                              centres=None if centres is None or isinstance(centres, str) else self._centres(centres), trace=True)
