@@ -6,6 +6,7 @@
 #include "algorithms/glm/best.h"
 #include "algorithms/glm/fold.h"
 #include "algorithms/glm/validation.h"
+#include "algorithms/model/add.h"
 #include "algorithms/solve/grades.h"
 
 enum {
@@ -358,9 +359,10 @@ hw_linear_part hw_linear_part_of(hawser_context *context)
 
 hawser_status hw_linear_add(void *context, double *values, size_t count, hawser_error *error)
 {
+    static const hw_addends products = {.rest = "products of columns, target and weights", .of = "them"};
     for (size_t at = 0; at < count; at += MOST_ADDED) {
         size_t length = count - at < MOST_ADDED ? count - at : MOST_ADDED;
-        hawser_status status = hawser_allreduce(context, values + at, length, HAWSER_SUM);
+        hawser_status status = hw_add_up(context, values + at, length, &products);
         if (status != HAWSER_OK) {
             error->status = status; /* the context has the text */
             return status;

@@ -8,6 +8,7 @@
 #include "algorithms/glm/choices.h"
 #include "algorithms/glm/problem.h"
 #include "algorithms/glm/row_folds.h"
+#include "algorithms/model/add.h"
 #include "algorithms/model/labels.h"
 
 hawser_status hw_row_path_new(hw_row_path *path, hawser_job *job, const hawser_training_input *input, bool classes,
@@ -113,9 +114,7 @@ hawser_status hw_row_class_sums(hawser_context *context, const hw_row_path *path
         if (kind < kinds)
             sums[fold * kinds + kind] += weight;
     }
-    for (size_t e = 0; e < folds * kinds; e++)
-        sums[e] = fmin(sums[e], 1e300); /* for the allreduce: no sum of weights may be so large */
-    return hawser_allreduce(context, sums, folds * kinds, HAWSER_SUM);
+    return hw_add_up(context, sums, folds * kinds, &(hw_addends){.rest = "the example weights", .of = "them"});
 }
 
 hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path, const hawser_dataset *data,

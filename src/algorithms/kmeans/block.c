@@ -95,6 +95,7 @@ static hawser_status make(hw_kmeans_block *b, const hw_kmeans *kmeans, const haw
     if (kmeans->centre.count > 0)
         b->X = hw_centre_rows_fill(&b->shifted, &kmeans->centre, X);
     HAWSER_TRY(hw_kmeans_points_new(&b->points, &b->X, kmeans->single, error));
+    HAWSER_TRY(hw_kmeans_points_check(&b->points, error));
     HAWSER_TRY(hw_kmeans_centres_new(&b->centres, kmeans->clusters, X->cols, kmeans->groups, kmeans->single, error));
     return new_memory(b, error);
 }

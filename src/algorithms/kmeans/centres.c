@@ -40,14 +40,19 @@ hawser_status hw_kmeans_points_new(hw_kmeans_points *points, const hawser_matrix
         hawser_row_squares_f32(X, points->squares_f);
     else
         hawser_row_squares(X, points->squares);
-    for (size_t i = 0; i < X->rows; i++) {
-        if (single)
-            points->squares[i] = (double)points->squares_f[i];
+    for (size_t i = 0; i < X->rows && single; i++)
+        points->squares[i] = (double)points->squares_f[i];
+    return HAWSER_OK;
+}
+
+hawser_status hw_kmeans_points_check(const hw_kmeans_points *points, hawser_error *error)
+{
+    for (size_t i = 0; i < points->X->rows; i++)
         if (!isfinite(points->squares[i]))
             return hawser_fail(error, HAWSER_NOT_FINITE,
-                               "row %zu: its numbers are too large for squares in %s; scale the columns%s", X->first + i + 1,
-                               single ? "float" : "double", single ? " or use --arithmetic f64" : "");
-    }
+                               "row %zu: its numbers are too large for squares in %s; scale the columns%s",
+                               points->X->first + i + 1, points->single ? "float" : "double",
+                               points->single ? " or use --arithmetic f64" : "");
     return HAWSER_OK;
 }
 
@@ -335,12 +340,13 @@ hawser_status hw_kmeans_nearest(const hw_kmeans_points *points, const hw_kmeans_
         hw_kmeans_products(centres, &A, points->squares + begin, centres->single ? points->squares_f + begin : NULL, 0, k,
                            products, k, floats);
         for (size_t i = begin; i < end; i++) {
+            bool known = isfinite(points->squares[i]);
             uint32_t nearest =
-                hw_kmeans_choose(points, centres, i, products + (i - begin) * k, seen, UINT32_MAX, 0.0, first);
+                !known ? 0 : hw_kmeans_choose(points, centres, i, products + (i - begin) * k, seen, UINT32_MAX, 0.0, first);
             if (labels != NULL)
                 labels[i] = nearest;
             if (distances != NULL)
-                distances[i] = hw_kmeans_square(points, centres, i, nearest);
+                distances[i] = known ? hw_kmeans_square(points, centres, i, nearest) : NAN;
         }
     }
     free(products);

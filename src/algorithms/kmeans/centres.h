@@ -19,9 +19,11 @@ typedef struct hw_kmeans_points {
     double tiny;     /* error where numbers are too small for a relative one */
 } hw_kmeans_points;
 
-/* Computes the squares of the rows of X, which must outlive the points. HAWSER_NOT_FINITE: the squares of a row overflow. */
+/* Computes the squares of the rows of X, which must outlive the points. Squares may overflow (hw_kmeans_points_check). */
 hawser_status hw_kmeans_points_new(hw_kmeans_points *points, const hawser_matrix *X, bool single,
                                    hawser_error *error) HAWSER_MUST_USE;
+/* Returns HAWSER_NOT_FINITE if the squares of a row overflow: such a row has no distances. */
+hawser_status hw_kmeans_points_check(const hw_kmeans_points *points, hawser_error *error) HAWSER_MUST_USE;
 void hw_kmeans_points_free(hw_kmeans_points *points);
 
 /* Centres stand in groups of neighbours: place p of the columns has centre order[p], and group g has the places [g * width, ...). */

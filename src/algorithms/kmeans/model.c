@@ -173,7 +173,8 @@ static hawser_status open_model(measured *m, const hawser_model *model, const ha
                          error);
 }
 
-/* Calls hw_kmeans_nearest, and stores labels and squared distances in `clusters` and `squares`, `step` numbers apart. Either may be NULL. */
+/* Calls hw_kmeans_nearest, and stores labels and squared distances in `clusters` and `squares`, `step` numbers apart. Either may be NULL. A row whose squares
+ * overflow gets NaN. */
 static hawser_status put_nearest(const measured *m, double *clusters, double *squares, size_t step, hawser_error *error)
 {
     size_t n = m->X.rows;
@@ -182,10 +183,11 @@ static hawser_status put_nearest(const measured *m, double *clusters, double *sq
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the clusters of %zu rows", n);
     hawser_status status = hw_kmeans_nearest(&m->points, &m->centres, labels, NULL, error);
     for (size_t i = 0; status == HAWSER_OK && i < n; i++) {
+        bool known = isfinite(m->points.squares[i]);
         if (clusters != NULL)
-            clusters[i * step] = labels[i];
+            clusters[i * step] = known ? labels[i] : NAN;
         if (squares != NULL)
-            squares[i * step] = hw_kmeans_final(&m->points, &m->centres, i, labels[i]);
+            squares[i * step] = known ? hw_kmeans_final(&m->points, &m->centres, i, labels[i]) : NAN;
     }
     free(labels);
     return status;
@@ -215,7 +217,8 @@ hawser_status hw_kmeans_distances(const hawser_model *model, const hawser_datase
     HAWSER_TRY(open_model(&m, model, data, error));
     for (size_t i = 0; i < m.X.rows; i++)
         for (size_t c = 0; c < m.centres.clusters; c++)
-            values[i * m.centres.clusters + c] = sqrt(hw_kmeans_final(&m.points, &m.centres, i, (uint32_t)c));
+            values[i * m.centres.clusters + c] =
+                isfinite(m.points.squares[i]) ? sqrt(hw_kmeans_final(&m.points, &m.centres, i, (uint32_t)c)) : NAN;
     close_measured(&m);
     return HAWSER_OK;
 }
@@ -231,7 +234,9 @@ hawser_status hw_kmeans_inertia(const double *centres, size_t clusters, bool sin
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the distances of %zu rows", X->rows);
     hawser_status status = open_measured(&m, centres, clusters, X->cols, single, X, error);
     if (status == HAWSER_OK) {
-        status = put_nearest(&m, NULL, squares, 1, error);
+        status = hw_kmeans_points_check(&m.points, error);
+        if (status == HAWSER_OK)
+            status = put_nearest(&m, NULL, squares, 1, error);
         close_measured(&m);
     }
     *inertia = 0.0;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/model/add.h"
+
 enum { FETCH = HW_KMEANS_FETCH, TRIALS_MOST = HW_KMEANS_TRIALS, TILE = HW_KMEANS_TILE, ROUNDS = 5 };
 
 /* What a draw is for, so that draws do not depend on each other. */
@@ -63,6 +65,8 @@ static hawser_status open_pool(pool *p, hawser_context *context, const hw_kmeans
 
 /* ---- draws ---- */
 
+static const hw_addends distances = {.rest = "the weighted distances of rows to centres", .of = "columns or weights"};
+
 /* Returns what a row counts for in a draw: by weight and distance, or by weight alone. */
 static double mass(const pool *p, size_t row, bool far)
 {
@@ -76,7 +80,7 @@ static hawser_status add_masses(pool *p, bool far, double *total)
     memset(p->totals, 0, blocks * sizeof *p->totals);
     for (size_t i = 0; i < p->X->rows; i++)
         p->totals[own] += mass(p, i, far);
-    HAWSER_TRY(hawser_allreduce(p->context, p->totals, blocks, HAWSER_SUM));
+    HAWSER_TRY(hw_add_up(p->context, p->totals, blocks, &distances));
     *total = 0.0;
     for (uint32_t b = 0; b < blocks; b++)
         *total += p->totals[b];
@@ -163,7 +167,7 @@ static hawser_status best_trial(pool *p, size_t count, size_t *best)
             double v = p->trials[i * count + t];
             left[t] += weight_of(p, i) * (v < p->least[i] ? v : p->least[i]);
         }
-    HAWSER_TRY(hawser_allreduce(p->context, left, count, HAWSER_SUM));
+    HAWSER_TRY(hw_add_up(p->context, left, count, &distances));
     *best = 0;
     for (size_t t = 1; t < count; t++)
         *best = left[t] < left[*best] ? t : *best;

@@ -8,6 +8,7 @@
 #include "algorithms/kmeans/empty.h"
 #include "algorithms/kmeans/model.h"
 #include "algorithms/kmeans/start.h"
+#include "algorithms/model/add.h"
 
 /* Every block has all new centres, and writes its share of the state. */
 static void write_share(hawser_context *context, const char *state, const double *all)
@@ -40,6 +41,15 @@ static hawser_status report_validation(hawser_context *context, const hw_kmeans_
     return report_all(context, names, values, 2);
 }
 
+/* Adds up numbers of clusters by column, and the `more` numbers behind them. */
+static hawser_status add_clusters(hawser_context *context, hw_kmeans_block *b, size_t clusters, size_t more)
+{
+    const hw_addends sums = {
+        "the weighted values", b->kmeans->data, b->X.cols, 1, clusters, "the weighted distances to centres",
+        "columns or weights"};
+    return hw_add_up(context, b->reduced, clusters * b->X.cols + more, &sums);
+}
+
 /* ---- before the starts ---- */
 
 /* Adds up the squared distances of the rows to their mean, with their weights, whose sum is `total`. */
@@ -51,7 +61,7 @@ static hawser_status add_variance(hawser_context *context, hw_kmeans_block *b, d
     for (size_t i = 0; i < n; i++)
         if (hw_kmeans_weight(b, i) > 0.0)
             hawser_row_axpy(&b->X, i, hw_kmeans_weight(b, i), mean);
-    HAWSER_TRY(hawser_allreduce(context, mean, d, HAWSER_SUM));
+    HAWSER_TRY(add_clusters(context, b, 1, 0));
     for (size_t j = 0; j < d; j++)
         mean[j] /= total;
     double square = hawser_dot(d, mean, mean, NULL);
@@ -61,7 +71,8 @@ static hawser_status add_variance(hawser_context *context, hw_kmeans_block *b, d
             *sum += hw_kmeans_weight(b, i) * (b->X.layout == HAWSER_CSR
                                                   ? b->points.squares[i] - 2.0 * hawser_row_dot(&b->X, i, mean) + square
                                                   : hawser_row_distance(&b->X, i, mean));
-    return hawser_allreduce(context, sum, 1, HAWSER_SUM);
+    return hw_add_up(context, sum, 1,
+                     &(hw_addends){.rest = "the weighted distances of rows to their mean", .of = "columns or weights"});
 }
 
 hawser_status hw_kmeans_prepare(hawser_context *context)
@@ -74,7 +85,7 @@ hawser_status hw_kmeans_prepare(hawser_context *context)
         sums[0] += hw_kmeans_weight(b, i) > 0.0;
         sums[1] += hw_kmeans_weight(b, i);
     }
-    HAWSER_TRY(hawser_allreduce(context, sums, 2, HAWSER_SUM));
+    HAWSER_TRY(hw_add_up(context, sums, 2, &(hw_addends){.rest = "the example weights", .of = "them"}));
     if (sums[0] < (double)kmeans->clusters)
         return hawser_unit_fail(context, HAWSER_BAD_INPUT,
                                 "%zu clusters: only %.0f rows have a weight above 0; lower --clusters", kmeans->clusters,
@@ -160,7 +171,7 @@ hawser_status hw_kmeans_step(hawser_context *context)
     more[1] = 0.0;
     for (size_t i = 0; i < b->X.rows; i++)
         more[1] += hw_kmeans_weight(b, i) * b->squares[i];
-    HAWSER_TRY(hawser_allreduce(context, b->reduced, k * d + k + 2, HAWSER_SUM));
+    HAWSER_TRY(add_clusters(context, b, k, k + 2));
     double moved = more[0], inertia = more[1];
     HAWSER_TRY(hw_kmeans_fill_empty(context, b, b->reduced, weights));
     double shift = divide(b, b->reduced, weights);
@@ -310,7 +321,7 @@ hawser_status hw_kmeans_batch_step(hawser_context *context)
     if (hw_kmeans_move(b, hawser_view(context, "centres"), &error) != HAWSER_OK ||
         add_batch(b, b->reduced, weights, inertia, &error) != HAWSER_OK)
         return hw_kmeans_fail(context, &error);
-    HAWSER_TRY(hawser_allreduce(context, b->reduced, k * d + k + 1, HAWSER_SUM));
+    HAWSER_TRY(add_clusters(context, b, k, k + 1));
     for (size_t c = 0; c < k; c++)
         total += weights[c];
     double shift = mix(b, b->reduced, weights);
@@ -337,7 +348,7 @@ static hawser_status measure(hawser_context *context, hw_kmeans_block *b, const 
         double square = b->kmeans->single ? hw_kmeans_final(&b->points, &b->centres, i, b->labels[i]) : b->squares[i];
         b->reduced[k] += hw_kmeans_weight(b, i) * square;
     }
-    return hawser_allreduce(context, b->reduced, k + 1, HAWSER_SUM);
+    return add_clusters(context, b, 0, k + 1);
 }
 
 hawser_status hw_kmeans_finish(hawser_context *context)

@@ -23,6 +23,7 @@
 #include "algorithms/lasso/options.h"
 #include "algorithms/list.h"
 #include "algorithms/measures/errors.h"
+#include "algorithms/model/add.h"
 
 enum { PRODUCTS = 400 }; /* expected products of conjugate gradients in a clock */
 
@@ -210,7 +211,8 @@ static hawser_status extrapolate(hawser_context *context)
         return hw_linear_fail(context, &error);
     double then = hw_lasso_block_propose(block, alpha, lambda, &penalties[0]);
     penalties[1] = then < NEVER ? then : NEVER;
-    HAWSER_TRY(hawser_allreduce(context, penalties, 2, HAWSER_SUM));
+    HAWSER_TRY(
+        hw_add_up(context, penalties, 2, &(hw_addends){.rest = "the penalties of coefficients", .of = "the columns"}));
     if (block->accelerator.loss + penalties[1] < block->loss + penalties[0])
         hw_lasso_block_take(block, hawser_gain(context, "v"), alpha, v);
     return HAWSER_OK;

@@ -25,7 +25,7 @@ hawser_status hw_logistic_predict(const hawser_model *model, const hawser_datase
 {
     HAWSER_TRY(hw_linear_margins(model, data, predictions, error));
     for (size_t i = 0; i < hawser_dataset_matrix(data)->rows; i++)
-        predictions[i] = hw_logistic_probability(predictions[i]);
+        predictions[i] = isfinite(predictions[i]) ? hw_logistic_probability(predictions[i]) : NAN; /* an overflow */
     return HAWSER_OK;
 }
 

@@ -17,7 +17,7 @@ hawser_status hw_measure_total(size_t n, const double *weights, double *total, h
 hawser_status hw_measure_finite(double number, size_t row, const char *what, hawser_error *error)
 {
     return isfinite(number) ? HAWSER_OK
-                            : hawser_fail(error, HAWSER_NOT_FINITE,
+                            : hawser_fail(error, HAWSER_BAD_INPUT,
                                           "row %zu: the %s is %g, and measures need finite numbers; are values of the row, "
                                           "or the model's coefficients, too large?",
                                           row + 1, what, number);

@@ -6,7 +6,7 @@
 
 /* Stores the total weight of the rows. Returns HAWSER_BAD_INPUT if it is not above zero. Weights NULL: ones. */
 hawser_status hw_measure_total(size_t rows, const double *weights, double *total, hawser_error *error) HAWSER_MUST_USE;
-/* Returns HAWSER_NOT_FINITE if the number of a row, which counts from 0, is NaN or infinite. `what` names it: "prediction". */
+/* Returns HAWSER_BAD_INPUT if the number of a row, which counts from 0, is NaN or infinite. `what` names it: "prediction". */
 hawser_status hw_measure_finite(double number, size_t row, const char *what, hawser_error *error) HAWSER_MUST_USE;
 /* Likewise for the linear predictors of all rows. */
 hawser_status hw_measure_finite_scores(const hawser_evaluation_input *input, const char *what,

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/model/add.h"
+
 enum {
     TILE = 128,
     PIECE = 1 << 15
@@ -256,9 +258,10 @@ static hawser_status measure(hawser_context *context, measures *m)
     m->weight = 0.0;
     visit(m, take_sums);
     for (size_t j = 0; j < m->count; j++)
-        if (!(m->square[j] < DBL_MAX)) /* not summed, or so large that the column is not far from zero */
+        if (!(m->square[j] <
+              DBL_MAX / (double)hawser_blocks(context))) /* not summed, or so large that the column is not far from zero */
             m->sum[j] = m->square[j] = 0.0;
-    HAWSER_TRY(combine(context, &m->weight, 1, HAWSER_SUM));
+    HAWSER_TRY(hw_add_up(context, &m->weight, 1, &(hw_addends){.rest = "the example weights", .of = "them"}));
     HAWSER_TRY(combine(context, m->sum, m->count, HAWSER_SUM));
     return combine(context, m->square, m->count, HAWSER_SUM);
 }

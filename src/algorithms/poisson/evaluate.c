@@ -11,7 +11,7 @@ hawser_status hw_poisson_predict(const hawser_model *model, const hawser_dataset
 {
     HAWSER_TRY(hw_linear_margins(model, data, predictions, error));
     for (size_t i = 0; i < hawser_dataset_matrix(data)->rows; i++)
-        predictions[i] = hw_poisson_mean(predictions[i]);
+        predictions[i] = isfinite(predictions[i]) ? hw_poisson_mean(predictions[i]) : NAN; /* an overflow */
     return HAWSER_OK;
 }
 

@@ -78,6 +78,15 @@ hawser_status hw_softmax_link(const hawser_model *model, const hawser_dataset *d
     return link(&f, data, values, error);
 }
 
+/* Returns whether no linear predictor of a row has overflowed: such a row has neither probabilities nor a label. */
+static bool are_finite(const double *z, size_t count)
+{
+    for (size_t c = 0; c < count; c++)
+        if (!isfinite(z[c]))
+            return false;
+    return true;
+}
+
 /* Returns log(sum exp(z)). */
 static double log_sum(const double *z, size_t count)
 {
@@ -95,7 +104,7 @@ hawser_status hw_softmax_probabilities(const hawser_model *model, const hawser_d
     size_t rows = hawser_dataset_matrix(data)->rows, k = hw_softmax_classes(model);
     HAWSER_TRY(hw_softmax_link(model, data, values, error));
     for (size_t i = 0; i < rows; i++) {
-        double *z = values + i * k, all = log_sum(z, k);
+        double *z = values + i * k, all = are_finite(z, k) ? log_sum(z, k) : NAN;
         for (size_t c = 0; c < k; c++)
             z[c] = hw_exponential(z[c] - all);
     }
@@ -128,7 +137,8 @@ hawser_status hw_softmax_predict(const hawser_model *model, const hawser_dataset
     HAWSER_TRY(hw_classed_of(model, false, &f, error));
     hawser_status status = new_link(&f, data, &values, error);
     for (size_t i = 0; status == HAWSER_OK && i < hawser_dataset_matrix(data)->rows; i++)
-        predictions[i] = f.labels[place_of_most(values + i * f.classes, f.classes)];
+        predictions[i] =
+            are_finite(values + i * f.classes, f.classes) ? f.labels[place_of_most(values + i * f.classes, f.classes)] : NAN;
     free(values);
     return status;
 }

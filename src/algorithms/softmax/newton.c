@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "algorithms/softmax/pass.h"
+#include "algorithms/softmax/start.h"
 #include "algorithms/softmax/working_set.h"
 
 enum { CONJUGATE_LEAST = 5, CONJUGATE_MOST = 250, SEARCH_MOST = 40 };
@@ -40,7 +41,7 @@ hawser_status hw_softmax_evaluate(hawser_context *context, hw_softmax_block *b, 
 {
     size_t m = b->softmax->width;
     hw_softmax_look(b, model);
-    HAWSER_TRY(hawser_allreduce(context, b->reduced, m + 2, HAWSER_SUM));
+    HAWSER_TRY(hw_softmax_add(context, b, "the derivatives", m + 2));
     memory->products++;
     memory->loss = b->reduced[m];
     memory->entropy = b->reduced[m + 1];
@@ -97,7 +98,7 @@ static hawser_status bend(hawser_context *context, hw_softmax_block *b)
 {
     size_t k = b->softmax->classes, m = b->softmax->width;
     hw_softmax_bend(b, b->direction);
-    HAWSER_TRY(hawser_allreduce(context, b->reduced, m, HAWSER_SUM));
+    HAWSER_TRY(hw_softmax_add(context, b, "the derivatives", m));
     b->memory.products++;
     for (size_t j = 0; j < b->X.cols; j++)
         for (size_t e = j * k; e < (j + 1) * k; e++)

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algorithms/model/add.h"
 #include "algorithms/newton/exponential.h"
 #include "algorithms/softmax/certificate.h"
 #include "algorithms/softmax/newton.h"
@@ -138,7 +139,7 @@ static hawser_status measure_held_out(hawser_context *context, hw_softmax_block 
     if (b->memory.turn.fold == 0)
         return HAWSER_OK;
     hw_softmax_held_out(b, sums);
-    HAWSER_TRY(hawser_allreduce(context, sums, 2, HAWSER_SUM));
+    HAWSER_TRY(hw_add_up(context, sums, 2, &(hw_addends){.rest = "the errors of rows", .of = "the columns or weights"}));
     fields[HW_ROW_WEIGHT] = sums[0];
     fields[HW_ROW_ERROR] = sums[1] / sums[0];
     return HAWSER_OK;

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "algorithms/model/add.h"
 #include "algorithms/newton/exponential.h"
 #include "algorithms/softmax/pass.h"
 
@@ -21,22 +22,30 @@ static void find_scale(hw_softmax_block *b)
     hw_softmax_centre(b, b->sums);
 }
 
+hawser_status hw_softmax_add(hawser_context *context, hw_softmax_block *b, const char *values, size_t count)
+{
+    const hw_addends sums = {values, b->softmax->data,     b->X.cols,    b->softmax->classes,
+                             1,      "the losses of rows", "the columns"};
+    return hw_add_up(context, b->reduced, count, &sums);
+}
+
 hawser_status hw_softmax_measure(hawser_context *context, hw_softmax_block *b)
 {
+    const hw_addends squares = {"the weighted squares", b->softmax->data, b->X.cols, 1, 1, NULL, NULL};
     size_t m = b->softmax->width;
     double sums[2] = {0.0, 0.0};
     for (size_t i = 0; i < b->X.rows; i++) {
         sums[0] += hw_softmax_weight(b, i);
         sums[1] += hw_softmax_example(b, i) > 0.0;
     }
-    HAWSER_TRY(hawser_allreduce(context, sums, 2, HAWSER_SUM));
+    HAWSER_TRY(hw_add_up(context, sums, 2, &(hw_addends){.rest = "the example weights", .of = "them"}));
     b->memory.total = sums[0];
     b->memory.counted = sums[1];
     hw_softmax_class_sums(b);
-    HAWSER_TRY(hawser_allreduce(context, b->reduced, m, HAWSER_SUM));
+    HAWSER_TRY(hw_softmax_add(context, b, "the values", m));
     memcpy(b->sums, b->reduced, m * sizeof *b->sums);
     hw_softmax_squares(b);
-    HAWSER_TRY(hawser_allreduce(context, b->reduced, b->X.cols, HAWSER_SUM));
+    HAWSER_TRY(hw_add_up(context, b->reduced, b->X.cols, &squares));
     memcpy(b->squares, b->reduced, b->X.cols * sizeof *b->squares);
     find_scale(b);
     return HAWSER_OK;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/model/add.h"
 #include "hawser/row_kernels.h"
 
 enum { NEW_LEAST = 128, PANEL = 64 };
@@ -177,12 +178,13 @@ static void add_rows(hw_softmax_block *b)
 /* Adds up the triangles of all blocks, in sums of as many numbers as others have, and mirrors them. */
 static hawser_status sum_matrix(hawser_context *context, hw_softmax_block *b)
 {
+    static const hw_addends products = {.rest = "the products of columns", .of = "the columns"};
     double *matrix = b->set.quadratic.matrix;
     size_t count = b->set.quadratic.count, size = count * (count + 1) / 2, most = b->softmax->width + 2;
     for (size_t r = 0; r < count; r++)
         memmove(matrix + r * (r + 1) / 2, matrix + r * count, (r + 1) * sizeof *matrix);
     for (size_t at = 0; at < size; at += most)
-        HAWSER_TRY(hawser_allreduce(context, matrix + at, size - at < most ? size - at : most, HAWSER_SUM));
+        HAWSER_TRY(hw_add_up(context, matrix + at, size - at < most ? size - at : most, &products));
     for (size_t r = count; r-- > 0;)
         memmove(matrix + r * count, matrix + r * (r + 1) / 2, (r + 1) * sizeof *matrix);
     for (size_t r = 0; r < count; r++)

@@ -90,8 +90,12 @@ static hawser_status check_rows(const hw_svm_block *b, hawser_error *error)
         if (!(weight >= 0.0))
             return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is negative; weights are 0 or more",
                                b->X.first + i + 1, weight);
-        if (!isfinite(target) || !isfinite(b->squares[i]))
-            return hawser_fail(error, HAWSER_NOT_FINITE, "row %zu has numbers that are not finite, or too large",
+        if (!isfinite(target))
+            return hawser_fail(error, HAWSER_NOT_FINITE, "row %zu: the target is %g, which is not finite",
+                               b->X.first + i + 1, target);
+        if (!isfinite(b->squares[i]))
+            return hawser_fail(error, HAWSER_NOT_FINITE,
+                               "row %zu: its numbers are too large for squares in double; scale the columns",
                                b->X.first + i + 1);
     }
     return HAWSER_OK;

@@ -1,5 +1,6 @@
 #include "algorithms/svm/model.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include <string.h>
@@ -59,8 +60,11 @@ double hw_svm_decide(const double *labels, size_t problems, const double *margin
 static double prediction_of(const hw_classed *f, const hawser_matrix *X, size_t row)
 {
     double margins[HW_SVM_CLASSES];
-    for (size_t p = 0; p < f->problems; p++)
+    for (size_t p = 0; p < f->problems; p++) {
         margins[p] = margin_of(f, X, row, p);
+        if (!isfinite(margins[p]))
+            return NAN; /* an overflow has no label */
+    }
     return f->labels != NULL ? hw_svm_decide(f->labels, f->problems, margins) : margins[0];
 }
 

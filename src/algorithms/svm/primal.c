@@ -14,6 +14,7 @@
 
 #include <string.h>
 
+#include "algorithms/model/add.h"
 #include "algorithms/model/rounding.h"
 #include "algorithms/newton/row_squares.h"
 #include "algorithms/svm/hessian.h"
@@ -123,8 +124,10 @@ static bool is_settled(const hw_svm_block *b, size_t s, size_t count, size_t pro
 
 static hawser_status sum_up(hawser_context *context, hw_svm_block *b, const size_t *list, size_t count)
 {
+    static const hw_addends derivatives = {.rest = "the losses of rows and their derivatives",
+                                           .of = "columns, target or weights"};
     hw_svm_look(b, list, count);
-    return hawser_allreduce(context, b->primal.reduced, (b->width * 2 + HW_SVM_SCALARS) * count, HAWSER_SUM);
+    return hw_add_up(context, b->primal.reduced, (b->width * 2 + HW_SVM_SCALARS) * count, &derivatives);
 }
 
 /* Returns whether the width is too small: no row has a dual variable that is not 0, or steps are in vain. */
