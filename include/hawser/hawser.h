@@ -164,8 +164,8 @@ HAWSER_API hawser_state *hawser_partitioned_matrix(hawser_program *program, cons
 /** Adds a stored state: `count` doubles that the store keeps (store.h), spread over the nodes, for states that do not fit on every node. Units read
  *  it chunk by chunk (hawser_next_chunk) or by keys (hawser_prefetch). `along`, `initial` and shares are as in a partitioned state.
  *  If `function` is NULL, each share, a *chunk*, has one writer: its block changes it in place (hawser_local), and the values are sent to the
- *  store when the clock ends. Else all blocks change it with hawser_inc, through this function of the store ("add", "adagrad" ...) and its
- *  `parameters` (NULL: none); `initial` is then allowed for "add" only. */
+ *  store when the clock ends. Else all blocks change it with hawser_inc, through this function of the store ("add", "adagrad" ...; see
+ *  hawser_table) and its `parameters`, of which the array has all (NULL: none); `initial` is then allowed for "add" only. */
 HAWSER_API hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
                                              const double *initial, const char *function, const double *parameters);
 

@@ -116,7 +116,8 @@ typedef struct hawser_table {
     uint64_t first, last; /**< keys of a dense table, both included */
     /** How a push changes the stored value: "add" (NULL; sums of HAWSER_I64 wrap around, as counters do), "assign", "max", "average" (the mean of
      *  all pushed values), "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a proximal
-     *  gradient step), or a function from the store's options; with `at`, a function of the servers. */
+     *  gradient step for l1 |x| + l2/2 x^2 within low..high; both bounds 0: none), or a function from the store's options; with `at`, a function of
+     *  the servers. */
     const char *function;
     double parameters[8]; /**< parameters of the function */
     /** Data-centric synchronisation (Goel et al. 2015), for dense tables only. Requests carry their worker and iteration and wait for each other
@@ -159,7 +160,8 @@ HAWSER_API hawser_status hawser_store_find(hawser_store *store, const char *name
  *  even if a wait for the task has timed out. After a failed task `out` holds a mixture of old and new values. */
 typedef struct hawser_request {
     uint32_t table;
-    const uint64_t *keys; /**< `count` keys, ascending and distinct; NULL: the range first..last of a dense table */
+    /** `count` keys, ascending and distinct; with a count of 0 the task does nothing. NULL: the range first..last of a dense table */
+    const uint64_t *keys;
     size_t count;
     uint64_t first, last;
     const void *values; /**< pushes: `width` finite numbers of the table's type for each key, one key after the other */
@@ -173,9 +175,12 @@ typedef struct hawser_request {
      *  iteration that the worker has read on these keys can be repeated. Returns HAWSER_BAD_INPUT for an older one, and HAWSER_NO_MEMORY if the
      *  servers had no memory to keep the version. A push is applied each time it is made: repeat it with "assign" only */
     bool reread;
-    uint64_t
-        *oldest; /**< pulls: receives the number of clocks of every worker that the values contain at least; may be NULL */
-    const uint64_t *after; /**< tasks that must have ended before this one starts ("execute-after-finish"); copied */
+    uint64_t *
+        oldest; /**< pulls: receives the number of clocks of every worker that the values contain at least (UINT64_MAX: there are
+                        no keys); may be NULL */
+    /** Tasks that must have ended before this one starts ("execute-after-finish"); copied. If one of them fails or has failed, this one fails with
+     *  its status, and does nothing. */
+    const uint64_t *after;
     size_t after_count;
     /** Called when the task has ended, on a thread of the store or on the caller's thread within a call on the store. It must not block; it may
      *  start further tasks. With hawser_store_options.queue, hawser_store_ended alone calls it, where it may block. May be NULL. */

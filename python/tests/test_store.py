@@ -122,7 +122,6 @@ def test_functions_of_the_servers(store):
     (lambda table: table.push(np.ones(2), [1, 3]), "key"),
     (lambda table: table.pull(range(2, 4)), "2"),
     (lambda table: table.pull(range(0, 3, 2)), "step 1"),
-    (lambda table: table.pull(range(0)), "1 to 2.32 - 1 of them"),
     (lambda table: table.pull(out=np.ones(3, "f4")), "contiguous, writable array of float64"),
     (lambda table: table.pull(out=np.ones(6)[::2]), "contiguous"),
     (lambda table: table.pull(out=np.ones((3, 1))), r"shape \(3,\)"),
@@ -172,6 +171,31 @@ def test_mistakes_are_refused(store, call, text):
     with pytest.raises((hawser.BadArgument, hawser.BadOption), match=text):
         call(table)
     assert np.array_equal(table.pull().wait(), np.zeros(3))
+
+
+def test_a_task_after_a_failed_one_fails_and_an_empty_list_does_nothing(store):
+    table = store.table("w", 2)
+    table.push([1e308, 1]).wait()
+    failed = table.push([1e308, 1])
+    with pytest.raises(hawser.NotFinite):
+        failed.wait()
+    with pytest.raises(hawser.NotFinite, match=f"task {failed.number}, which it waits for, failed"):
+        table.pull([1], after=failed).wait()
+    for keys in ([], range(0), np.empty(0, np.uint64)):
+        table.push([], keys).wait()
+        assert table.pull(keys).wait().shape == table.push_pull([], keys).wait().shape == table.get(keys).shape == (0,)
+        table.inc([], keys)
+    assert np.array_equal(table.pull().wait(), [1e308, 2])
+
+
+def test_parameters_are_refused_by_name(store):
+    with pytest.raises(hawser.BadArgument, match=r"rate 0.1, epsilon 0\): epsilon must be"):
+        store.table("a", 2, function="adagrad", parameters=0.1)
+    soft = store.table("p", 3, function="proximal", parameters=[0.1, 0.5])
+    assert np.allclose(soft.push_pull([-5.0, 4.0, 0.25]).wait(), [0.45, -0.35, 0])
+    program = hawser.Program("p")
+    with pytest.raises(hawser.BadProgram, match="1 parameters for function 'add', which takes 0"):
+        program.stored("x", 3, function="add", parameters=[1])
 
 
 def test_a_failed_push_is_an_error_of_its_own_task(store):

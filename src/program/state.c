@@ -364,9 +364,10 @@ static hawser_state *set_function(hawser_state *state, const char *function, con
                            name, function);
     if (parameters != NULL)
         memcpy(state->parameters, parameters, state->function->parameters * sizeof *parameters);
-    const char *wrong = state->function->check != NULL ? state->function->check(state->function, state->parameters) : NULL;
+    char text[400];
+    const char *wrong = hw_function_wrong(state->function, state->parameters, text, sizeof text);
     if (wrong != NULL)
-        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "stored state '%s', function '%s': %s", name, function, wrong);
+        hw_program_mistake(program, HAWSER_BAD_PROGRAM, "stored state '%s': function %s", name, wrong);
     return state;
 }
 

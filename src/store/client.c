@@ -73,6 +73,7 @@ void hw_client_free(hw_client *client)
     for (size_t t = 0; t < client->table_count; t++)
         hw_holding_free(client->holdings[t]);
     hw_message_free(client->followed);
+    hw_failed_free(&client->failed_tasks);
     free(client->window);
     free(client->lists);
     free(client->counts);
@@ -221,15 +222,13 @@ static hw_task *take_first(hw_task **first, hw_task ***end)
     return t;
 }
 
-/* The text about the task that was waited for is added once, however long the chain of followers is. */
-static void fail_with(hw_task *follower, const hw_task *t)
+/* Fails a task because one that it waits for has failed. The text names the first of a chain of tasks, whose failure all others have. */
+static void fail_with(const hw_client *client, hw_task *follower, const hw_failed_task *failed)
 {
-    follower->failed = t->failed;
-    follower->error = t->error;
-    if (!t->inherited)
-        (void)hawser_fail(&follower->error, t->failed, "task %llu, which it waits for, failed: %.600s",
-                          (unsigned long long)t->number, t->error.text);
-    follower->inherited = true;
+    const char *text = hw_failed_text(&client->failed_tasks, failed);
+    follower->root = failed->root;
+    follower->failed = hawser_fail(&follower->error, failed->status, "task %llu, which it waits for, failed%s%.600s",
+                                   (unsigned long long)failed->root, text[0] != '\0' ? ": " : "", text);
 }
 
 static void saw(hw_client *client, const hw_task *t)
@@ -250,11 +249,13 @@ static void end(hw_client *client, hw_task *t)
         *t->order.oldest = t->oldest;
     if (t->failed == HAWSER_OK && t->order.out != NULL && client->holdings[t->order.table] != NULL)
         saw(client, t);
+    if (t->failed != HAWSER_OK)
+        hw_failed_add(&client->failed_tasks, t->number, t->root != 0 ? t->root : t->number, t->failed, t->error.text);
     client->options.finished(client->options.argument, t->order.tag, t->number, t->failed, &t->error);
     for (size_t i = 0; i < t->follower_count; i++) {
         hw_task *follower = t->followers[i];
         if (t->failed != HAWSER_OK && follower->failed == HAWSER_OK)
-            fail_with(follower, t);
+            fail_with(client, follower, hw_failed_find(&client->failed_tasks, t->number));
         if (--follower->waits == 0)
             append(&client->ready_end, follower);
     }
@@ -439,14 +440,20 @@ static hawser_status hold_back(hw_client *client, hw_task *t, hawser_error *erro
     return HAWSER_OK;
 }
 
+/* Returns whether a task has nothing to do: its list of keys is empty, or all its rows are held back. */
+static bool is_empty(const hw_order *order)
+{
+    return order->keys != NULL && order->count == 0;
+}
+
 static void begin(hw_client *client, hw_task *t)
 {
     hawser_status status = t->failed;
     t->oldest = UINT64_MAX;
     t->begun = true;
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK && !is_empty(&t->order))
         status = hold_back(client, t, &t->error);
-    bool nothing = t->order.keys != NULL && t->order.count == 0; /* all rows are held back */
+    bool nothing = is_empty(&t->order);
     if (status == HAWSER_OK && !nothing && !t->is_cut)
         status = hw_task_cut(client, t, &t->error);
     count_parts(client, t);
@@ -534,7 +541,7 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
                            spec->name);
     if (order->rest)
         return check_after(client, order, error);
-    if (pushes != (order->values != NULL) || pulls != (order->out != NULL))
+    if (!is_empty(order) && (pushes != (order->values != NULL) || pulls != (order->out != NULL)))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a push needs values, a pull needs memory for them",
                            spec->name);
     if (order->reread && (order->operation != HW_PULL || !spec->centric))
@@ -548,7 +555,11 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     if (spec->summed && order->operation == HW_CLOCK && (order->first != spec->first || order->last != spec->last))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' is summed: a clock is one of all its keys, %llu to %llu",
                            spec->name, (unsigned long long)spec->first, (unsigned long long)spec->last);
-    if (order->keys != NULL && (order->count == 0 || order->count > UINT32_MAX))
+    if (order->clock == UINT64_MAX)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': clocks and iterations end before 2^64 - 1", spec->name);
+    if (is_empty(order))
+        return check_after(client, order, error);
+    if (order->keys != NULL && order->count > UINT32_MAX)
         return hw_task_unordered(spec, error);
     uint64_t first = order->keys != NULL ? order->keys[0] : order->first;
     uint64_t last = order->keys != NULL ? order->keys[order->count - 1] : order->last;
@@ -561,8 +572,6 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     if (order->keys == NULL && spec->sparse && order->operation != HW_CLOCK)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' is sparse: its keys are named one by one, not as a range",
                            spec->name);
-    if (order->clock == UINT64_MAX)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': clocks and iterations end before 2^64 - 1", spec->name);
     size_t count = order->keys != NULL ? order->count : (size_t)(last - first) + 1;
     size_t bad = pushes ? hw_values_not_finite(spec->type, order->values, count * spec->width) : 0;
     if (pushes && bad < count * spec->width)
@@ -572,7 +581,7 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     return check_after(client, order, error);
 }
 
-/* Adds a task to the followers of the tasks that it waits for. */
+/* Adds a task to the followers of the tasks that it waits for. It fails if one of them has failed. */
 static hawser_status follow(hw_client *client, hw_task *t, hawser_error *error)
 {
     for (size_t i = 0; i < t->order.after_count; i++) {
@@ -583,6 +592,9 @@ static hawser_status follow(hw_client *client, hw_task *t, hawser_error *error)
     }
     for (size_t i = 0; i < t->order.after_count; i++) {
         hw_task *other = find(client, t->order.after[i]);
+        const hw_failed_task *failed = other == NULL ? hw_failed_find(&client->failed_tasks, t->order.after[i]) : NULL;
+        if (failed != NULL && t->failed == HAWSER_OK)
+            fail_with(client, t, failed);
         if (other == NULL)
             continue;
         other->followers[other->follower_count++] = t;
@@ -597,7 +609,7 @@ static hawser_status check_keys(const hw_client *client, hw_task *t, hawser_erro
 {
     const hw_order *order = &t->order;
     bool waits = client->holdings[order->table] != NULL;
-    if (order->keys == NULL || order->rest)
+    if (order->keys == NULL || order->rest || is_empty(order))
         return HAWSER_OK;
     for (size_t i = 0; i < order->after_count; i++)
         waits |= find(client, order->after[i]) != NULL;
@@ -610,6 +622,7 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
 {
     HAWSER_TRY(check_order(client, order, error));
     HAWSER_TRY(HW_GROW(&client->window, &client->window_capacity, client->window_count + 1, "tasks", error));
+    HAWSER_TRY(hw_failed_reserve(&client->failed_tasks, client->open + 1, error));
     hw_task *t = NULL;
     HAWSER_TRY(HW_NEW(&t, 1, "a task", error));
     t->order = *order;

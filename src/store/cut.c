@@ -184,7 +184,7 @@ static hawser_status cut_by_key(const hw_client *client, hw_task *t, hawser_erro
 
 hawser_status hw_task_unordered(const hw_table_spec *spec, hawser_error *error)
 {
-    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': keys must be ascending, each once, 1 to 2^32 - 1 of them",
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': keys must be ascending, each once, at most 2^32 - 1 of them",
                        spec->name);
 }
 

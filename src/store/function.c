@@ -1,5 +1,6 @@
 /* function.c - the functions of servers. Each changes every number by its own update only, so a call may cover any run of rows. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/bytes.h"
@@ -160,12 +161,17 @@ static size_t apply_adam(const hw_applying *a)
     return kept / a->width;
 }
 
-/* Does one proximal gradient step (Parikh, Boyd 2014, section 4.2) for l1 |x| + l2/2 x^2 + the indicator of [low, high]. */
+/* Does one proximal gradient step (Parikh, Boyd 2014, section 4.2) for l1 |x| + l2/2 x^2 + the indicator of [low, high]. Bounds that are both 0
+ * were not given: no table needs numbers that are all 0. */
 static size_t apply_proximal(const hw_applying *a)
 {
     double rate = a->parameters[0], l1 = a->parameters[1], l2 = a->parameters[2], low = a->parameters[3],
            high = a->parameters[4];
     size_t n = a->rows * a->width, kept = n;
+    if (low == 0 && high == 0) {
+        low = -HUGE_VAL;
+        high = HUGE_VAL;
+    }
     for (size_t i = 0; i < n; i++) {
         double x = value_at(a, a->values, i) - rate * value_at(a, a->updates, i);
         double shrunk = fabs(x) - rate * l1;
@@ -176,16 +182,21 @@ static size_t apply_proximal(const hw_applying *a)
     return kept / a->width;
 }
 
+static bool is_positive(double value)
+{
+    return value > 0 && isfinite(value);
+}
+
 static const char *check_rate(const double *p)
 {
-    return p[0] > 0 && isfinite(p[0]) ? NULL : "the rate must be above 0";
+    return is_positive(p[0]) ? NULL : "rate must be finite and above 0";
 }
 
 static const char *check_adagrad(const hw_function *function, const double *p)
 {
     (void)function;
     const char *wrong = check_rate(p);
-    return wrong != NULL ? wrong : p[1] > 0 ? NULL : "epsilon must be above 0";
+    return wrong != NULL ? wrong : is_positive(p[1]) ? NULL : "epsilon must be finite and above 0";
 }
 
 static const char *check_adam(const hw_function *function, const double *p)
@@ -194,9 +205,11 @@ static const char *check_adam(const hw_function *function, const double *p)
     const char *wrong = check_rate(p);
     if (wrong != NULL)
         return wrong;
-    if (!(p[1] >= 0 && p[1] < 1 && p[2] >= 0 && p[2] < 1))
-        return "the decay rates must be within [0,1)";
-    return p[3] > 0 ? NULL : "epsilon must be above 0";
+    if (!(p[1] >= 0 && p[1] < 1))
+        return "beta1 must be within [0,1)";
+    if (!(p[2] >= 0 && p[2] < 1))
+        return "beta2 must be within [0,1)";
+    return is_positive(p[3]) ? NULL : "epsilon must be finite and above 0";
 }
 
 static const char *check_proximal(const hw_function *function, const double *p)
@@ -205,9 +218,13 @@ static const char *check_proximal(const hw_function *function, const double *p)
     const char *wrong = check_rate(p);
     if (wrong != NULL)
         return wrong;
-    if (!(p[1] >= 0 && p[2] >= 0))
-        return "the penalties must not be below 0";
-    return p[3] <= p[4] ? NULL : "the lower bound must not be above the upper one";
+    if (!(p[1] >= 0 && isfinite(p[1])))
+        return "l1 must be finite and not below 0";
+    if (!(p[2] >= 0 && isfinite(p[2])))
+        return "l2 must be finite and not below 0";
+    if (!(p[3] <= p[4]))
+        return "low must not be above high (both 0: no bounds)";
+    return p[3] < HUGE_VAL && p[4] > -HUGE_VAL ? NULL : "no number is within low and high";
 }
 
 static const hw_function functions[] = {
@@ -218,6 +235,7 @@ static const hw_function functions[] = {
     {.name = "adagrad",
      .memory = 1,
      .parameters = 2,
+     .parameters_least = 2,
      .parameter_names = "rate, epsilon",
      .types = HW_FLOATS,
      .check = check_adagrad,
@@ -225,12 +243,14 @@ static const hw_function functions[] = {
     {.name = "adam",
      .memory = 3,
      .parameters = 4,
+     .parameters_least = 4,
      .parameter_names = "rate, beta1, beta2, epsilon",
      .types = HW_FLOATS,
      .check = check_adam,
      .apply = apply_adam},
     {.name = "proximal",
      .parameters = 5,
+     .parameters_least = 2,
      .parameter_names = "rate, l1, l2, low, high",
      .types = HW_FLOATS,
      .check = check_proximal,
@@ -248,4 +268,25 @@ const hw_function *hw_function_find(const char *name)
         if (strcmp(functions[i].name, name) == 0)
             return &functions[i];
     return NULL;
+}
+
+const char *hw_function_wrong(const hw_function *function, const double *parameters, char *text, size_t size)
+{
+    const char *wrong = function->check != NULL ? function->check(function, parameters) : NULL;
+    if (wrong == NULL)
+        return NULL;
+    if (function->user != NULL) {
+        (void)snprintf(text, size, "'%s': %s", function->name, wrong);
+        return text;
+    }
+    size_t used = (size_t)snprintf(text, size, "'%s' (", function->name);
+    const char *name = function->parameter_names;
+    for (uint32_t i = 0; i < function->parameters && used < size; i++, name += strspn(name, ", ")) {
+        int length = (int)strcspn(name, ",");
+        used += (size_t)snprintf(text + used, size - used, "%s%.*s %g", i > 0 ? ", " : "", length, name, parameters[i]);
+        name += length;
+    }
+    if (used < size)
+        (void)snprintf(text + used, size - used, "): %s", wrong);
+    return text;
 }

@@ -36,7 +36,8 @@ enum { HW_FLOATS = 1 << HW_VALUE_F32 | 1 << HW_VALUE_F64 };
 typedef struct hw_function {
     const char *name;
     uint32_t memory;             /* doubles of memory per number */
-    uint32_t parameters;         /* their number */
+    uint32_t parameters;         /* their number, */
+    uint32_t parameters_least;   /* and how many must be given; the others may be 0 */
     const char *parameter_names; /* "rate, epsilon", for messages */
     uint32_t types;              /* a sum of 1 << HW_VALUE_...: the types of values that it takes; 0: all */
     bool whole;                  /* an update in parts, or added to the next one, has another effect */
@@ -53,6 +54,8 @@ typedef struct hw_function {
 /* Finds a built-in function by name, or by number from 0; NULL: there is none. */
 const hw_function *hw_function_find(const char *name);
 const hw_function *hw_function_at(size_t number);
+/* Returns NULL if a function accepts these parameters, else what is wrong, after the parameters by name in `text`. */
+const char *hw_function_wrong(const hw_function *function, const double *parameters, char *text, size_t size);
 
 enum { HW_FUNCTION_PARAMETERS = 8, HW_TABLE_NAME = 64, HW_TABLES_MOST = 1024 };
 

@@ -82,9 +82,7 @@ hawser_status hw_table_check(const hw_table_spec *spec, hawser_error *error)
                            spec->name);
     HAWSER_TRY(check_filter(spec, error));
     HAWSER_TRY(check_type(spec, error));
-    const char *wrong = function->check != NULL ? function->check(function, spec->parameters) : NULL;
-    if (wrong != NULL)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': '%s' (%s): %s", spec->name, function->name,
-                           function->parameter_names, wrong);
-    return HAWSER_OK;
+    char text[400];
+    const char *wrong = hw_function_wrong(function, spec->parameters, text, sizeof text);
+    return wrong == NULL ? HAWSER_OK : hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': %s", spec->name, wrong);
 }

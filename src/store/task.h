@@ -3,6 +3,7 @@
 #define HW_STORE_TASK_H
 
 #include "store/client.h"
+#include "store/failed.h"
 
 /* Consecutive rows of a task. */
 typedef struct hw_run {
@@ -56,7 +57,7 @@ typedef struct hw_task {
     bool is_cut;
     uint64_t oldest; /* clock */
     bool batched;    /* servers answer its parts together */
-    bool inherited;  /* it failed because another one did */
+    uint64_t root;   /* the task whose failure made it fail; 0: none has */
     bool begun;
     hw_passed passed;      /* the rows of a filtered or rounded push */
     bool noted;            /* its start was recorded, so its end is too */
@@ -81,6 +82,7 @@ struct hw_client {
     hw_task **window; /* of tasks base + 0, 1 ...; NULL: ended */
     size_t window_count, window_capacity, open;
     uint64_t base, next;
+    hw_failed failed_tasks;
     hw_task *ready, **ready_end;     /* may begin */
     hw_task *sending, **sending_end; /* started; their slices are sent in this order */
     hw_message *followed;            /* message of a slice that leaves together with the next; it must arrive first */

@@ -634,7 +634,7 @@ static void wrong_stored_states_are_rejected(void **state)
     refused(f, "'kept' begins at zero", "'max'");
     f = make();
     stored(f, HAWSER_F64, NULL, "adagrad");
-    refused(f, "'kept'", "function 'adagrad': ");
+    refused(f, "'kept'", "function 'adagrad' (rate -1, epsilon -1): rate must be");
     f = make();
     hawser_unit_one(f.root, "single", nothing, NULL, HAWSER_UPDATES(stored(f, HAWSER_F64, NULL, NULL)));
     refused(f, "'single'", "all shares of stored state 'kept'");

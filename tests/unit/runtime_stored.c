@@ -592,7 +592,7 @@ static void test_refused_before(void **ignored)
         builder *build;
         const char *says;
     } cases[] = {{unknown_function, "the store has no function 'divide'"},
-                 {bad_rate, "the rate must be above 0"},
+                 {bad_rate, "rate must be finite and above 0"},
                  {bad_start, "begins at zero"},
                  {many_writers, "loop 'loop' is data-centric, which needs one writer per chunk"},
                  {replicated, "loop 'loop' is under dc:1, which is for stored states, and it has none"}};

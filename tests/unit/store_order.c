@@ -2,6 +2,7 @@
  * Clients and servers under a seed: messages of every link arrive in order, but links, stripes and clients take turns as the seed says.
  * What is read is compared with a plain model of the tables.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -419,6 +420,93 @@ static void failures_reach_dependent_tasks(void **state)
     close_world(w);
 }
 
+/* Pushes overflow at random, and tasks follow others that have ended or not: a task fails if one of those has failed, and names the first
+ * of the chain. */
+static void failures_reach_tasks_however_late(void **state)
+{
+    (void)state;
+    enum { TASKS = 300, PLACES = 10 };
+    static const double most = 1.5e308;
+    for (uint64_t seed = 0; seed < tried_of(30); seed++) {
+        world *w = open_world(seed, 2, 1, 0, 0);
+        uint32_t table = create(w, spec_of("t", HW_VALUE_F64, 1, false, 0, PLACES - 1));
+        uint64_t root[TASKS + 1] = {0}, keys[TASKS], empty = 0;
+        double out[TASKS];
+        size_t failures = 0;
+        for (uint64_t k = 0; k < PLACES; k++)
+            submit(w, 0, (hw_order){.operation = HW_PUSH, .table = table, .first = k, .last = k, .values = &most});
+        settle(w);
+        for (uint64_t t = PLACES + 1; t <= TASKS; t++) {
+            uint64_t after[2] = {1 + hw_random_below(&w->random, t - 1), 1 + hw_random_below(&w->random, t - 1)};
+            uint64_t kind = hw_random_below(&w->random, 8), count = hw_random_below(&w->random, 3);
+            keys[t - 1] = hw_random_below(&w->random, PLACES);
+            for (uint64_t k = 0; k < count && root[t] == 0; k++)
+                root[t] = root[after[k]];
+            if (root[t] == 0 && kind == 0)
+                root[t] = t;
+            failures += root[t] != 0;
+            assert_int_equal(submit(w, 0,
+                                    (hw_order){.operation = kind == 0 ? HW_PUSH : HW_PULL,
+                                               .table = table,
+                                               .keys = kind == 1 ? &empty : &keys[t - 1],
+                                               .count = kind != 1,
+                                               .values = kind == 0 ? &most : NULL,
+                                               .out = kind > 1 ? &out[t - 1] : NULL,
+                                               .after = after,
+                                               .after_count = (size_t)count}),
+                             t);
+            for (uint64_t k = hw_random_below(&w->random, 20); k > 0; k--)
+                step(w);
+            uint64_t named = 0;
+            if (root[t] != 0 && root[t] != t && w->ended[0][t] == w->moment) {
+                assert_int_equal(sscanf(w->error.text, "task %" SCNu64 ", which it waits for, failed: server", &named), 1);
+                assert_true(named < t && root[named] == named);
+            }
+        }
+        settle(w);
+        for (uint64_t t = 1; t <= TASKS; t++)
+            assert_int_equal(w->status[0][t], root[t] != 0 ? HAWSER_NOT_FINITE : HAWSER_OK);
+        assert_true(failures > TASKS / 10);
+        close_world(w);
+    }
+}
+
+/* A list without keys needs neither values nor memory, waits for what `after` names, and reads and changes nothing. */
+static void empty_lists_do_nothing(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        world *w = open_world(seed, 2, 1, 1, 0);
+        hw_table_spec spec = spec_of("t", HW_VALUE_F64, 2, seed % 2 == 1, 0, seed % 2 == 1 ? UINT64_MAX : 9);
+        spec.filter = seed % 4 >= 2 ? HW_PASS_SIGNIFICANT : HW_PASS_ALL;
+        uint32_t table = create(w, spec);
+        uint64_t key = 3, oldest = 7;
+        double values[2] = {1, 2}, out[2] = {-1, -1};
+        uint64_t first =
+            submit(w, 0, (hw_order){.operation = HW_PUSH, .table = table, .keys = &key, .count = 1, .values = values});
+        uint64_t last = first;
+        for (int operation = HW_PUSH; operation <= HW_PUSH_PULL; operation++)
+            last = submit(w, 0,
+                          (hw_order){.operation = (hw_operation)operation,
+                                     .table = table,
+                                     .keys = &key,
+                                     .values = operation != HW_PULL && seed > 5 ? values : NULL,
+                                     .out = operation != HW_PUSH && seed > 5 ? out : NULL,
+                                     .least = 5,
+                                     .oldest = &oldest,
+                                     .after = &last,
+                                     .after_count = 1});
+        assert_true(w->ended[0][last] == 0);
+        settle(w);
+        assert_true(w->ended[0][last] > w->ended[0][first] && w->status[0][last] == HAWSER_OK);
+        assert_true(oldest == UINT64_MAX && out[0] == -1);
+        submit(w, 0, (hw_order){.operation = HW_PULL, .table = table, .keys = &key, .count = 1, .out = out});
+        settle(w);
+        assert_true(out[0] == 1 && out[1] == 2);
+        close_world(w);
+    }
+}
+
 static size_t length_of(const line *queue)
 {
     size_t length = 0;
@@ -722,7 +810,6 @@ static void wrong_requests_are_refused(void **state)
         {.operation = HW_PUSH, .table = dense, .first = 12, .last = 12},
         {.operation = HW_PUSH, .table = dense, .first = 12, .last = 15, .values = values},
         {.operation = HW_PULL, .table = dense, .keys = keys, .count = 2, .out = out},
-        {.operation = HW_PULL, .table = dense, .keys = keys, .count = 0, .out = out},
         {.operation = HW_PULL, .table = sparse, .first = 0, .last = 1, .out = out},
         {.operation = HW_PULL, .table = dense, .first = 10, .last = 12, .out = out, .after = &future, .after_count = 1},
         {.operation = HW_PULL, .table = dense, .first = 10, .last = 12, .out = out, .after = &itself, .after_count = 1},
@@ -829,6 +916,8 @@ int main(void)
         cmocka_unit_test(sums_of_sparse_tables),
         cmocka_unit_test(tasks_wait_for_named_tasks),
         cmocka_unit_test(failures_reach_dependent_tasks),
+        cmocka_unit_test(failures_reach_tasks_however_late),
+        cmocka_unit_test(empty_lists_do_nothing),
         cmocka_unit_test(requests_wait_for_clocks),
         cmocka_unit_test(chunks_wait_for_each_other),
         cmocka_unit_test(long_lists_span_many_arcs),

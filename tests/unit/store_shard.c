@@ -176,7 +176,8 @@ static double expected(const char *function, const double *p, const double *g)
             0) { /* the minimiser of (z - y)^2 / (2 rate) + l1 |z| + l2/2 z^2, piece by piece */
             double y = x - p[0] * g[i], right = (y / p[0] - p[1]) / (1 / p[0] + p[2]),
                    left = (y / p[0] + p[1]) / (1 / p[0] + p[2]);
-            x = clip(right > 0 ? right : left < 0 ? left : 0, p[3], p[4]);
+            x = right > 0 ? right : left < 0 ? left : 0;
+            x = p[3] == 0 && p[4] == 0 ? x : clip(x, p[3], p[4]);
         }
     }
     if (strcmp(function, "add") == 0)
@@ -193,14 +194,16 @@ static double expected(const char *function, const double *p, const double *g)
 static void functions_follow_their_formulas(void **state)
 {
     (void)state;
-    static const double adagrad[] = {0.1, 1e-8}, adam[] = {0.01, 0.9, 0.99, 1e-8}, proximal[] = {0.3, 0.2, 0.5, -0.4, 1.1};
+    static const double adagrad[] = {0.1, 1e-8}, adam[] = {0.01, 0.9, 0.99, 1e-8};
+    static const double proximal[][5] = {
+        {0.3, 0.2, 0.5, -0.4, 1.1}, {0.3, 0.2}, {0.3}, {0.3, 0.1, 0, 0, INFINITY}, {0.3, 0.2, 0.5, -1, 0}};
     size_t tried = 0;
     for (const hw_function *function; (function = hw_function_at(tried)) != NULL; tried++) {
-        const double *p = strcmp(function->name, "adagrad") == 0    ? adagrad
-                          : strcmp(function->name, "adam") == 0     ? adam
-                          : strcmp(function->name, "proximal") == 0 ? proximal
-                                                                    : NULL;
         for (uint64_t seed = 0; seed < 200; seed++) {
+            const double *p = strcmp(function->name, "adagrad") == 0    ? adagrad
+                              : strcmp(function->name, "adam") == 0     ? adam
+                              : strcmp(function->name, "proximal") == 0 ? proximal[seed % 5]
+                                                                        : NULL;
             hw_random random = hw_random_at(seed, 9, 0, 0);
             double updates[PUSHES];
             for (int i = 0; i < PUSHES; i++)
@@ -341,12 +344,56 @@ static void bad_tables_are_refused(void **state)
     assert_non_null(strstr(error.text, "epsilon"));
 }
 
+/* Parameters that are missing or contradict each other are refused by name, with all values. */
+static void wrong_parameters_are_refused_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function;
+        double parameters[5];
+        const char *words; /* NULL: they are right */
+    } cases[] = {
+        {"adagrad", {0.1}, "'adagrad' (rate 0.1, epsilon 0): epsilon must be"},
+        {"adagrad", {0, 1}, "rate must be"},
+        {"adagrad", {0.1, INFINITY}, "epsilon must be"},
+        {"adam", {0.1, 0.9, 0.99}, "epsilon must be"},
+        {"adam", {0.1, 1, 0.9, 1e-8}, "beta1 must be"},
+        {"adam", {0.1, 0.9, -0.1, 1e-8}, "beta2 must be"},
+        {"proximal", {0}, "rate must be"},
+        {"proximal", {INFINITY, 1}, "rate must be"},
+        {"proximal", {0.1, -1}, "(rate 0.1, l1 -1, l2 0, low 0, high 0): l1 must be"},
+        {"proximal", {0.1, 1, -0.5}, "l2 must be"},
+        {"proximal", {0.1, 1, NAN}, "l2 must be"},
+        {"proximal", {0.1, 1, 0, 0.5}, "low must not be above high"},
+        {"proximal", {0.1, 1, 0, 2, 1}, "low must not be above high"},
+        {"proximal", {0.1, 1, 0, NAN, 1}, "low must not be above high"},
+        {"proximal", {0.1, 1, 0, INFINITY, INFINITY}, "no number is within"},
+        {"proximal", {0.1, 1}, NULL},
+        {"proximal", {0.1, 1, 0, -INFINITY, INFINITY}, NULL},
+        {"proximal", {0.1, 1, 0, 0, 1}, NULL},
+        {"adam", {0.1, 0, 0, 1e-8}, NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hawser_error error = {0};
+        hw_table_spec spec = table_of(cases[i].function, HW_VALUE_F64, 1, false, 0, 9);
+        memcpy(spec.parameters, cases[i].parameters, sizeof cases[i].parameters);
+        hawser_status status = hw_table_check(&spec, &error);
+        assert_int_equal(status, cases[i].words == NULL ? HAWSER_OK : HAWSER_BAD_ARGUMENT);
+        if (cases[i].words != NULL && strstr(error.text, cases[i].words) == NULL)
+            fail_msg("no '%s' in: %s", cases[i].words, error.text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dense_like_an_array),     cmocka_unit_test(sparse_like_an_array),
-        cmocka_unit_test(reading_makes_no_keys),   cmocka_unit_test(functions_follow_their_formulas),
-        cmocka_unit_test(scattered_rows_are_rows), cmocka_unit_test(bad_tables_are_refused),
+        cmocka_unit_test(dense_like_an_array),
+        cmocka_unit_test(sparse_like_an_array),
+        cmocka_unit_test(wrong_parameters_are_refused_by_name),
+        cmocka_unit_test(reading_makes_no_keys),
+        cmocka_unit_test(functions_follow_their_formulas),
+        cmocka_unit_test(scattered_rows_are_rows),
+        cmocka_unit_test(bad_tables_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

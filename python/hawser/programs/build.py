@@ -95,7 +95,7 @@ class Build:
             return lib.hawser_local_state_of(self.handle, name, kind, along, width, start)
         if state.kind == "partitioned":
             return lib.hawser_partitioned_matrix(self.handle, name, kind, lines, width, _native.HAWSER_BY_ROW, along, start)
-        parameters = (ctypes.c_double * max(1, len(state.parameters)))(*state.parameters)
+        parameters = (ctypes.c_double * 8)(*state.parameters)  # as many as any function reads
         return lib.hawser_stored_matrix(self.handle, name, kind, lines, width, _native.HAWSER_BY_ROW, along, start,
                                         state.function.encode() if state.function else None, parameters if state.parameters else None)
 

@@ -23,6 +23,7 @@ from .state import FORMS, SPLITS, State, costs_of, initial_of, merge_of, shape_o
 from .unit import BESIDE, COMBINE, Unit, number_of
 
 
+FUNCTION_PARAMETERS = {"adagrad": 2, "adam": 4, "proximal": 5}  # how many numbers functions of the store take
 LONG = 60  # seconds of a run after which it is said what would make it shorter
 
 
@@ -185,8 +186,11 @@ class Program(Body):
         """
         if function is not None:
             name_bytes(f"state '{name}': its function", function)
+        numbers, most = tuple(float(number) for number in parameters), FUNCTION_PARAMETERS.get(function or "", 0)
+        if len(numbers) > most:
+            raise BadProgram(f"state '{name}': {len(numbers)} parameters for function {function!r}, which takes {most}")
         self._part("stored", name, shape, dtype, along, each, initial)
-        self._states[name].function, self._states[name].parameters = function, tuple(float(each) for each in parameters)
+        self._states[name].function, self._states[name].parameters = function, numbers
 
     def _part(self, kind: str, name: str, shape: Any, dtype: Any, along: str | None, each: bool, initial: Any) -> None:
         if along is not None and each:

@@ -1,5 +1,6 @@
 #include "cli/store/store.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -123,7 +124,10 @@ const hawser_option *hw_store_make_rows(void)
          "keys of a dense table; if unset the table is sparse and has any keys that are written", NULL, 0},
         {"function", HAWSER_WORD, "add", "add|assign|max|average|adagrad|adam|proximal", "NAME",
          "how a push changes the stored values", NULL, 0},
-        {"parameters", HAWSER_NUMBERS, "", NULL, "LIST", "parameters of the function: adagrad takes rate, epsilon", NULL, 0},
+        {"parameters", HAWSER_NUMBERS, "", NULL, "LIST",
+         "parameters of the function: adagrad: rate, epsilon; adam: rate, beta1, beta2, epsilon; proximal: rate, l1, l2, "
+         "low, high, the last three if wanted",
+         NULL, 0},
         {0},
     };
     return rows;
@@ -168,11 +172,15 @@ static hawser_status make(const hw_store_session *session, hawser_error *error)
                           .function = function->name};
     if (keys != NULL && !hw_read_keys(keys, &table.first, &table.last))
         return hawser_fail(error, HAWSER_BAD_OPTION, "keys = '%s': expected FIRST..LAST, as in 0..999", keys);
-    if (count != function->parameters)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "function '%s' takes %u parameters%s%s%s, and not %zu (--parameters)",
-                           function->name, function->parameters, function->parameters > 0 ? " (" : "",
+    if (count > function->parameters || count < function->parameters_least) {
+        char least[20] = "";
+        if (function->parameters_least < function->parameters)
+            (void)snprintf(least, sizeof least, "%u to ", function->parameters_least);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "function '%s' takes %s%u parameters%s%s%s, and not %zu (--parameters)",
+                           function->name, least, function->parameters, function->parameters > 0 ? " (" : "",
                            function->parameters > 0 ? function->parameter_names : "", function->parameters > 0 ? ")" : "",
                            count);
+    }
     for (size_t i = 0; i < count; i++)
         table.parameters[i] = parameters[i];
     return hawser_store_table(session->store, &table, &number, error);

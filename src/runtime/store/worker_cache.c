@@ -179,9 +179,11 @@ static hawser_status near_of(hawser_store *store, uint32_t table, uint32_t worke
 
 static hawser_status check_keys(const hw_table_spec *spec, const uint64_t *keys, size_t count, hawser_error *error)
 {
-    if (count == 0 || count > UINT32_MAX || !hw_keys_ascend(keys, count))
+    if (count > UINT32_MAX || (count > 0 && !hw_keys_ascend(keys, count)))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "table '%s': keys must be ascending, each once, 1 to 2^32 - 1 of them", spec->name);
+                           "table '%s': keys must be ascending, each once, at most 2^32 - 1 of them", spec->name);
+    if (count == 0)
+        return HAWSER_OK;
     if (keys[0] < spec->first || keys[count - 1] > spec->last)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': keys %llu to %llu are not within %llu to %llu",
                            spec->name, (unsigned long long)keys[0], (unsigned long long)keys[count - 1],
@@ -260,6 +262,8 @@ hawser_status hawser_table_inc(hawser_store *store, uint32_t table, uint32_t wor
     HAWSER_TRY(near_of(store, table, worker, &near, error));
     const hw_table_spec *spec = &near->spec;
     HAWSER_TRY(check_keys(spec, keys, count, error));
+    if (count == 0)
+        return HAWSER_OK;
     size_t bad = hw_values_not_finite(spec->type, values, count * spec->width);
     if (bad < count * spec->width)
         return hawser_fail(error, HAWSER_NOT_FINITE, "table '%s': what is added to key %llu is not finite", spec->name,
@@ -351,6 +355,8 @@ hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t wor
     hw_worker_cache *near = NULL;
     HAWSER_TRY(near_of(store, table, worker, &near, error));
     HAWSER_TRY(check_keys(&near->spec, keys, count, error));
+    if (count == 0)
+        return HAWSER_OK;
     hw_reading reading = {.worker = worker, .keys = keys, .count = count, .out = out};
     hw_reading_state state = HW_READING_WAIT;
     pthread_mutex_lock(&near->mutex);
