@@ -139,6 +139,8 @@ static hawser_status put_row(const hw_scoring *s, const char *id, const double *
     }
     if (s->words != NULL && id != NULL)
         HAWSER_TRY(put_field(text, s->words[(size_t)value], error));
+    else if (s->words != NULL && strpbrk(s->words[(size_t)value], "\r\n") != NULL) /* a row stays one prediction */
+        HAWSER_TRY(put_field(text, s->words[(size_t)value], error));
     else if (s->words != NULL)
         HAWSER_TRY(put_text(text, s->words[(size_t)value], strlen(s->words[(size_t)value]), error));
     HAWSER_TRY(need(text, width * (HW_NUMBER_TEXT + 1), error));

@@ -26,8 +26,8 @@ enum {
         "svm", ".svmlight .libsvm", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_NUMBERED, "index-base", NULL,              \
         hw_is_svmlight, hw_svmlight_load, hw_svmlight_write)                                                                \
     ROW(CSV, "csv",                                                                                                         \
-        "text with or without a line of column names; fields may be quoted, and are separated by commas, semicolons, tabs " \
-        "or any number of blanks",                                                                                          \
+        "text with or without a line of column names; fields may be quoted, then with line breaks, and are separated by "   \
+        "commas, semicolons, tabs or any number of blanks",                                                                 \
         "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES | HW_FORMAT_WORDS,                                    \
         "header delimiter columns ignore categories dates missing", NULL, hw_is_csv, hw_csv_load, hw_csv_write)             \
     ROW(MATRIX_MARKET, "matrix-market",                                                                                     \

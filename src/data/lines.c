@@ -22,26 +22,6 @@ static hawser_status keep_row(hw_csv_lines *lines, const char *at, const char *e
     return HAWSER_OK;
 }
 
-/* Returns the quote of a field that the line leaves open, or NULL. Reads nothing behind `end`, as hw_csv_field does: a mapped file may end there. */
-static const char *find_open_quote(const char *at, const char *end, char delimiter)
-{
-    for (; at < end; at++) {
-        while (at < end && (*at == ' ' || *at == '\t' || *at == '\r'))
-            at++;
-        if (at < end && *at == '"') {
-            const char *quote = at++;
-            while (at < end && (*at != '"' || (at + 1 < end && at[1] == '"')))
-                at += *at == '"' ? 2 : 1;
-            if (at >= end)
-                return quote;
-            at++;
-        }
-        while (at < end && !hw_csv_splits(*at, delimiter))
-            at++;
-    }
-    return NULL;
-}
-
 static hawser_status find_rows(hw_csv_lines *lines, hawser_error *error)
 {
     const char *text;
@@ -60,16 +40,15 @@ static hawser_status find_rows(hw_csv_lines *lines, hawser_error *error)
         at += 3;
     }
     while (at < end) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        stop = stop != NULL ? stop : end;
-        const char *quote = find_open_quote(at, stop, lines->csv.delimiter);
+        const char *quote, *next = hw_row_after(at, at + 1, end, lines->csv.delimiter, &quote);
         if (quote != NULL)
             return hw_chunk_fail(
-                &(hw_chunk){.file = &job->input.files[0], .first = true, .line = 1, .begin = text, .end = stop}, quote,
-                error, HW_CSV_OPEN_QUOTE);
+                &(hw_chunk){.file = &job->input.files[0], .first = true, .line = 1, .begin = text, .end = end}, quote, error,
+                HW_CSV_OPEN_QUOTE);
+        const char *stop = next[-1] == '\n' ? next - 1 : next;
         if (!is_blank(at, stop))
             HAWSER_TRY(keep_row(lines, at, stop, error));
-        at = stop < end ? stop + 1 : end;
+        at = next;
     }
     return lines->count > 0 ? HAWSER_OK
                             : hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", job->input.files[0].name);

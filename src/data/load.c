@@ -223,8 +223,27 @@ hawser_status hw_load_cancelled(const hw_input *input, hawser_status status, haw
                        (double)(text > consumed ? text : consumed) / 1e6);
 }
 
-/* Whether an input must be read again as a table: numbers were read where words are, or labels that doubles do not hold. */
-typedef enum load_again { AGAIN_NOT = 0, AGAIN_AS_TABLE, AGAIN_WITH_LABELS } load_again;
+/* Whether an input must be read again: as a table, since numbers were read where words are, or labels that doubles do not hold; or by rows, since a
+ * quoted field has a line end. */
+typedef enum load_again { AGAIN_NOT = 0, AGAIN_AS_TABLE, AGAIN_WITH_LABELS, AGAIN_QUOTED } load_again;
+
+/* What an input is expected to have. */
+typedef struct load_how {
+    bool as_table, labels, quoted;
+} load_how;
+
+/* Returns whether it is read again, now so. What was met where fields were cut is not kept. */
+static bool read_again(load_how *how, load_again again, bool from_pipe)
+{
+    const load_how before = *how;
+    if (again == AGAIN_QUOTED && !how->quoted)
+        *how = (load_how){.quoted = true};
+    else if (again == AGAIN_AS_TABLE)
+        how->as_table = true;
+    else if (again == AGAIN_WITH_LABELS && !from_pipe)
+        how->as_table = how->labels = true;
+    return how->quoted != before.quoted || how->as_table != before.as_table || how->labels != before.labels;
+}
 
 /* Ends the job whatever happened. */
 static hawser_status finish(hw_job *job, hawser_status opened, double began, hawser_dataset **dataset, load_again *again,
@@ -235,6 +254,7 @@ static hawser_status finish(hw_job *job, hawser_status opened, double began, haw
     if (status == HAWSER_OK)
         status = load_opened(job, made, error);
     *again = status != HAWSER_BAD_INPUT      ? AGAIN_NOT
+             : atomic_load(&job->met_quoted) ? AGAIN_QUOTED
              : atomic_load(&job->met_labels) ? AGAIN_WITH_LABELS
              : job->met_words                ? AGAIN_AS_TABLE
                                              : AGAIN_NOT;
@@ -362,14 +382,16 @@ static bool from_pipe(const char *const *paths, size_t count)
 }
 
 static hawser_status load_once(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
-                               bool as_table, hawser_dataset **dataset, load_again *again, hawser_error *error)
+                               load_how how, hawser_dataset **dataset, load_again *again, hawser_error *error)
 {
-    hawser_load within = *load;
+    hawser_load within = *load, exact = *load;
     hw_job job;
     double began = hw_seconds();
     within.memory_limit = memory;
     *again = AGAIN_NOT;
-    hw_load_begin(&job, load, memory, as_table);
+    exact.labels = how.labels ? HW_LABELS_AS_WORDS : load->labels;
+    hw_load_begin(&job, &exact, memory, how.as_table);
+    job.quoted = how.quoted;
     hawser_status status = hw_input_open(&job.input, paths, count, &job.budget, error);
     if (status != HAWSER_OK || !hw_load_is_cache(&job, load))
         return finish(&job, status, began, dataset, again, error);
@@ -383,19 +405,18 @@ static hawser_status load_once(const char *const *paths, size_t count, const haw
     return status;
 }
 
-hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
-                             hawser_dataset **dataset, hawser_error *error)
+hawser_status hw_load_part(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory, bool *quoted,
+                           hawser_dataset **dataset, hawser_error *error)
 {
     load_again again;
-    hawser_load exact = *load;
+    load_how how = {.quoted = *quoted};
+    hawser_status status;
     *dataset = NULL;
     HAWSER_TRY(hw_load_check(paths, count, load, error));
-    exact.labels = HW_LABELS_AS_WORDS;
-    hawser_status status = load_once(paths, count, load, memory, false, dataset, &again, error);
-    if (again == AGAIN_AS_TABLE)
-        status = load_once(paths, count, load, memory, true, dataset, &again, error);
-    if (again == AGAIN_WITH_LABELS && !from_pipe(paths, count))
-        status = load_once(paths, count, &exact, memory, true, dataset, &again, error);
+    do
+        status = load_once(paths, count, load, memory, how, dataset, &again, error);
+    while (again != AGAIN_NOT && read_again(&how, again, from_pipe(paths, count)));
+    *quoted = how.quoted;
     if (status == HAWSER_OK && load->schema != NULL)
         status = hw_load_matches(paths[0], *dataset, load, error);
     if (status != HAWSER_OK) {
@@ -403,6 +424,14 @@ hawser_status hw_load_within(const char *const *paths, size_t count, const hawse
         *dataset = NULL;
     }
     return status;
+}
+
+/* A part of an input alone does not show whether it begins within quotes. */
+hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
+                             hawser_dataset **dataset, hawser_error *error)
+{
+    bool quoted = load->parts > 1;
+    return hw_load_part(paths, count, load, memory, &quoted, dataset, error);
 }
 
 /* Returns whether a path is that of a plain file which begins as a cache does. Nothing is read from a pipe, whose bytes the load needs. */
@@ -474,12 +503,12 @@ hawser_status hw_load_opened(hw_job *job, const char *const *paths, size_t count
     return status;
 }
 
-hawser_status hw_load_as_table(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
+hawser_status hw_load_as_table(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory, bool quoted,
                                hawser_dataset **dataset, hawser_error *error)
 {
     load_again again;
     *dataset = NULL;
-    return load_once(paths, count, load, memory, true, dataset, &again, error);
+    return load_once(paths, count, load, memory, (load_how){.as_table = true, .quoted = quoted}, dataset, &again, error);
 }
 
 hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, uint64_t memory, hawser_error *error)
@@ -504,18 +533,20 @@ hawser_status hw_load_weights_of(hawser_dataset *dataset, const hawser_load *loa
 hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, size_t chunk_bytes, const hawser_load *load,
                              hawser_dataset **dataset, hawser_error *error)
 {
-    hawser_status status = HAWSER_OK;
-    load_again again = AGAIN_NOT;
-    hawser_load how = *load;
+    hawser_status status;
+    load_again again;
+    load_how how = {.quoted = load->parts > 1};
     *dataset = NULL;
-    for (int round = 0; round == 0 || (round < 3 && again != AGAIN_NOT); round++) {
+    do {
         hw_job job;
         double began = hw_seconds();
-        how.labels = again == AGAIN_WITH_LABELS ? HW_LABELS_AS_WORDS : load->labels;
-        hw_load_begin(&job, &how, load->memory_limit, again != AGAIN_NOT);
+        hawser_load exact = *load;
+        exact.labels = how.labels ? HW_LABELS_AS_WORDS : load->labels;
+        hw_load_begin(&job, &exact, load->memory_limit, how.as_table);
+        job.quoted = how.quoted;
         job.chunk_bytes = chunk_bytes;
         status = hw_input_memory(&job.input, name, text, bytes, &job.budget, error);
         status = finish(&job, status, began, dataset, &again, error);
-    }
+    } while (again != AGAIN_NOT && read_again(&how, again, false));
     return status;
 }

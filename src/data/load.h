@@ -18,8 +18,13 @@ hawser_status hw_load_part_of_cache(const char *const *paths, size_t count, cons
 hawser_status hw_load_within(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
                              hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 
+/* Like hw_load_within, for a part whose reader compares notes with those of the others. *quoted: fields of a CSV input may have line ends, so that it
+ * is read from its start to find where this part begins; set if this part has met one. */
+hawser_status hw_load_part(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory, bool *quoted,
+                           hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
+
 /* The same of a CSV input whose cells are kept as a table (dataset->table), whatever they look like. */
-hawser_status hw_load_as_table(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory,
+hawser_status hw_load_as_table(const char *const *paths, size_t count, const hawser_load *load, uint64_t memory, bool quoted,
                                hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
 
 /* What hawser_rows_open shares with loads. */

@@ -21,7 +21,7 @@ for row in rows[1:]:
     row[1] = "$" + row[1]
 put("dollars.csv")
 open("mac.csv", "w").write("\r".join(map(",".join, rows)) + "\r")
-open("lines.csv", "w").write('note,price\n"one\nnote",3\n')
+open("lines.csv", "w").write('note,price\n"one\nnote",3\n"never closed,4\nx,5\n')
 P
 printf 'town,rooms\nBonn,3\n' >narrow.csv
 printf 'town,rooms,area\nKyiv,3,70\n' >later.csv
@@ -59,7 +59,7 @@ mistake 2 "ignore is given twice, as 'town' and 'rooms', .*; where several colum
 mistake 3 "dollars.csv:2:6: column 1 'rooms' has a number with a sign of currency or percent; write the number alone, or .*categories" \
     "${train[@]}" dollars.csv
 mistake 3 "mac.csv: its lines end in carriage returns alone; convert them" "${train[@]}" mac.csv
-mistake 3 "lines.csv:2:1: a quote is not closed on its line; a field cannot contain a line break" "${train[@]}" lines.csv
+mistake 3 "lines.csv:4:1: no quote closes the field that begins here" "${train[@]}" lines.csv
 mistake 3 "houses.csv:2:1: the weight is not a number" "${train[@]}" houses.csv --weights town
 mistake 3 "houses.csv: not a whole model file" "$hawser" predict houses.csv model -o new
 mistake 2 "categories = 'rooms': the model says which of its columns are words or dates; leave --categories out" "$hawser" predict model \

@@ -172,8 +172,11 @@ static void wrong_text_is_refused_with_place_and_text(void **state)
         {"1,2\n3,1e999\n", "in:2:3: the value is too large: \"1e999\""},
         {"1,2\n3,4\n5,6,7\n", "in:3:5: expected 2 fields, as in the first line, but found more: \"7\""},
         {"1,2\n3\n", "in:2:2: expected 2 fields, as in the first line, but found 1: end of line"},
-        {"1,2\n3,\"4\n", "in:2:3: a quote is not closed on its line; a field cannot contain a line break, so replace it by "
-                         "a blank: \"\"4\""},
+        {"1,2\n3,\"4\n5,6\n", "in:2:3: no quote closes the field that begins here, within 64 MiB or up to the end of the "
+                              "input: \"\"4\""},
+        {"1,2\n3,\"4\n5\",1e999\n",
+         "in:3:4: expected 2 fields, as in the first line, but found more: \"1e999\"; the row begins "
+         "on line 2"},
         {"1,2\n3,\"4\"5\n", "in:2:6: something follows a closing quote: \"5\""},
         {"1,2\n3,4 5\n", "in:2:3: a separator is in the number; write a decimal point, and no groups: \"4\""},
         {"1,2\n3,-nan\n", "in:2:3: the value is NaN; remove the row or write a number: \"-nan\""},
@@ -370,6 +373,53 @@ static void every_field_equals_the_written_one(void **state)
     free(values);
 }
 
+/* Writes rows of two numbers and a text, which has line ends, quotes and separators where its field is quoted. */
+static size_t put_texts(char *text, uint64_t seed, size_t rows, bool ended, double *values)
+{
+    static const char *const pieces[] = {"\n", "\r\n", "\"\"", ",", "a", " ", "#", "\n\n", "7,8", "5\"\" x"};
+    size_t used = 0;
+    for (size_t i = 0; i < rows; i++) {
+        values[2 * i] = (double)(i % 89);
+        values[2 * i + 1] = (double)(seed % 97);
+        seed = seed * 6364136223846793005u + 1442695040888963407u;
+        used += (size_t)sprintf(text + used, "%g,", values[2 * i]);
+        if (seed >> 60 < 3)
+            used += (size_t)sprintf(text + used, "5\" tall,");
+        else
+            used += (size_t)sprintf(text + used, " \"");
+        for (uint64_t k = 0; seed >> 60 >= 3 && k < (seed >> 40) % 9; k++)
+            used += (size_t)sprintf(text + used, "%s", pieces[(seed >> (20 + k)) % 10]);
+        used += (size_t)sprintf(text + used, "%s%g%s", seed >> 60 < 3 ? "" : "\" ,", values[2 * i + 1],
+                                i + 1 < rows || ended ? "\n" : "");
+    }
+    return used;
+}
+
+static void line_ends_in_quotes_end_no_row(void **state)
+{
+    (void)state;
+    enum { ROWS = 40 };
+    static char text[ROWS * 80];
+    double values[2 * ROWS];
+    for (uint64_t seed = 1; seed < 60; seed++) {
+        size_t used = put_texts(text, seed * UINT64_C(0x9e3779b97f4a7c15), ROWS, seed % 2 == 0, values);
+        hawser_load load = {.format = HAWSER_CSV,
+                            .threads = (uint32_t)(1 + seed % 4),
+                            .target = "none",
+                            .ignore = "1",
+                            .header = -1,
+                            .delimiter = ','};
+        for (size_t chunk = 1; chunk < 300; chunk = 2 * chunk + seed % 3) {
+            hawser_dataset *dataset;
+            hawser_error error = {0};
+            if (hw_load_memory("in", text, used, chunk, &load, &dataset, &error) != HAWSER_OK)
+                fail_msg("seed %d, chunk %zu: %s\n%s", (int)seed, chunk, error.text, text);
+            expect_matrix(dataset, ROWS, 2, values);
+            hawser_dataset_free(dataset);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -388,6 +438,7 @@ int main(void)
         cmocka_unit_test(columns_without_names_are_as_many_as_the_models),
         cmocka_unit_test(threads_and_chunks_change_nothing),
         cmocka_unit_test(blank_lines_and_dropped_rows_leave_no_gaps),
+        cmocka_unit_test(line_ends_in_quotes_end_no_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

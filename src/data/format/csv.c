@@ -18,6 +18,7 @@
 
 typedef struct row_place {
     const hw_csv *csv;
+    hw_job *job;
     const hw_chunk *chunk;
     hw_text_part *part;
     double *row;
@@ -53,7 +54,9 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
 {
     const hw_csv *csv = p->csv;
     const char *begin, *stop, *end = hw_csv_field(at, p->chunk->end, csv->delimiter, &begin, &stop);
-    if (end == NULL)
+    if (!csv->quoted && (end == NULL || memchr(begin, '\n', (size_t)(stop - begin)) != NULL))
+        atomic_store(&p->job->met_quoted, true); /* the chunks were cut without regard to it: all are read again */
+    if (end == NULL || (!csv->quoted && atomic_load(&p->job->met_quoted)))
         return (void)hw_chunk_fail(p->chunk, at, error, HW_CSV_OPEN_QUOTE), NULL;
     if (*end != '\n' && !hw_csv_splits(*end, csv->delimiter))
         return (void)hw_chunk_fail(p->chunk, end, error, "something follows a closing quote"), NULL;
@@ -259,7 +262,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
     else
         at = hw_chunk_text(chunk);
     const double *limit = (double *)part->values + part->capacity.value_bytes / sizeof(double);
-    row_place place = {.csv = csv, .chunk = chunk, .part = part, .row = part->values};
+    hw_chunk named = *chunk; /* with the row that is read, for messages */
+    row_place place = {.csv = csv, .job = job, .chunk = &named, .part = part, .row = part->values};
     const hw_text *texts = csv->rules.texts;
     if (chunk->first && !first_file && csv->comments)
         at = hw_csv_pass_comments(at, chunk->end);
@@ -281,7 +285,7 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         }
         if ((size_t)(limit - place.row) < csv->rules.width)
             return hw_runs_changed(job, chunk->file, error);
-        const char *row = place.text = at;
+        const char *row = named.row = place.text = at;
         at = texts == NULL ? read_row(&place, &w, at, NULL, error) : read_row(&place, &w, at, texts, error);
         if (at == NULL)
             return HAWSER_BAD_INPUT;
@@ -408,6 +412,9 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
 {
     bool done;
     HAWSER_TRY(hw_csv_begin(job, csv, error));
+    HAWSER_TRY(hw_input_rows(&job->input, csv->comments, csv->quoted, csv->delimiter, true, error));
+    if (job->load->parts > 1 && (csv->quoted || csv->comments))
+        hw_input_part(&job->input, job->load->part, job->load->parts); /* now by rows */
     dataset->labels_as_words = csv->exact_labels && csv->rules.known == NULL;
     HAWSER_TRY(estimate(job, csv, error));
     dataset->figures.header_guessed = job->load->header != 0 ? 0 : csv->header ? 1 : -1;

@@ -5,7 +5,7 @@
 #include "data/source/parse.h"
 #include "data/table/table.h"
 
-#define HW_CSV_OPEN_QUOTE "a quote is not closed on its line; a field cannot contain a line break, so replace it by a blank"
+#define HW_CSV_OPEN_QUOTE "no quote closes the field that begins here, within 64 MiB or up to the end of the input"
 
 #define HW_LABEL_IS_OUTSIDE "the %s is a whole number below -2^63 or above 2^64 - 1, which are not told apart"
 
@@ -25,6 +25,7 @@ typedef struct hw_csv {
     size_t line_bytes;
     uint64_t skip;           /* text bytes of the first file up to its rows */
     uint64_t first;          /* text bytes of the first file up to its first line, if comments are in front of it; else 0 */
+    bool quoted;             /* fields may have line ends */
     bool comments;           /* lines in front of the first one begin with '#', and are skipped in each file */
     _Atomic bool *met_words; /* set when `placing` ends */
     size_t label;            /* 1 + the column of the target if its values are labels that are read as doubles; 0: none */
@@ -54,12 +55,6 @@ hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_p
 /* Returns whether each column of a model has a name. Of several columns without one, none could be told from the others. */
 bool hw_csv_is_named(const hawser_schema *schema);
 
-/* Whether fields are separated by the character. */
-static inline bool hw_csv_splits(char c, char delimiter)
-{
-    return delimiter == HAWSER_BLANKS ? c == ' ' || c == '\t' || c == '\r' : c == delimiter;
-}
-
 /* Returns the position after a field: with blanks as delimiter the last of them, or the line end if nothing else follows. */
 static inline const char *hw_csv_gap(const char *at, char delimiter)
 {
@@ -67,19 +62,17 @@ static inline const char *hw_csv_gap(const char *at, char delimiter)
     return next == at || *next == '\n' ? next : next - 1;
 }
 
-/* Finds the text of one field: begin..end without blanks and quotes. Returns where the field ends (delimiter or line end), or NULL if a
- * quote is not closed. A line end must follow `end`. */
+/* Finds the text of one field: begin..end without blanks and quotes, in which line ends may stand. Returns where the field ends (delimiter or
+ * line end), or NULL if a quote is not closed. A line end must follow `end`. */
 const char *hw_csv_field(const char *at, const char *end, char delimiter, const char **begin, const char **stop);
 /* Returns whether the field's text means a missing value: empty, ?, NA, N/A, NaN, null, none. */
 bool hw_csv_is_missing(const char *begin, const char *stop);
-/* Returns the start of the next line that is neither empty nor begins with '#'; `end` if there is none. */
-const char *hw_csv_pass_comments(const char *at, const char *end);
 /* Returns whether a field of a header, as it stands in the text without its quotes, is this name: doubled quotes are single, and blanks around
  * it do not count. */
 bool hw_csv_is_name(const char *begin, const char *stop, const char *name);
 /* Finds a column by name or number (negative from the end); returns width if there is none. names may be NULL. */
 size_t hw_csv_column(const char *spec, char *const *names, size_t width);
-/* Guesses the delimiter of a line, which a line end must follow. */
+/* Guesses the delimiter of a row, which a line end must follow. */
 char hw_csv_delimiter(const char *line, const char *end);
 
 #endif

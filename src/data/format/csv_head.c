@@ -22,7 +22,7 @@ const char *hw_csv_field(const char *at, const char *end, char delimiter, const 
     *begin = at;
     if (at < end && *at == '"') {
         *begin = ++at;
-        while (at < end && *at != '\n' && (*at != '"' || (at + 1 < end && at[1] == '"')))
+        while (at < end && (*at != '"' || (at + 1 < end && at[1] == '"')))
             at += *at == '"' ? 2 : 1;
         if (at >= end || *at != '"')
             return NULL;
@@ -78,7 +78,7 @@ char hw_csv_delimiter(const char *line, const char *end)
     const char *begin = line;
     size_t counts[3] = {0};
     static const char candidates[] = ",;\t";
-    for (bool quoted = false; line < end && *line != '\n'; line++) {
+    for (bool quoted = false; line < end; line++) {
         quoted ^= *line == '"';
         const char *found = quoted ? NULL : memchr(candidates, *line, 3);
         if (found != NULL)
@@ -88,15 +88,6 @@ char hw_csv_delimiter(const char *line, const char *end)
     if (counts[0] + counts[1] + counts[2] == 0 && several_numbers(begin, end))
         return HAWSER_BLANKS;
     return candidates[counts[2] > counts[best] ? 2 : best];
-}
-
-const char *hw_csv_pass_comments(const char *at, const char *end)
-{
-    while (at < end && (*at == '#' || *at == '\n' || *at == '\r')) {
-        const char *stop = *at == '#' ? memchr(at, '\n', (size_t)(end - at)) : at;
-        at = stop != NULL ? stop + 1 : end;
-    }
-    return at;
 }
 
 static void trim(const char **begin, const char **stop)
@@ -187,7 +178,7 @@ static hawser_status check_names(const hw_job *job, const hw_csv *csv, hawser_er
     return status;
 }
 
-/* Returns whether text without a line feed has a carriage return before its end. */
+/* Returns whether text has a carriage return before its end. */
 static bool holds_returns(const char *text, const char *end)
 {
     const char *found = memchr(text, '\r', (size_t)(end - text));
@@ -206,6 +197,11 @@ static const char *pass_to_first(const char *at, const char *end, uint64_t *line
     }
     return at;
 }
+
+/* The head of the first file: its first row begins at `text`, below the comment, if there is one. */
+typedef struct head_text {
+    const char *start, *text, *end, *comment;
+} head_text;
 
 /* Counts the fields of a line. */
 static size_t fields_of(const char *at, const char *end, char delimiter)
@@ -237,15 +233,13 @@ static hawser_status common_fields(const hw_job *job, const char *first, const c
 }
 
 /* A comment right above the first line that has as many fields may be a row, or the header: numpy.savetxt writes one so. An option settles
- * what it is; *text moves to the line that is the first. */
-static hawser_status judge_comment(const hw_job *job, const char *comment, const char **text, const char *end,
-                                   uint64_t *line, hawser_error *error)
+ * what it is; head->text moves to the line that is the first. `stop`: the end of the first row. */
+static hawser_status judge_comment(const hw_job *job, head_text *head, const char *stop, uint64_t *line, hawser_error *error)
 {
     size_t width = 0;
-    if (comment == NULL || *text == end)
+    if (head->comment == NULL)
         return HAWSER_OK;
-    const char *after = memchr(*text, '\n', (size_t)(end - *text));
-    HAWSER_TRY(common_fields(job, comment, *text, after != NULL ? after : end, &width, error));
+    HAWSER_TRY(common_fields(job, head->comment, head->text, stop, &width, error));
     if (width < 2)
         return HAWSER_OK;
     if (job->load->header == 0)
@@ -254,57 +248,106 @@ static hawser_status judge_comment(const hw_job *job, const char *comment, const
             "%s: a line that begins with '#' has %zu fields like the line below it, so it may be the header, a "
             "row or a comment; --header yes or no takes it as the first line, and a comment must be removed",
             job->input.files[0].name, width);
-    *line -= hw_count(comment, *text, '\n');
-    *text = comment;
+    *line -= hw_count(head->comment, head->text, '\n');
+    head->text = head->comment;
     return HAWSER_OK;
 }
 
-/* The first line that is neither empty nor a comment, copied behind which nothing is read. */
-static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser_error *error)
+/* Returns the line end of the row at the start of a text; NULL if the text ends before it. *open: a quote that is not closed, or NULL. */
+static const char *row_stop(const char *text, const char *end, char delimiter, const char **open)
 {
-    const char *text, *end, *stop, *start, *comment;
-    size_t bytes, least = 1 << 15;
-    line->file = &job->input.files[0];
-    do {
-        least *= 2;
-        HAWSER_TRY(hw_input_head(&job->input, 0, least, &text, &bytes, error));
-        start = text;
-        end = text + bytes;
-        line->line = 1;
-        if (bytes >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-            text += 3;
-        text = pass_to_first(text, end, &line->line, &comment);
-        const char *near =
-            end - text > 1 << 15 ? text + (1 << 15) : end; /* of a large binary file only the beginning is searched */
-        stop = memchr(text, '\n', (size_t)(near - text));
-        if (stop == NULL)
-            HAWSER_TRY(hw_check_text(line->file, line->line, text, near, error));
-        stop = stop != NULL ? stop : memchr(near, '\n', (size_t)(end - near));
-        least = bytes > least ? bytes : least;
-    } while (stop == NULL && !hw_input_is_all(&job->input, 0));
-    if (text == end)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input%s", line->file->name,
-                           comment != NULL ? ": each line begins with '#', as comments do" : "");
-    HAWSER_TRY(judge_comment(job, comment, &text, end, &line->line, error));
-    stop = memchr(text, '\n', (size_t)(end - text));
-    csv->comments = comment != NULL && comment != text;
-    csv->first = csv->comments ? (uint64_t)(text - start) : 0;
-    HAWSER_TRY(hw_check_text(line->file, line->line, text, stop != NULL ? stop : end, error));
-    if (stop == NULL && holds_returns(text, end))
+    const char *next = hw_row_after(text, text + 1, end, delimiter, open);
+    return *open == NULL && next[-1] == '\n' ? next - 1 : NULL;
+}
+
+/* Finds where the first row ends, at or after the line end `stop`: reads on while a quoted field is open. If nothing closes it, the row ends with its
+ * line, and whoever reads the field refuses it. */
+static hawser_status end_first_row(hw_job *job, head_text *head, const char **stop, hawser_error *error)
+{
+    const char *open, *line = *stop != NULL ? *stop : head->end;
+    if (head->text == head->end || memchr(head->text, '"', (size_t)(line - head->text)) == NULL)
+        return HAWSER_OK;
+    for (bool more = true;;) {
+        char delimiter = job->load->delimiter;
+        *stop = row_stop(head->text, head->end, delimiter, &open);
+        if (open == NULL && delimiter == 0 && *stop != NULL) /* a quote behind another separator opens nothing */
+            *stop = row_stop(head->text, head->end, hw_csv_delimiter(head->text, *stop), &open);
+        if (open == NULL || !more || head->end - open > HW_QUOTED_MOST)
+            break;
+        const char *start = head->start;
+        size_t bytes, place = (size_t)(head->text - start),
+                      comment = (size_t)(head->comment != NULL ? head->comment - start : 0);
+        HAWSER_TRY(hw_input_head_on(&job->input, 0, &head->start, &bytes, &more, error));
+        head->text = head->start + place;
+        head->end = head->start + bytes;
+        head->comment = head->comment != NULL ? head->start + comment : NULL;
+    }
+    if (open != NULL)
+        *stop = memchr(head->text, '\n', (size_t)(head->end - head->text));
+    return HAWSER_OK;
+}
+
+/* Copies the first row, behind whose copy nothing is read. */
+static hawser_status keep_first_line(hw_csv *csv, hw_chunk *line, const head_text *head, const char *stop,
+                                     hawser_error *error)
+{
+    const char *end = stop != NULL ? stop : head->end;
+    HAWSER_TRY(hw_check_text(line->file, line->line, head->text, end, error));
+    if (stop == NULL && memchr(head->text, '\n', (size_t)(end - head->text)) == NULL && holds_returns(head->text, end))
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "%s: its lines end in carriage returns alone; convert them, for example: tr '\\r' '\\n' <%s",
                            line->file->name, line->file->name);
-    csv->skip = (uint64_t)((stop != NULL ? stop + 1 : end) - start);
-    csv->line_bytes = (size_t)((stop != NULL ? stop : end) - text);
+    csv->skip = (uint64_t)((stop != NULL ? stop + 1 : end) - head->start);
+    csv->line_bytes = (size_t)(end - head->text);
     HAWSER_TRY(HW_NEW(&csv->line, csv->line_bytes + 1 + HW_CHUNK_SLACK, "the first line", error));
-    memcpy(csv->line, text, csv->line_bytes);
+    memcpy(csv->line, head->text, csv->line_bytes);
     csv->line[csv->line_bytes] = '\n';
     line->begin = csv->line;
     line->end = csv->line + csv->line_bytes;
     return HAWSER_OK;
 }
 
-/* What the fields of a line are: 0 missing, 1 a number, 2 a word; at most `width` of them. Returns how many the line has. */
+/* Finds the first row, after lines that are empty or comments. */
+static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser_error *error)
+{
+    head_text head;
+    const char *stop;
+    size_t bytes, least = 1 << 15;
+    line->file = &job->input.files[0];
+    do {
+        least *= 2;
+        HAWSER_TRY(hw_input_head(&job->input, 0, least, &head.start, &bytes, error));
+        head.text = head.start;
+        head.end = head.start + bytes;
+        line->line = 1;
+        if (bytes >= 3 && memcmp(head.text, "\xef\xbb\xbf", 3) == 0)
+            head.text += 3;
+        head.text = pass_to_first(head.text, head.end, &line->line, &head.comment);
+        const char *near = head.end - head.text > 1 << 15
+                               ? head.text + (1 << 15)
+                               : head.end; /* of a large binary file only the beginning is searched */
+        stop = memchr(head.text, '\n', (size_t)(near - head.text));
+        if (stop == NULL)
+            HAWSER_TRY(hw_check_text(line->file, line->line, head.text, near, error));
+        stop = stop != NULL ? stop : memchr(near, '\n', (size_t)(head.end - near));
+        least = bytes > least ? bytes : least;
+    } while (stop == NULL && !hw_input_is_all(&job->input, 0));
+    if (head.text == head.end)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input%s", line->file->name,
+                           head.comment != NULL ? ": each line begins with '#', as comments do" : "");
+    HAWSER_TRY(end_first_row(job, &head, &stop, error));
+    const char *below = head.text;
+    HAWSER_TRY(judge_comment(job, &head, stop != NULL ? stop : head.end, &line->line, error));
+    if (head.text != below) {
+        stop = memchr(head.text, '\n', (size_t)(head.end - head.text));
+        HAWSER_TRY(end_first_row(job, &head, &stop, error));
+    }
+    csv->comments = head.comment != NULL && head.comment != head.text;
+    csv->first = csv->comments ? (uint64_t)(head.text - head.start) : 0;
+    return keep_first_line(csv, line, &head, stop, error);
+}
+
+/* What the fields of a row are: 0 missing, 1 a number, 2 a word; at most `width` of them. Returns how many the row has. */
 static size_t kinds_of(const char *at, const char *end, char delimiter, unsigned char *kinds, size_t width)
 {
     size_t count = 0;
@@ -387,8 +430,8 @@ static hawser_status expect_words(hw_job *job, const hw_csv *csv, const char *at
     unsigned char *kinds = NULL;
     HAWSER_TRY(HW_NEW(&kinds, width, "columns", error));
     for (size_t r = 0; r < ROWS && at < end && !job->as_table; r++) {
-        const char *stop = memchr(at, '\n', (size_t)(end - at));
-        if (stop == NULL) /* the head ends within this line */
+        const char *open, *stop = row_stop(at, end, csv->delimiter, &open);
+        if (stop == NULL) /* the head ends within this row */
             break;
         size_t count = kinds_of(at, stop, csv->delimiter, kinds, width);
         for (size_t j = 0; j < count; j++)
@@ -396,6 +439,29 @@ static hawser_status expect_words(hw_job *job, const hw_csv *csv, const char *at
         at = stop + 1;
     }
     free(kinds);
+    return HAWSER_OK;
+}
+
+/* A name with a line break is kept by a schema only, since model files have other names one per line. The names of several targets are among
+ * these. */
+static hawser_status keep_breaks(hw_job *job, const hw_csv *csv, hawser_error *error)
+{
+    const hw_table_rules *rules = &csv->rules;
+    size_t targets = 0;
+    for (size_t j = 0; j < rules->width; j++)
+        targets += rules->roles[j] == HW_TARGET || (rules->roles[j] >= HW_FURTHER && rules->roles[j] < HW_UNSEEN);
+    for (size_t j = 0; rules->names != NULL && j < rules->width; j++) {
+        if (strchr(rules->names[j], '\n') == NULL)
+            continue;
+        job->as_table |= rules->roles[j] == HW_FEATURE;
+        if (targets > 1 && rules->roles[j] != HW_FEATURE && rules->roles[j] < HW_UNSEEN &&
+            (rules->roles[j] == HW_TARGET || rules->roles[j] >= HW_FURTHER))
+            return hawser_fail(
+                error, HAWSER_BAD_INPUT,
+                "%s: the name of target column %zu (from 0) has a line break, and model files keep the names of "
+                "several targets one per line; rename it",
+                job->input.files[0].name, j);
+    }
     return HAWSER_OK;
 }
 
@@ -407,6 +473,8 @@ static hawser_status look_at_rows(hw_job *job, const hw_csv *csv, const hw_chunk
     job->as_table |= rules->texts != NULL || rules->missing_word == HW_LEVEL;
     for (size_t j = 0, next = 0; rules->source != NULL && j < rules->width; j++)
         job->as_table |= rules->roles[j] == HW_FEATURE && rules->source[j] != next++; /* columns change their order */
+    if (rules->known == NULL)
+        HAWSER_TRY(keep_breaks(job, csv, error));
     if (!csv->words || rules->known != NULL || job->as_table)
         return HAWSER_OK;
     if (!csv->header)
@@ -448,6 +516,7 @@ static hawser_status settle_columns(hw_job *job, hw_csv *csv, const hw_chunk *li
     csv->words = csv->words && (csv->rules.known != NULL || job->load->columns == 0); /* else the model has numbers only */
     HAWSER_TRY(look_at_rows(job, csv, line, rows, end, error));
     csv->skip = csv->header ? csv->skip : csv->first;
+    csv->quoted = job->quoted || !job->input.all_mapped || memchr(csv->line, '\n', csv->line_bytes) != NULL;
     return HAWSER_OK;
 }
 

@@ -219,6 +219,8 @@ hawser_status hw_rows_csv(hawser_rows *rows, const char **why, hawser_error *err
     hw_csv *csv = &rows->csv;
     hw_table_rules *rules = &csv->rules;
     HAWSER_TRY(hw_csv_begin(&rows->job, csv, error));
+    csv->quoted = true; /* chunks are cut in their order, so that this needs no search before the first */
+    HAWSER_TRY(hw_input_rows(&rows->job.input, csv->comments, true, csv->delimiter, false, error));
     for (size_t j = 0; j < rules->width; j++)
         rows->figures.unseen_columns += rules->roles[j] == HW_UNSEEN;
     *why = hw_rows_sides(&rows->load, rules->roles, rules->width);

@@ -227,6 +227,7 @@ void hw_input_close(hw_input *input)
         hw_pages_free(input->budget, file->unpacked, file->unpacked_bytes);
         hw_stream_close(file->stream);
         hw_pages_free(input->budget, file->head, file->head_capacity);
+        free(file->rows);
         free(file->name);
     }
     free(input->files);
@@ -237,10 +238,71 @@ void hw_input_close(hw_input *input)
     memset(input, 0, sizeof *input);
 }
 
-uint64_t hw_line_from(const hw_input_file *file, uint64_t offset)
+/* Bytes between two places of a mapped file from which the next row is known. */
+enum { ROWS_EACH = 1 << 16 };
+
+/* Returns where the first line of a file's text begins that is no comment. */
+static const char *first_row(const hw_input *input, const char *text, const char *end)
+{
+    if (end - text >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+        text += 3;
+    return input->comments ? hw_csv_pass_comments(text, end) : text;
+}
+
+/* Returns where a row starts at or after `least`. `at` is the start of a row, or of the file, whose first row is longer than that. */
+static const char *row_from(const hw_input *input, const hw_input_file *file, const char *at, const char *least,
+                            const char **open)
+{
+    const char *end = file->map + file->bytes, *row = at == file->map ? first_row(input, at, end) : at;
+    *open = NULL;
+    if (row >= end)
+        return end;
+    return hw_row_after(row, least > row ? least : row + 1, end, input->delimiter, open);
+}
+
+static hawser_status find_rows(const hw_input *input, hw_input_file *file, hawser_error *error)
+{
+    uint64_t count = file->bytes / ROWS_EACH + 1;
+    const char *open, *at = file->map;
+    HAWSER_TRY(HW_NEW(&file->rows, count, "the places of rows", error));
+    for (uint64_t k = 1; k < count; k++) {
+        const char *least = file->map + k * ROWS_EACH;
+        if (at < least)
+            at = row_from(input, file, at, least, &open);
+        file->rows[k] = (uint64_t)(at - file->map);
+        hw_text_done(file, least - ROWS_EACH, least);
+        if (k % 64 == 0)
+            HAWSER_TRY(hw_cancellation_check(input->budget->cancellation, error));
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_input_rows(hw_input *input, bool comments, bool quoted, char delimiter, bool anywhere, hawser_error *error)
+{
+    input->comments = comments;
+    input->quoted = quoted;
+    input->delimiter = delimiter;
+    for (size_t i = 0; i < input->count; i++)
+        if (quoted && anywhere && input->files[i].map != NULL && input->files[i].rows == NULL)
+            HAWSER_TRY(find_rows(input, &input->files[i], error));
+    return HAWSER_OK;
+}
+
+uint64_t hw_line_from(const hw_input *input, const hw_input_file *file, uint64_t offset)
 {
     if (offset == 0 || offset >= file->bytes)
         return offset < file->bytes ? offset : file->bytes;
+    if (file->rows != NULL) {
+        const char *open;
+        uint64_t row = file->rows[offset / ROWS_EACH];
+        return row >= offset ? row
+                             : (uint64_t)(row_from(input, file, file->map + row, file->map + offset, &open) - file->map);
+    }
+    const char *first = input->comments ? first_row(input, file->map, file->map + file->bytes) : file->map;
+    if (offset < (uint64_t)(first - file->map))
+        offset = (uint64_t)(first - file->map) + 1; /* comments stay with the first row, which may be a header */
+    if (offset >= file->bytes)
+        return file->bytes;
     const char *found = memchr(file->map + offset - 1, '\n', file->bytes - offset + 1);
     return found != NULL ? (uint64_t)(found - file->map) + 1 : file->bytes;
 }
@@ -255,8 +317,8 @@ void hw_input_part(hw_input *input, uint32_t part, uint32_t parts)
         hw_input_file *file = &input->files[i];
         uint64_t begin = low > before ? low - before : 0, end = high > before ? high - before : 0;
         if (file->map != NULL) {
-            file->from = hw_line_from(file, begin);
-            file->to = hw_line_from(file, end);
+            file->from = hw_line_from(input, file, begin);
+            file->to = hw_line_from(input, file, end);
         } else {
             file->skipped = part + 1 < parts ? before < low || before >= high : before < low;
         }
@@ -340,7 +402,9 @@ static hawser_status keep_failure(hw_input *input, hawser_status status, const h
     return HAWSER_OK;
 }
 
-static hawser_status extend_head(hw_input *input, hw_input_file *file, size_t wanted, size_t *got, hawser_error *error)
+/* `wait`: also of an eager input some bytes are waited for. */
+static hawser_status extend_head(hw_input *input, hw_input_file *file, size_t wanted, bool wait, size_t *got,
+                                 hawser_error *error)
 {
     *got = 0;
     if (wanted <= file->head_used)
@@ -350,9 +414,8 @@ static hawser_status extend_head(hw_input *input, hw_input_file *file, size_t wa
     bool ended = false;
     size_t space = wanted - file->head_used;
     char *to = file->head + file->head_used;
-    hawser_status status = input->eager
-                               ? hw_stream_read_some(file->stream, to, space, !has_line(file), -1, got, &ended, error)
-                               : hw_stream_read(file->stream, to, space, got, error);
+    hawser_status status = input->eager ? hw_stream_read_some(file->stream, to, space, wait, -1, got, &ended, error)
+                                        : hw_stream_read(file->stream, to, space, got, error);
     file->head_used += *got;
     file->in_head = input->eager ? ended || status != HAWSER_OK : *got < space;
     return input->eager && status != HAWSER_OK && has_line(file) ? keep_failure(input, status, error) : status;
@@ -369,7 +432,7 @@ hawser_status hw_input_first(hw_input *input, size_t number, size_t least, const
     hw_input_file *file = &input->files[number];
     size_t got;
     do
-        HAWSER_TRY(file->map == NULL ? extend_head(input, file, least, &got, error) : HAWSER_OK);
+        HAWSER_TRY(file->map == NULL ? extend_head(input, file, least, !has_line(file), &got, error) : HAWSER_OK);
     while (file->map == NULL && input->eager && got > 0 && !has_line(file));
     *text = file->map != NULL ? file->map : file->head;
     *bytes = file->map != NULL ? file->bytes : file->head_used;
@@ -388,10 +451,25 @@ hawser_status hw_input_head(hw_input *input, size_t number, size_t least, const 
         if (memchr(head + seen, '\n', file->head_used - seen) != NULL)
             break;
         HAWSER_TRY(hw_check_text(file, 1, head + seen, end, error));
-        HAWSER_TRY(extend_head(input, file, 2 * file->head_used, &got, error));
+        HAWSER_TRY(extend_head(input, file, 2 * file->head_used, !has_line(file), &got, error));
     }
     *text = file->map != NULL ? file->map : file->head;
     *bytes = file->map != NULL ? file->bytes : file->head_used;
+    return HAWSER_OK;
+}
+
+hawser_status hw_input_head_on(hw_input *input, size_t number, const char **text, size_t *bytes, bool *more,
+                               hawser_error *error)
+{
+    hw_input_file *file = &input->files[number];
+    size_t got = 0;
+    if (input->late != HAWSER_OK)
+        return hawser_fail(error, input->late, "%s", input->late_error.text);
+    if (!hw_input_is_all(input, number))
+        HAWSER_TRY(extend_head(input, file, 2 * file->head_used, true, &got, error));
+    *text = file->map != NULL ? file->map : file->head;
+    *bytes = file->map != NULL ? file->bytes : file->head_used;
+    *more = got > 0;
     return HAWSER_OK;
 }
 
@@ -406,7 +484,7 @@ hawser_status hw_input_whole(hw_input *input, size_t number, uint64_t most, cons
         size_t least = file->head_used > 0 ? file->head_used : 1 << 20, got = 1;
         while (got > 0 && file->head_used <= most) {
             least = 2 * least <= most ? 2 * least : (size_t)most + 1;
-            HAWSER_TRY(extend_head(input, file, least, &got, error));
+            HAWSER_TRY(extend_head(input, file, least, !has_line(file), &got, error));
         }
         *bytes = file->head_used;
         *buffer = *bytes > 0 ? file->head : NULL;
@@ -443,15 +521,21 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     HAWSER_TRY(hw_cancellation_check(input->budget->cancellation, error));
     uint64_t left = limit - offset;
     const char *begin = file->map + offset, *end = begin + left, *whole = file->map + file->bytes;
-    if (left > input->chunk_bytes) {
+    const char *next = end, *open = NULL;
+    if (left > input->chunk_bytes && input->quoted) {
+        next = row_from(input, file, begin, begin + input->chunk_bytes, &open);
+    } else if (left > input->chunk_bytes) {
         const char *found = memchr(begin + input->chunk_bytes - 1, '\n', left - input->chunk_bytes + 1);
-        end = found != NULL && whole - (found + 1) > HW_CHUNK_SLACK ? found + 1 : end;
+        next = found != NULL ? found + 1 : end;
     }
+    next = whole - next > HW_CHUNK_SLACK ? next : end;
+    /* No row follows an open quote, at which the parser fails. */
+    end = open != NULL && next - open > HW_QUOTED_MOST ? open + HW_QUOTED_MOST : next;
     chunk->file = file;
     chunk->first = offset == 0;
     chunk->offset = offset;
     chunk->line = 0;
-    chunk->next = (uint64_t)(end - file->map);
+    chunk->next = (uint64_t)(next - file->map);
     chunk->begin = begin;
     chunk->end = end;
     /* Searches only implausibly long lines. The line number is needed only in a failure, so lines are counted from the first. */
@@ -495,10 +579,27 @@ static hawser_status check_rowless(hw_input *input, const hw_input_file *file, c
     return check_length(file, input->rowless_line, input->rowless, error);
 }
 
-/* Appends text to a buffer until it has `wanted` bytes, or of an eager input what can be read without waiting; it waits for a first line. If
- * that fails behind a line, the failure is kept until the line is distributed. */
-static hawser_status read_on(hw_input *input, const hw_input_file *file, char *buffer, size_t *used, size_t wanted,
-                             bool *ended, hawser_error *error)
+/* Returns how many bytes of a stream's text, which starts with a row, are whole rows; all, if a quote is open for too long, at which the parser
+ * fails. */
+static size_t whole_rows(const hw_input *input, const char *text, size_t used)
+{
+    const char *end = text + used, *open = NULL, *at = text;
+    if (used == 0 || !input->quoted) {
+        at = used > 0 ? memrchr(text, '\n', used) : NULL;
+        return at != NULL ? (size_t)(at + 1 - text) : 0;
+    }
+    if (input->offset == 0)
+        at = first_row(input, text, end);
+    const char *last = at < end ? hw_row_last(at, end, input->delimiter, &open) : at;
+    if (open != NULL && end - open > HW_QUOTED_MOST)
+        return used;
+    return last > at ? (size_t)(last - text) : 0; /* comments stay with the first row, which may be a header */
+}
+
+/* Appends text to a buffer until it has `wanted` bytes, or of an eager input what can be read without waiting. `rows`: bytes of whole rows in the
+ * buffer, before which it waits. If that fails behind a row, the failure is kept until the row is distributed. */
+static hawser_status read_on(hw_input *input, const hw_input_file *file, char *buffer, size_t *used, size_t rows,
+                             size_t wanted, bool *ended, hawser_error *error)
 {
     size_t got = 0;
     if (!input->eager) {
@@ -507,14 +608,13 @@ static hawser_status read_on(hw_input *input, const hw_input_file *file, char *b
         *ended = *used < wanted;
         return HAWSER_OK;
     }
-    bool line = memchr(buffer, '\n', *used) != NULL;
     if (input->late != HAWSER_OK)
         return HAWSER_OK;
     hawser_status status =
-        hw_stream_read_some(file->stream, buffer + *used, wanted - *used, !line, input->stop, &got, ended, error);
+        hw_stream_read_some(file->stream, buffer + *used, wanted - *used, rows == 0, input->stop, &got, ended, error);
     *used += got;
-    if (status == HAWSER_OK || memchr(buffer, '\n', *used) == NULL) {
-        input->stopped |= status == HAWSER_OK && got == 0 && !*ended && !line;
+    if (status == HAWSER_OK || whole_rows(input, buffer, *used) == 0) {
+        input->stopped |= status == HAWSER_OK && got == 0 && !*ended && rows == 0;
         return status;
     }
     return keep_failure(input, status, error);
@@ -530,11 +630,11 @@ static hawser_status cut_stream(hw_input *input, hw_input_file *file, hw_chunk *
         memcpy(chunk->buffer, file->head, used);
     for (bool ended = false; end == 0 && !ended && !input->stopped;) {
         if (used < wanted) {
+            size_t rows = input->eager ? whole_rows(input, chunk->buffer, used) : 0;
             HAWSER_TRY(make_space(input, &chunk->buffer, &chunk->capacity, wanted, error));
-            HAWSER_TRY(read_on(input, file, chunk->buffer, &used, wanted, &ended, error));
+            HAWSER_TRY(read_on(input, file, chunk->buffer, &used, rows, wanted, &ended, error));
         }
-        for (end = used; end > 0 && chunk->buffer[end - 1] != '\n';)
-            end--;
+        end = whole_rows(input, chunk->buffer, used);
         if (ended)
             end = used;
         if (end == 0 && !ended) {
@@ -564,7 +664,7 @@ static hawser_status cut(hw_input *input, hw_chunk *chunk, bool *more, hawser_er
 {
     *more = false;
     const hw_input_file *now = &input->files[input->file < input->count ? input->file : 0];
-    if (input->late != HAWSER_OK && (now->head_used == 0 || memchr(now->head, '\n', now->head_used) == NULL))
+    if (input->late != HAWSER_OK && whole_rows(input, now->head, now->head_used) == 0)
         return hawser_fail(error, input->late, "%s", input->late_error.text);
     while (input->file < input->count && !input->stopped) {
         hw_input_file *file = &input->files[input->file];

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "data/source/budget.h"
+#include "data/source/quotes.h"
 #include "data/source/stream.h"
 
 /* Bytes that a line, or a run of chunks without a row, may have, and how many more per byte that was read of the archive. */
@@ -31,6 +32,7 @@ typedef struct hw_input_file {
     char *head;          /* stream: text that was read ahead and not distributed yet */
     size_t head_used, head_capacity;
     bool borrowed;  /* the map is the caller's memory, or `unpacked` */
+    uint64_t *rows; /* of a map that may be cut anywhere: where rows start; or NULL */
     void *unpacked; /* an array of an .npz archive, in place of the file's bytes; or NULL */
     size_t unpacked_bytes;
 } hw_input_file;
@@ -41,6 +43,9 @@ typedef struct hw_input {
     size_t chunk_bytes;
     uint32_t readers;
     bool all_mapped;
+    bool comments;  /* lines in front of a file's first row may begin with '#' */
+    bool quoted;    /* line ends in quoted fields end no row */
+    char delimiter; /* between fields, if quoted */
     hw_budget *budget;
     pthread_mutex_t lock; /* guards all fields below */
     pthread_cond_t turn;
@@ -62,6 +67,7 @@ typedef struct hw_chunk {
     const hw_input_file *file;
     const char *begin, *end; /* end[-1] is a line end */
     bool first;              /* first chunk of its file */
+    const char *row;         /* of a parser, for messages: the start of the row that it reads; or NULL */
     uint64_t offset, next;   /* offsets of begin and of the next chunk in the file's text */
     uint64_t line;           /* line number of begin, from 1; 0: count from the file's start */
     uint64_t sequence;
@@ -80,8 +86,14 @@ hawser_status hw_input_memory(hw_input *input, const char *name, const char *tex
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_input_close(hw_input *input);
 
-/* Returns the start of the first line of a mapped file at or after `offset`, or the file's end. */
-uint64_t hw_line_from(const hw_input_file *file, uint64_t offset);
+/* Says what CSV text has: comments in front of the rows of each file and, if `quoted`, fields with line ends, by which chunks then never end.
+ * `anywhere`: mapped files are read once, in order, to find where rows start, so that hw_line_from may be called. Call it after the heads
+ * were read, and before hw_input_part, if the input is cut, and hw_input_share. */
+hawser_status hw_input_rows(hw_input *input, bool comments, bool quoted, char delimiter, bool anywhere,
+                            hawser_error *error) HAWSER_MUST_USE;
+
+/* Returns the start of the first line (or row, if quoted) of a mapped file at or after `offset`, or the file's end. */
+uint64_t hw_line_from(const hw_input *input, const hw_input_file *file, uint64_t offset);
 
 /* Distributes only part `part` of `parts`: the lines that begin in that share of all files' bytes, laid end to end. An archive or pipe
  * cannot be read from its middle, so it belongs to the part in which it begins. Call it before hw_input_share. */
@@ -98,6 +110,10 @@ hawser_status hw_input_first(hw_input *input, size_t file, size_t least, const c
  * HW_LINE_SHARE per byte of the archive. */
 hawser_status hw_input_head(hw_input *input, size_t file, size_t least, const char **text, size_t *bytes,
                             hawser_error *error) HAWSER_MUST_USE;
+
+/* Extends a head by some bytes, for which it waits also if the input is eager. *more is false if there are none. */
+hawser_status hw_input_head_on(hw_input *input, size_t file, const char **text, size_t *bytes, bool *more,
+                               hawser_error *error) HAWSER_MUST_USE;
 
 /* Returns whether the whole of a file is in its head. */
 bool hw_input_is_all(const hw_input *input, size_t file);
@@ -135,7 +151,7 @@ uint64_t hw_input_consumed(const hw_input *input);
 /* Returns the number of the line at `at` in the chunk. */
 uint64_t hw_chunk_line(const hw_chunk *chunk, const char *at);
 
-/* Fails with "FILE:LINE:COLUMN: MESSAGE: "TEXT"", TEXT being the word at `at`. */
+/* Fails with "FILE:LINE:COLUMN: MESSAGE: "TEXT"", TEXT being the word at `at`. If the row began on an earlier line (chunk->row), says on which. */
 hawser_status hw_chunk_fail(const hw_chunk *chunk, const char *at, hawser_error *error, const char *format, ...)
     HAWSER_PRINTF(4, 5);
 

@@ -68,7 +68,10 @@ typedef struct hw_job {
     bool as_table;           /* CSV: words may come, so that cells are kept until all are read */
     bool format_assumed;     /* neither the input nor the load's options and names of files determine its format */
     _Atomic bool met_labels; /* CSV: a label is a whole number that a double does not hold: all must be read as words */
-    bool met_words;          /* CSV: read without that, it has words: it must be read again as a table */
+    bool quoted;             /* CSV: line ends in quoted fields are expected, by which the input is then not cut */
+    _Atomic bool
+        met_quoted; /* CSV: read without that, a quoted field is not closed on its line: the input must be read again */
+    bool met_words; /* CSV: read without that, it has words: it must be read again as a table */
 } hw_job;
 
 /* Parses one chunk into a zeroed part; the job owns the part's pages also after a failure. Called by several threads. */

@@ -67,6 +67,9 @@ hawser_status hw_chunk_fail(const hw_chunk *chunk, const char *at, hawser_error 
         *word = '"';
         memcpy(word + length + 1, "\"", 2);
     }
-    return hawser_fail(error, HAWSER_BAD_INPUT, "%s:%llu:%llu: %s: %s", chunk->file->name, (unsigned long long)number,
-                       (unsigned long long)(at - line) + 1, message, word);
+    char began[64] = "";
+    if (chunk->row != NULL && chunk->row < line)
+        snprintf(began, sizeof began, "; the row begins on line %llu", (unsigned long long)hw_chunk_line(chunk, chunk->row));
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s:%llu:%llu: %s: %s%s", chunk->file->name, (unsigned long long)number,
+                       (unsigned long long)(at - line) + 1, message, word, began);
 }

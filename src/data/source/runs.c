@@ -35,7 +35,7 @@ static void run_begin(const runs_work *w, uint32_t k, size_t *file, uint64_t *of
     if (at == 0 || *file == input->count)
         return;
     const hw_input_file *f = &input->files[*file];
-    *offset = hw_line_from(f, at);
+    *offset = hw_line_from(input, f, at);
     if (f->bytes - *offset <= HW_CHUNK_SLACK) { /* a chunk may end there only if the file does */
         *offset = 0;
         ++*file;

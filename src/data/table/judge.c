@@ -256,6 +256,15 @@ static hawser_status judge_all(judge_work *w, hawser_schema *schema, hawser_erro
     return hw_schema_is_plain(schema) ? HAWSER_OK : hw_schema_check_names(schema, w->input, error);
 }
 
+/* Returns whether model files can keep the names of columns one per line. */
+static bool fit_on_lines(const hawser_schema *schema)
+{
+    for (size_t k = 0; k < schema->count; k++)
+        if (strchr(schema->columns[k].shape.name, '\n') != NULL)
+            return false;
+    return true;
+}
+
 hawser_status hw_table_judge(const hw_table_rules *rules, const char *input, const hw_survey *whole, hawser_schema **schema,
                              hawser_error *error)
 {
@@ -265,7 +274,7 @@ hawser_status hw_table_judge(const hw_table_rules *rules, const char *input, con
         count += rules->roles[j] == HW_FEATURE;
     HAWSER_TRY(hw_schema_new(count, schema, error));
     hawser_status status = judge_all(&w, *schema, error);
-    bool plain = status == HAWSER_OK && hw_schema_is_plain(*schema) && (*schema)->target.count == 0;
+    bool plain = status == HAWSER_OK && hw_schema_is_plain(*schema) && (*schema)->target.count == 0 && fit_on_lines(*schema);
     if (status != HAWSER_OK || plain) {
         hawser_schema_free(*schema);
         *schema = NULL;

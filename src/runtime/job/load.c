@@ -36,8 +36,27 @@ hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
         part.rows_layout = 1;
         part.like = NULL; /* the cut follows the reading */
     }
-    return as_table ? hw_load_as_table(l->paths, l->path_count, &part, l->limit, &l->rows, error)
-                    : hw_load_within(l->paths, l->path_count, &part, l->limit, &l->rows, error);
+    return as_table ? hw_load_as_table(l->paths, l->path_count, &part, l->limit, l->quoted, &l->rows, error)
+                    : hw_load_part(l->paths, l->path_count, &part, l->limit, &l->quoted, &l->rows, error);
+}
+
+/* Reads the part of this node. A quoted line end that one node meets may begin before the parts of others, which then read theirs again, whatever they
+ * have found. Collective. */
+static hawser_status read_parts(hw_loading *l, hawser_error *error)
+{
+    hawser_status status = hw_loading_read(l, false, error), gathered;
+    const unsigned char own = l->quoted;
+    hw_bytes *in = NULL;
+    gathered = hw_loading_gather(l, &own, sizeof own, &in, status == HAWSER_OK ? error : NULL);
+    for (uint32_t i = 0; gathered == HAWSER_OK && i < l->nodes; i++)
+        l->quoted |= in[i].length == 1 && *(const unsigned char *)in[i].data != 0;
+    hw_bytes_free(in, l->nodes);
+    if (gathered == HAWSER_OK && l->quoted && !own) {
+        hawser_dataset_free(l->rows);
+        l->rows = NULL;
+        status = hw_loading_read(l, false, error);
+    }
+    return hw_cluster_agree(l->cluster, status == HAWSER_OK ? gathered : status, error);
 }
 
 /* ---- tables: all nodes agree on the kinds and levels of the columns before words become columns ---- */
@@ -610,7 +629,7 @@ static hawser_status load_on_all(hawser_job *job, const char *const *paths, size
     if (status == HAWSER_OK)
         status = hw_loading_read_cache(&l, error);
     if (status == HAWSER_OK && !l.turned)
-        status = hw_cluster_agree(l.cluster, hw_loading_read(&l, false, error), error);
+        status = read_parts(&l, error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);

@@ -125,6 +125,7 @@ static hawser_status copy_facts(const hw_loading *l, struct hw_source *source, h
     memcpy(source->facts, l->all, l->nodes * sizeof *l->all);
     source->parts = l->nodes;
     source->whole = l->whole;
+    source->quoted = l->quoted;
     source->as_table = l->as_table;
     source->load.labels = l->labels ? HW_LABELS_AS_WORDS : source->load.labels;
     source->fills = !l->whole.scattered && hw_loading_fills(l);

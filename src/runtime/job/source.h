@@ -30,6 +30,7 @@ struct hw_source {
     bool turned;           /* it is a cache by columns, of which each node has read a share */
     hw_shard_facts *facts; /* of each part */
     hw_shard_facts whole;
+    bool quoted;          /* as in hw_loading */
     bool as_table, fills; /* fills: missing numbers become the means of the dataset */
     unsigned sides;       /* as in hw_loading */
     size_t rows, cols;    /* of the whole */

@@ -194,6 +194,7 @@ hawser_status hw_read_block_again(const hawser_job *job, const hawser_dataset *d
                        .limit = job->settings.memory,
                        .whole = source->whole,
                        .dataset = (hawser_dataset *)(uintptr_t)dataset,
+                       .quoted = source->quoted,
                        .sides = source->sides};
     hawser_status status = read_block(&r, again, error);
     again->rows = r.to;
