@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "consistency/consistency.h"
+#include "program/plan.h"
 #include "program/position.h"
 
 void hw_program_mistake(hawser_program *program, hawser_status status, const char *format, ...)
@@ -549,6 +549,19 @@ uint32_t hw_loop_branches(const hawser_operator *loop)
     for (size_t i = 0; i < program->operator_count && hw_operator_shipped(loop); i++)
         count += program->operators[i]->kind == HW_BRANCH && hw_operator_loop(program->operators[i]) == loop;
     return count;
+}
+
+bool hw_loop_untested(const hawser_operator *loop)
+{
+    const hawser_until *until = &loop->until;
+    return until->clocks != 0 && until->metric == NULL && until->test == NULL && hw_loop_branches(loop) == 0;
+}
+
+uint64_t hw_loop_window(const hawser_operator *loop, hawser_sync sync)
+{
+    hw_policy policy = hw_policy_of(sync);
+    bool as_bsp = policy.kind == HW_POLICY_CENTRIC && policy.staleness == 0;
+    return as_bsp && !hw_loop_untested(loop) ? 1 : hw_credit_window(policy);
 }
 
 uint64_t hw_branch_bit(const hawser_operator *branch)

@@ -58,7 +58,7 @@ static void print_loop(const hw_plan *plan, const hawser_operator *loop, bool ph
     if (hw_plan_stages(plan, loop) > 1)
         fprintf(out, "; %u stages in a clock", hw_plan_stages(plan, loop));
     if (physical && shipped && plan->settings.blocks > 1)
-        fprintf(out, "; credit window %" PRIu64, hw_credit_window(hw_policy_of(loop->sync)));
+        fprintf(out, "; credit window %" PRIu64, hw_loop_window(loop, loop->sync));
 }
 
 /* Prints the stages of a clock in which a unit runs; an inner loop runs it several times. */
@@ -97,7 +97,7 @@ static void print_operator(const hw_plan *plan, const hawser_operator *operator,
     if (operator->kind == HW_BRANCH && hw_operator_loop(operator) != NULL) {
         const hawser_operator *loop = hw_operator_loop(operator);
         fprintf(out, "; chosen for clock t of '%s' by the metrics of clock t - %" PRIu64, loop->name,
-                hw_credit_window(hw_policy_of(loop->sync)));
+                hw_loop_window(loop, loop->sync));
     }
     if (operator->kind == HW_PARALLEL)
         fprintf(out, " (units triggered together, other children after them)");

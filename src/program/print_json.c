@@ -248,7 +248,7 @@ static void add_loop(const hw_plan *plan, const hawser_operator *loop, json_t *o
     add_flag(object, "shipped", outer == NULL && shipped, ok);
     hw_json_count(object, "stages", hw_plan_stages(plan, loop), ok);
     if (shipped && plan->settings.blocks > 1)
-        hw_json_count(object, "credit_window_clocks", hw_credit_window(hw_policy_of(loop->sync)), ok);
+        hw_json_count(object, "credit_window_clocks", hw_loop_window(loop, loop->sync), ok);
 }
 
 static void add_unit(const hw_plan *plan, const hawser_operator *unit, json_t *object, bool *ok)

@@ -154,6 +154,11 @@ const hawser_operator *hw_operator_loop(const hawser_operator *operator);
 enum { HW_BRANCHES_MOST = 64, HW_BRANCH_STALENESS_MOST = 1000 };
 uint64_t hw_branch_bit(const hawser_operator *branch);
 uint32_t hw_loop_branches(const hawser_operator *loop);
+/* Returns true if a number of clocks alone ends a loop and it has no branches: no test looks at what its clocks report. */
+bool hw_loop_untested(const hawser_operator *loop);
+/* Returns the credit window of a loop under a sync. Under dc:0 it is 1 if the loop has tests: results are those of BSP, so each test must see the
+ * clock that it sees there. */
+uint64_t hw_loop_window(const hawser_operator *loop, hawser_sync sync);
 /* Returns whether a unit waits by another sync than the shipped loop around it, and stores that sync: its own, or the bsp of an inner loop. */
 bool hw_unit_waits(const hawser_operator *unit, hawser_sync *sync);
 /* Iterate over the units that run in each clock of a phase: a unit itself, those of a shipped loop's body, or those directly below a parallel. NULL

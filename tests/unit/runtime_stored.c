@@ -292,6 +292,96 @@ static hawser_status every_other(hawser_context *context)
     return hawser_clock(context) % 2 == 0 ? add_one(context) : HAWSER_OK; /* no block reads, so none waits */
 }
 
+enum { SETTLING = 24 };
+
+/* Moves each number towards a mixture of all; reports the largest step. What units see of the metric counts, too. */
+static hawser_status settle(hawser_context *context)
+{
+    double *x = hawser_local(context, "x"), sum = 0, step = 0, before = hawser_metric(context, "step");
+    for (hawser_chunk chunk;;) {
+        HAWSER_TRY(hawser_next_chunk(context, "x", &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        for (size_t i = 0; i < chunk.count; i++)
+            sum += chunk.values[i];
+    }
+    for (size_t i = 0, n = hawser_part(context, "x", NULL); i < n; i++) {
+        double next = 0.5 * cos(x[i]) + 0.01 * sum / SETTLING + (isfinite(before) ? 1e-6 * before : 0);
+        step = fmax(step, fabs(next - x[i]));
+        x[i] = next;
+    }
+    return hawser_report(context, "step", step);
+}
+
+static bool has_settled(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_metric(progress, "step") < 1e-7;
+}
+
+typedef struct settled {
+    const char *sync;
+    bool tested; /* by a function */
+    double x[3][SETTLING];
+    uint64_t clocks[3];
+} settled;
+
+static void run_settling(hawser_job *job, settled *t, uint32_t node)
+{
+    hawser_run *result = NULL;
+    hawser_error error = {0};
+    hawser_program *program = hawser_program_new("settling", NULL);
+    hawser_metric_declare(program, "step", HAWSER_MAX);
+    hawser_state *x = hawser_stored_state(program, "x", SETTLING, NULL, NULL, NULL, NULL);
+    hawser_until until = {.clocks = 500, .metric = "step", .below = 1e-7};
+    if (t->tested)
+        until = (hawser_until){.clocks = 500, .test = has_settled};
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", until, hawser_job_sync(job));
+    hawser_unit(loop, "settle", settle, NULL, HAWSER_UPDATES(x));
+    if (hawser_run_program(job, program, &result, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    t->clocks[node] = hawser_run_figures(result)->clocks;
+    if (hawser_result_range(result, "x", 0, SETTLING, t->x[node], &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    hawser_run_free(result);
+    hawser_program_free(program);
+}
+
+static void settle_on_node(test_node *node)
+{
+    run_settling(node->job, node->user, node->node);
+}
+
+/* A loop that ends by a metric or a test ends under dc:0 at the clock at which it ends under bsp, with the same bits. */
+static void test_ends_as_bsp(void **ignored)
+{
+    (void)ignored;
+    static settled t;
+    for (int tested = 0; tested < 2; tested++) {
+        double expected[SETTLING];
+        uint64_t clocks = 0;
+        for (uint64_t seed = 0; seed < 12; seed++) {
+            t = (settled){.sync = seed == 0 ? "bsp" : "dc:0", .tested = tested == 1};
+            test_job test = OPEN_JOB("workers", "3", "threads", "3", "timeout", "30", "sync", t.sync);
+            if (seed % 4 != 3)
+                hw_job_use_fibers(test.job, seed);
+            run_settling(test.job, &t, 0);
+            close_job(test);
+            if (seed == 0) {
+                memcpy(expected, t.x[0], sizeof expected);
+                clocks = t.clocks[0];
+                assert_true(clocks > 5 && clocks < 100);
+            }
+            assert_true(t.clocks[0] == clocks && memcmp(t.x[0], expected, sizeof expected) == 0);
+        }
+        test_node nodes[2];
+        const char *const pairs[] = {"workers", "3", "sync", "dc:0", "timeout", "30", NULL};
+        run_nodes(nodes, 2, pairs, settle_on_node, &t);
+        for (int n = 0; n < 2; n++)
+            assert_true(t.clocks[n] == clocks && memcmp(t.x[n], expected, sizeof expected) == 0);
+    }
+}
+
 /* Units before, in and behind loops see what was written before them; iterations go on; shares may be empty. */
 static void test_phases(void **ignored)
 {
@@ -877,6 +967,7 @@ int main(void)
         cmocka_unit_test(test_bits_of_one_thread),
         cmocka_unit_test(test_delays),
         cmocka_unit_test(test_increments),
+        cmocka_unit_test(test_ends_as_bsp),
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_reads_before_an_update),
         cmocka_unit_test(memory_of_chunks_is_that_of_a_few),

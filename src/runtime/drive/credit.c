@@ -61,9 +61,9 @@ static bool has_news(void *argument)
            (shipment->reason == NULL && asked_to_end(shipment) != NULL);
 }
 
-static bool only_clocks(const hawser_until *until)
+static uint64_t window_of(const hw_shipment *shipment)
 {
-    return until->clocks != 0 && until->metric == NULL && until->test == NULL;
+    return hw_loop_window(shipment->loop, shipment->sync);
 }
 
 /* Ends the phase early, at the first clock that no block has begun: under TAP, or if a person waits for the end. */
@@ -98,7 +98,7 @@ static hawser_status begin_choices(hw_shipment *shipment)
         memcpy(now->bytes, shipment->memories + shipment->first % shipment->window * now->size, now->size);
     free(shipment->memories);
     shipment->memories = NULL;
-    shipment->window = hw_credit_window(hw_policy_of(shipment->sync));
+    shipment->window = window_of(shipment);
     return hw_new_array((void **)&shipment->memories, shipment->window, now->size, "what tests of branches remember",
                         &shipment->driver->error);
 }
@@ -124,7 +124,7 @@ static hawser_status choose(hw_shipment *shipment, uint64_t begin)
 
 static hawser_status extend(hw_shipment *shipment)
 {
-    uint64_t window = hw_credit_window(hw_policy_of(shipment->sync)), before = shipment->limit;
+    uint64_t window = window_of(shipment), before = shipment->limit;
     uint64_t limit = least(shipment->cap, shipment->combined + window);
     if (shipment->final || limit <= shipment->limit)
         return HAWSER_OK;
@@ -147,7 +147,7 @@ static hawser_status stop_credit(hw_shipment *shipment)
     uint64_t ahead = shipment->limit - shipment->combined;
     if (shipment->paused || (shipment->final && ahead == 0))
         return HAWSER_OK;
-    if (shipment->sync.tightness == HAWSER_TAP || ahead > hw_credit_window(hw_policy_of(shipment->sync)))
+    if (shipment->sync.tightness == HAWSER_TAP || ahead > window_of(shipment))
         return end_now(shipment);
     if (shipment->final)
         return HAWSER_OK;
@@ -221,8 +221,8 @@ static void plan_phase(hw_shipment *shipment)
     /* The store has no clocks for its tables here, so only credit keeps blocks from running ahead on stored states. */
     bool tied = shipment->sync.tightness != HAWSER_TAP &&
                 (shipment->sync.tightness == HAWSER_CENTRIC || !hw_operator_stores(shipment->loop));
-    shipment->at_once = only_clocks(until) && tied && hw_loop_branches(shipment->loop) == 0;
-    uint64_t window = hw_credit_window(hw_policy_of(shipment->sync));
+    shipment->at_once = hw_loop_untested(shipment->loop) && tied;
+    uint64_t window = window_of(shipment);
     shipment->limit = shipment->at_once ? shipment->cap : least(shipment->cap, window);
     shipment->final = shipment->limit == shipment->cap;
     if (driver->session->blocks > 1 && driver->repeatable == NULL)
