@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '6993453a176e9ffbca277db7f14f04414464129c87a738c84a69686241e91671'
+DIGEST = 'd59456e27abf96776d1a15fd2b13492d3d39dd50ec7112f8feecd40abb138d86'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1377,6 +1377,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_dataset_groups": (POINTER(c_double), [POINTER(hawser_dataset)]),
     "hawser_matrix_whole": (c_int, [POINTER(hawser_matrix), POINTER(hawser_error)]),
     "hawser_dataset_means": (POINTER(c_double), [POINTER(hawser_dataset)]),
+    "hawser_dataset_rounded": (c_int, [POINTER(hawser_dataset), c_size_t]),
     "hawser_dataset_column": (c_char_p, [POINTER(hawser_dataset), c_size_t]),
     "hawser_dataset_target_name": (c_char_p, [POINTER(hawser_dataset)]),
     "hawser_dataset_outputs": (c_size_t, [POINTER(hawser_dataset)]),

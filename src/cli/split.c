@@ -192,6 +192,8 @@ static hawser_status order_rows(const hawser_dataset *from, const uint32_t *orde
     hawser_status status = hw_is_dense(&from->matrix) ? order_dense(to, &from->matrix, order, error)
                                                       : order_sparse(to, &from->matrix, order, error);
     if (status == HAWSER_OK)
+        status = hw_equals_copy(&to->equals, &from->equals, error);
+    if (status == HAWSER_OK)
         status = order_doubles(to, from->target, order, &to->target, error);
     if (status == HAWSER_OK)
         status = order_doubles(to, from->weights, order, &to->weights, error);

@@ -203,6 +203,7 @@ hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, hawser_dataset 
         hawser_dataset_free(made);
         return status;
     }
+    made->equals.begun = true; /* the numbers are what the caller has */
     made->release = arrays->release;
     made->release_user = arrays->user;
     *dataset = made;

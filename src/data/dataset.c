@@ -155,12 +155,23 @@ void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from)
         }
 }
 
+int hawser_dataset_rounded(const hawser_dataset *dataset, size_t column)
+{
+    if (dataset == NULL || !dataset->equals.begun)
+        return -1;
+    size_t cols = dataset->matrix.cols;
+    const hw_equal *item =
+        hw_equals_find(&dataset->equals, column < cols ? (uint32_t)column : HW_EQUAL_TARGET(column - cols));
+    return item != NULL && item->differ;
+}
+
 void hawser_dataset_free(hawser_dataset *dataset)
 {
     if (dataset == NULL)
         return;
     for (size_t i = 0; i < dataset->owned_count; i++)
         free(dataset->owned[i]);
+    hw_equals_free(&dataset->equals);
     hw_residence_free(dataset->residence);
     hawser_schema_free(dataset->schema);
     free(dataset->numbers);

@@ -2,6 +2,7 @@
 #ifndef HW_DATA_DATASET_H
 #define HW_DATA_DATASET_H
 
+#include "data/equal.h"
 #include "data/mapped.h"
 #include "hawser/data.h"
 
@@ -36,6 +37,8 @@ struct hawser_dataset {
     void (*free_table)(struct hw_table *table);
     hawser_schema *schema; /* of a table with words or dates, owned; or NULL */
     hawser_load_figures figures;
+    hw_equals
+        equals; /* `begun`: columns of one stored value; of a part, in its rows; of a table that is not settled, its fields */
     void *owned[HW_DATASET_OWNED]; /* each released with free() */
     size_t owned_count;
     const char *widest; /* for a part of an input: FILE:LINE of the largest column index if that may be too large; or NULL */

@@ -130,6 +130,7 @@ hawser_status hawser_dataset_from(const hawser_matrix *matrix, const double *tar
         hawser_dataset_free(made);
         return status;
     }
+    made->equals.begun = true;
     *dataset = made;
     return HAWSER_OK;
 }

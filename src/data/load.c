@@ -67,6 +67,7 @@ hawser_status hw_svmlight_load(hw_job *job, hawser_dataset *dataset, hawser_erro
         HAWSER_TRY(hw_parse(job, hw_svmlight_parse, NULL, error));
         HAWSER_TRY(hw_assemble_rows(job, dataset, error));
     }
+    hw_svmlight_take_equals(job, dataset);
     if (!in_rows)
         dataset->target = NULL; /* replaced by the file's */
     return HAWSER_OK;
@@ -203,8 +204,10 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
 void hw_load_begin(hw_job *job, const hawser_load *load, uint64_t memory, bool as_table)
 {
     memset(job, 0, sizeof *job);
+    (void)pthread_mutex_init(&job->lock, NULL); /* of the default kind, which cannot fail */
     job->load = load;
     job->as_table = as_table;
+    job->keeps_equals = true;
     job->threads = load->threads != 0 ? load->threads : hw_machine_processors();
     hw_budget_init(&job->budget, memory);
     job->budget.cancellation = load->cancellation;

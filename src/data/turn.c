@@ -32,6 +32,7 @@ static hawser_status copy_rest(const hawser_dataset *from, hawser_dataset *to, h
     to->columns = from->columns;
     to->target_name = from->target_name;
     to->figures = from->figures;
+    HAWSER_TRY(hw_equals_copy(&to->equals, &from->equals, error));
     if (from->numbers != NULL)
         HAWSER_TRY(hw_copy_text(&to->numbers, from->numbers, error));
     return copy_schema(from->schema, &to->schema, error);

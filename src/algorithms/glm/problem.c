@@ -366,6 +366,16 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     return problem->kind->take_target(problem, input, error);
 }
 
+/* Returns whether all values of a target are equal, over the rows with a weight. */
+static bool is_constant(const hw_linear_problem *problem, const double *target)
+{
+    size_t first = problem->counted;
+    for (size_t i = first; i < problem->X->rows; i++)
+        if ((problem->weights == NULL || problem->weights[i] > 0.0) && target[i] != target[first])
+            return false;
+    return true;
+}
+
 /* Fails for a target, less its origin, whose values differ by too little beside their size. */
 static hawser_status check_far(const hw_linear_problem *problem, size_t output, double origin, hawser_error *error)
 {
@@ -394,6 +404,8 @@ static hawser_status centre_target(hw_linear_problem *problem, const hw_linear_s
             target[i] -= origin;
         if (origin != 0.0)
             HAWSER_TRY(check_far(problem, o, origin, error));
+        else if (is_constant(problem, target))
+            HAWSER_TRY(hw_centre_check(problem->data, problem->X->cols + o, target[problem->counted], 0.0, error));
     }
     return HAWSER_OK;
 }

@@ -312,19 +312,33 @@ static hawser_status find(hawser_context *context)
 
 /* ---- what follows from the measures ---- */
 
-/* Refuses a column, or a target, whose values differ by too little beside their size. */
-static hawser_status refuse(const hawser_dataset *data, size_t column, double mean, double deviation, hawser_error *error)
+/* Returns the type in which a column, or a target, is stored. */
+static hawser_type type_of(const hawser_dataset *data, size_t column)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    return column < X->cols ? X->type : HAWSER_F64;
+}
+
+/* Writes what a message calls a column or a target. */
+static void write_name(const hawser_dataset *data, size_t column, char *text, size_t size)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     const char *output = column < X->cols ? NULL : hawser_dataset_output_name(data, column - X->cols);
-    char name[120] = "the target", quoted[140];
-    bool f32 = column < X->cols && X->type == HAWSER_F32;
-    if (column < X->cols)
+    char name[120];
+    if (column < X->cols) {
         (void)hawser_dataset_label(data, column, name, sizeof name);
-    if (column < X->cols)
-        (void)snprintf(quoted, sizeof quoted, "column '%.100s'", name);
-    else
-        (void)snprintf(quoted, sizeof quoted, output != NULL ? "the target '%.100s'" : "the target", output);
+        (void)snprintf(text, size, "column '%.100s'", name);
+    } else {
+        (void)snprintf(text, size, output != NULL ? "the target '%.100s'" : "the target", output);
+    }
+}
+
+/* Refuses a column, or a target, whose values differ by too little beside their size. */
+static hawser_status refuse(const hawser_dataset *data, size_t column, double mean, double deviation, hawser_error *error)
+{
+    char quoted[140];
+    bool f32 = type_of(data, column) == HAWSER_F32;
+    write_name(data, column, quoted, sizeof quoted);
     return hawser_fail(
         error, HAWSER_BAD_INPUT,
         "%s: the mean %.6g is %.2g times the standard deviation, and with an intercept %s numbers are precise "
@@ -333,23 +347,28 @@ static hawser_status refuse(const hawser_dataset *data, size_t column, double me
         f32 ? ", or use --type f64" : "");
 }
 
-/* Refuses a column of which rounding to float may have made all values equal: the load keeps no others. */
+/* Refuses a column, or a target, whose values became equal when they were rounded: in the input they differ. */
 static hawser_status refuse_equal(const hawser_dataset *data, size_t column, double value, hawser_error *error)
 {
-    char name[120];
-    (void)hawser_dataset_label(data, column, name, sizeof name);
+    char quoted[140];
+    bool f32 = type_of(data, column) == HAWSER_F32;
+    write_name(data, column, quoted, sizeof quoted);
     return hawser_fail(
         error, HAWSER_BAD_INPUT,
-        "column '%.100s': the mean is %.6g and all values are equal in type f32, which hides differences below "
-        "%.2g there; use --type f64, or leave the column out",
-        name, value, ldexp(1.0, ilogb(value) - 23));
+        "%s: the mean is %.6g and all values are equal in type %s, which hides differences below %.2g there; %s, "
+        "or leave the column out",
+        quoted, value, f32 ? "f32" : "f64",
+        value != 0.0 ? ldexp(1.0, ilogb(value) - (f32 ? 23 : 52))
+        : f32        ? FLT_TRUE_MIN
+                     : DBL_TRUE_MIN,
+        f32 ? "use --type f64" : "subtract a number near the mean from it");
 }
 
 hawser_status hw_centre_check(const hawser_dataset *data, size_t column, double mean, double deviation, hawser_error *error)
 {
-    const hawser_matrix *X = hawser_dataset_matrix(data);
-    hawser_type type = column < X->cols ? X->type : HAWSER_F64;
-    if (type == HAWSER_F32 && deviation == 0.0 && fabs(mean) >= 0x1p24)
+    hawser_type type = type_of(data, column);
+    int rounded = deviation == 0.0 ? hawser_dataset_rounded(data, column) : 0;
+    if (rounded > 0 || (rounded < 0 && type == HAWSER_F32 && fabs(mean) >= 0x1p24))
         return refuse_equal(data, column, mean, error);
     return deviation > 0.0 && fabs(mean) > most_of(type) * deviation ? refuse(data, column, mean, deviation, error)
                                                                      : HAWSER_OK;

@@ -43,9 +43,16 @@ typedef struct hw_cache_header {
     uint32_t type;
     int32_t index_base; /* -1: the input's format has none */
     uint32_t base_guessed;
-    uint32_t unused;
+    uint32_t equals; /* 1 + the number of columns behind the last section (hw_cache_equals); 0: unknown, as in older files */
     hw_cache_span sections[HW_CACHE_SECTIONS];
 } hw_cache_header;
+
+/* The end of a file with columns whose values rounding made equal (data/equal.h): a digest of 64 bits, and numbers of 32 bits. Older readers pass over it. */
+static inline uint64_t hw_cache_equals(uint64_t count)
+{
+    uint64_t bytes = sizeof(uint64_t) + count * sizeof(uint32_t);
+    return count == 0 ? 0 : (bytes + HW_CACHE_ALIGNMENT - 1) / HW_CACHE_ALIGNMENT * HW_CACHE_ALIGNMENT;
+}
 
 _Static_assert(sizeof(hw_cache_header) == 72 + 24 * HW_CACHE_SECTIONS, "padding would make digests differ");
 

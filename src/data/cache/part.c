@@ -190,6 +190,7 @@ static hawser_status copy_names(hw_cache_reader *in, size_t columns, hawser_erro
     const double *means = hw_cache_section(in, HW_CACHE_MEANS);
     const hawser_matrix matrix = d->matrix;
     HAWSER_TRY(hw_cache_read_schema(in, error));
+    HAWSER_TRY(hw_cache_read_equals(in, error));
     HAWSER_TRY(hw_cache_read_names(in, error));
     const char *const *names = d->columns;
     d->matrix.cols = columns; /* a part by columns has fewer */

@@ -1,5 +1,6 @@
 /* read.c - opens a cache: the file is mapped, and its arrays are used in place. */
 #include <errno.h>
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -222,6 +223,30 @@ hawser_status hw_cache_read_schema(hw_cache_reader *in, hawser_error *error)
                : hw_cache_damaged(in, "its columns' description has other columns", error);
 }
 
+hawser_status hw_cache_read_equals(hw_cache_reader *in, hawser_error *error)
+{
+    const uint64_t count = in->header.equals > 0 ? in->header.equals - 1 : 0, bytes = hw_cache_equals(count);
+    hw_equals *list = &in->dataset->equals;
+    uint64_t digest;
+    list->begun = in->header.equals > 0;
+    if (count == 0)
+        return HAWSER_OK;
+    if (count > in->header.cols + 1 || bytes > in->size)
+        return hw_cache_damaged(in, "its list of columns extends beyond the file", error);
+    const unsigned char *at = in->bytes + in->size - bytes;
+    memcpy(&digest, at, sizeof digest);
+    at += sizeof digest;
+    if (hw_hash(at, count * sizeof(uint32_t), 0) != digest)
+        return hw_cache_damaged(in, "the checksum of its list of columns does not match", error);
+    for (uint64_t k = 0; k < count; k++, at += sizeof(uint32_t)) {
+        uint32_t column;
+        memcpy(&column, at, sizeof column);
+        HAWSER_TRY(hw_equals_add(list, column, NAN, 0, error));
+        list->items[k].differ = true;
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status read_all(hw_cache_reader *in, bool verify, hawser_error *error)
 {
     HAWSER_TRY(hw_cache_read_head(in, verify, error));
@@ -250,6 +275,7 @@ static hawser_status read_all(hw_cache_reader *in, bool verify, hawser_error *er
     }
     HAWSER_TRY(check_numbers(in, error));
     HAWSER_TRY(hw_cache_read_schema(in, error));
+    HAWSER_TRY(hw_cache_read_equals(in, error));
     return hw_cache_read_names(in, error);
 }
 

@@ -24,6 +24,8 @@ const void *hw_cache_section(const hw_cache_reader *in, int which);
 /* Sets the dataset's names and schema, views of the file or owned. */
 hawser_status hw_cache_read_names(hw_cache_reader *in, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_cache_read_schema(hw_cache_reader *in, hawser_error *error) HAWSER_MUST_USE;
+/* Reads which columns rounding made equal. */
+hawser_status hw_cache_read_equals(hw_cache_reader *in, hawser_error *error) HAWSER_MUST_USE;
 
 hawser_status hw_cache_damaged(const hw_cache_reader *in, const char *what, hawser_error *error);
 /* Checks the offsets of the lines [first, end) of the file, and that the first and the last offset span the entries. */

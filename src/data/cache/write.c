@@ -1,5 +1,6 @@
 /* write.c - implements hawser_dataset_save. It walks the sections twice: for sizes and digests, then, after the header, to write. */
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/argument.h"
@@ -105,6 +106,33 @@ static uint64_t aligned(uint64_t size)
     return (size + HW_CACHE_ALIGNMENT - 1) / HW_CACHE_ALIGNMENT * HW_CACHE_ALIGNMENT;
 }
 
+static uint32_t count_equals(const hawser_dataset *dataset)
+{
+    uint32_t count = 0;
+    for (size_t k = 0; k < dataset->equals.count; k++)
+        count += dataset->equals.items[k].differ;
+    return count;
+}
+
+static hawser_status write_equals(const hawser_dataset *dataset, hw_file *file, hawser_error *error)
+{
+    uint32_t count = count_equals(dataset);
+    unsigned char *bytes;
+    uint32_t *column;
+    if (count == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&bytes, hw_cache_equals(count), "columns of one value", error));
+    column = (uint32_t *)(void *)(bytes + sizeof(uint64_t));
+    for (size_t k = 0; k < dataset->equals.count; k++)
+        if (dataset->equals.items[k].differ)
+            *column++ = dataset->equals.items[k].column;
+    uint64_t digest = hw_hash(bytes + sizeof digest, count * sizeof *column, 0);
+    memcpy(bytes, &digest, sizeof digest);
+    hawser_status status = hw_file_write(file, bytes, hw_cache_equals(count), error);
+    free(bytes);
+    return status;
+}
+
 static hawser_status describe(const hawser_dataset *dataset, unsigned char *piece, hw_cache_header *header,
                               hawser_error *error)
 {
@@ -117,7 +145,8 @@ static hawser_status describe(const hawser_dataset *dataset, unsigned char *piec
                                 .stored = A->stored,
                                 .type = A->type,
                                 .index_base = dataset->figures.index_base,
-                                .base_guessed = dataset->figures.base_guessed};
+                                .base_guessed = dataset->figures.base_guessed,
+                                .equals = dataset->equals.begun ? 1 + count_equals(dataset) : 0};
     memcpy(header->magic, HW_CACHE_MAGIC, sizeof header->magic);
     uint64_t begin = aligned(sizeof *header);
     for (int s = 0; s < HW_CACHE_SECTIONS; s++) {
@@ -127,7 +156,7 @@ static hawser_status describe(const hawser_dataset *dataset, unsigned char *piec
         header->sections[s].begin = begin;
         begin += aligned(header->sections[s].size);
     }
-    header->file_size = begin;
+    header->file_size = begin + hw_cache_equals(count_equals(dataset));
     header->digest = hw_hash(header, sizeof *header, 0);
     return HAWSER_OK;
 }
@@ -146,7 +175,7 @@ static hawser_status write_all(const hawser_dataset *dataset, unsigned char *pie
         HAWSER_TRY(end_piece(&out, error));
         HAWSER_TRY(hw_file_write(file, zeros, aligned(span.size) - span.size, error));
     }
-    return HAWSER_OK;
+    return write_equals(dataset, file, error);
 }
 
 hawser_status hawser_dataset_save(const hawser_dataset *dataset, const char *path, hawser_error *error)

@@ -124,6 +124,37 @@ static hawser_status check_value(const hw_binary *f, const unsigned char *roles,
                        value - value == 0 ? "it is too large for type f32, use f64" : "remove the row");
 }
 
+/* Returns hw_equal_digits of a number: 0, but for whole numbers that a double may round. */
+static uint64_t digits_at(const hw_binary *f, uint64_t place, double value)
+{
+    return f->number == HW_FLOATING || fabs(value) < 0x1p53 ? 0 : bits_at(f, place) | 1ull << 63;
+}
+
+/* Compares a row with what the part has of those before. Columns are counted as in the file. */
+static hawser_status see_row(const binary_work *w, hw_text_part *part, const double *row, uint64_t number,
+                             hawser_error *error)
+{
+    const hw_binary *f = w->file;
+    hw_equals *list = &part->equals;
+    size_t kept = 0;
+    for (uint64_t j = 0; !list->begun && j < f->width; j++) {
+        unsigned role = w->dense.roles[j];
+        uint64_t place = f->fortran ? j * f->rows + number : number * f->width + j;
+        if (role == HW_FEATURE || role == HW_TARGET || (role >= HW_FURTHER && role < HW_UNSEEN))
+            HAWSER_TRY(hw_equals_add(list, (uint32_t)j, row[j], digits_at(f, place, row[j]), error));
+    }
+    list->begun = true;
+    for (size_t k = 0; k < list->count; k++) {
+        hw_equal item = list->items[k];
+        uint64_t j = item.column, place = f->fortran ? j * f->rows + number : number * f->width + j;
+        if (hw_equal_see(&item, row[j], digits_at(f, place, row[j]),
+                         w->dense.roles[j] == HW_FEATURE ? w->job->load->type : HAWSER_F64))
+            list->items[kept++] = item;
+    }
+    list->count = kept;
+    return HAWSER_OK;
+}
+
 static hawser_status put_rows(void *context, uint32_t thread, hawser_error *error)
 {
     const binary_work *w = context;
@@ -133,7 +164,8 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
     uint64_t read = begin, bytes = f->width * f->size;
     double *tile;
     HAWSER_TRY(HW_NEW(&tile, TILE * f->width, "rows", error));
-    hawser_status status = HAWSER_OK;
+    hw_text_part part = {0}; /* for its list of equal columns */
+    hawser_status status = hw_part_begin_equals(w->job, &part, error);
     for (uint64_t row = begin; status == HAWSER_OK && row < end; row += TILE) {
         uint64_t count = end - row < TILE ? end - row : TILE;
         status = hw_cancellation_check(w->job->budget.cancellation, error);
@@ -145,6 +177,8 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
                 if (status != HAWSER_OK)
                     break;
             }
+        for (uint64_t i = 0; status == HAWSER_OK && i < count && hw_part_sees(&part); i++)
+            status = see_row(w, &part, tile + i * f->width, row + i, error);
         if (status == HAWSER_OK)
             status = hw_dense_put(&w->dense, tile, w->first + row - w->begin, count, error);
         if ((row + count - read) * bytes >= (f->fortran ? DONE_COLUMNS : DONE)) {
@@ -152,6 +186,9 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
             read = row + count;
         }
     }
+    if (status == HAWSER_OK)
+        status = hw_part_end_equals(w->job, &part, error);
+    hw_equals_free(&part.equals);
     w->job->rows_read[thread] += end - begin;
     free(tile);
     return status;

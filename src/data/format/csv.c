@@ -25,6 +25,7 @@ typedef struct row_place {
     const char *text;    /* of the row */
     const char *weighed; /* the row of which part->weightless is known */
     bool drop;           /* the row has a missing value and is dropped */
+    size_t lengthy;      /* not 0: a field has HW_EQUAL_DIGITS bytes or more */
 } row_place;
 
 /* Returns a number for a word that names a group. It depends on the word alone, so readers and nodes need not agree on it. Two words share one by
@@ -179,7 +180,7 @@ static hawser_status check_single(const row_place *p, const char *at, hawser_err
  * read from their ends. */
 static inline const char *read_row(row_place *p, hw_words *w, const char *at, const hw_text *texts, hawser_error *error)
 {
-    size_t width = p->csv->rules.width;
+    size_t width = p->csv->rules.width, lengthy = 0;
     char delimiter = p->csv->delimiter;
     for (size_t column = 0; column < width; column++) {
         uint32_t none;
@@ -189,6 +190,7 @@ static inline const char *read_row(row_place *p, hw_words *w, const char *at, co
             const char *stop = w->begin + w->places[w->at];
             if (*stop == (column + 1 < width ? delimiter : '\n') &&
                 hw_number_between(at, 0, at, stop, &none, &p->row[column])) {
+                lengthy |= (size_t)(stop - at);
                 at = stop + 1;
                 continue;
             }
@@ -202,11 +204,13 @@ static inline const char *read_row(row_place *p, hw_words *w, const char *at, co
         } else {
             p->row[column] = value;
         }
+        lengthy |= (size_t)(end - at);
         bool last = *end == '\n';
         if (last != (column + 1 == width))
             return (void)wrong_width(p, column + 1, last ? end : end + 1, error), NULL;
         at = end + 1;
     }
+    p->lengthy = lengthy / HW_EQUAL_DIGITS;
     return at;
 }
 
@@ -255,6 +259,7 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
     lines = lines < most ? lines : most; /* a field takes a byte at least, with what ends it: the others are empty */
     hw_part_sizes sizes = {.value_bytes = lines * csv->rules.width * sizeof(double)};
     HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
+    HAWSER_TRY(hw_part_begin_equals(job, part, error));
     bool first_file = chunk->file == &job->input.files[0];
     uint64_t bytes = (uint64_t)(chunk->end - at);
     if (first_file && chunk->offset < csv->skip)
@@ -296,6 +301,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
             HAWSER_TRY(take_exposure(&place, row, error));
         if (job->load->type == HAWSER_F32 && !place.drop)
             HAWSER_TRY(check_single(&place, row, error));
+        if (!place.drop && hw_part_sees(part))
+            HAWSER_TRY(hw_csv_see(csv, job, chunk, part, place.row, row, place.lengthy != 0, error));
         if (!place.drop && csv->id != 0)
             HAWSER_TRY(keep_start(part, row, error));
         if (place.drop)
@@ -305,7 +312,7 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         place.drop = false;
     }
     part->entries = part->rows * csv->rules.width;
-    return HAWSER_OK;
+    return hw_part_end_equals(job, part, error);
 }
 
 /* Keeps the names of the features in the order of the matrix's columns, in one block: pointers, then text. */
@@ -380,6 +387,7 @@ static hawser_status take_table(hw_job *job, hw_csv *csv, hawser_dataset *datase
     const hawser_load *load = job->load;
     const hawser_schema *known = csv->rules.known;
     hawser_schema *schema = NULL;
+    hw_equals_take(&dataset->equals, &job->equals);
     HAWSER_TRY(hw_table_new(job, &csv->rules, &dataset->table, error));
     struct hw_table *table = dataset->table;
     dataset->free_table = hw_table_free;

@@ -52,6 +52,10 @@ hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part
 hawser_status hw_csv_missing(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *at,
                              double *cell, bool *drop, hawser_error *error) HAWSER_MUST_USE;
 
+/* csv_equal.c: compares a row with what part->equals has. `text`: of the row; `lengthy`: a field has HW_EQUAL_DIGITS bytes or more. */
+hawser_status hw_csv_see(const hw_csv *csv, const hw_job *job, const hw_chunk *chunk, hw_text_part *part, const double *row,
+                         const char *text, bool lengthy, hawser_error *error) HAWSER_MUST_USE;
+
 /* Returns whether each column of a model has a name. Of several columns without one, none could be told from the others. */
 bool hw_csv_is_named(const hawser_schema *schema);
 

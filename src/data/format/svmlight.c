@@ -184,7 +184,7 @@ static void note_widest(const hw_chunk *chunk, hw_text_part *part)
     part->widest = hw_spot_of(chunk, at);
 }
 
-static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, hw_text_part *part, bool single,
+static inline hawser_status read_rows(hw_job *job, const hw_chunk *chunk, hw_text_part *part, bool single,
                                       hawser_error *error)
 {
     uint32_t before = part->most;
@@ -193,23 +193,26 @@ static inline hawser_status read_rows(const hw_job *job, const hw_chunk *chunk, 
     const char *at = hw_chunk_text(chunk);
     hw_words w;
     hw_words_begin(&w, at, chunk->end, ':');
+    HAWSER_TRY(hw_part_begin_equals(job, part, error));
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at != '\n' && *at != '#') {
             if (part->rows == part->capacity.ends)
                 return hw_runs_changed(job, chunk->file, error);
-            at = read_target(at, none, &part->target[part->rows], chunk, error);
+            const char *text = at, *entries = at = read_target(at, none, &part->target[part->rows], chunk, error);
             if (at != NULL)
                 at = read_entries(at, first, &w, part, single, job, chunk, error);
             if (at == NULL)
                 return error != NULL ? error->status : HAWSER_BAD_INPUT;
             part->ends[part->rows++] = part->entries;
+            if (hw_part_sees(part))
+                HAWSER_TRY(hw_svmlight_see(job, part, part->rows - 1, text, entries, at, error));
         }
         at = hw_next_line(at, chunk->end);
     }
     if (part->most > before && part->most >= HW_CLAIMS_FREE)
         note_widest(chunk, part);
-    return HAWSER_OK;
+    return hw_part_end_equals(job, part, error);
 }
 
 hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)

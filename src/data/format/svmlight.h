@@ -38,6 +38,12 @@ static inline const char *hw_next_line(const char *at, const char *end)
     return found != NULL ? found + 1 : end; /* a file that is overwritten may lose the line end of its last line */
 }
 
+/* svmlight_equal.c: compares row `row` of a part with what part->equals has. `text`: of the row; its entries are in [entries, end). */
+hawser_status hw_svmlight_see(const hw_job *job, hw_text_part *part, uint64_t row, const char *text, const char *entries,
+                              const char *end, hawser_error *error) HAWSER_MUST_USE;
+/* svmlight_equal.c: moves the job's list to the dataset, whose index base is known. */
+void hw_svmlight_take_equals(hw_job *job, hawser_dataset *dataset);
+
 /* svmlight_columns.c, svmlight_rows.c. */
 /* Reads svmlight text once, to CSC. Determines the index base of the whole input. */
 hawser_status hw_gather_columns(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;

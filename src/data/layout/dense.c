@@ -205,8 +205,27 @@ hawser_status hw_dense_begin(hw_dense *w, hw_job *job, uint64_t rows, size_t wid
     return HAWSER_OK;
 }
 
+/* Moves the job's list of columns of one value to the dataset, with the numbers of its columns in place of those of the input. */
+static void take_equals(const hw_dense *w, hawser_dataset *dataset)
+{
+    hw_equals *list = &w->job->equals;
+    uint32_t feature = 0;
+    size_t at = 0;
+    for (size_t j = 0; j < w->width && at < list->count; j++) {
+        unsigned role = w->roles[j];
+        if (list->items[at].column == j)
+            list->items[at++].column = role == HW_FEATURE  ? feature
+                                       : role == HW_TARGET ? HW_EQUAL_TARGET(0)
+                                                           : HW_EQUAL_TARGET(1 + role - HW_FURTHER);
+        feature += role == HW_FEATURE;
+    }
+    if (list->begun)
+        hw_equals_take(&dataset->equals, list);
+}
+
 void hw_dense_end(const hw_dense *w, hawser_dataset *dataset)
 {
+    take_equals(w, dataset);
     dataset->matrix = (hawser_matrix){.rows = w->rows,
                                       .cols = w->features,
                                       .stored = w->rows * w->features,

@@ -178,12 +178,38 @@ void hw_part_widen(hw_text_part *part, const hw_text_part *other)
     part->widest = other->widest;
 }
 
+hawser_status hw_part_begin_equals(hw_job *job, hw_text_part *part, hawser_error *error)
+{
+    part->equals.begun = true;
+    if (!job->keeps_equals)
+        return HAWSER_OK;
+    pthread_mutex_lock(&job->lock);
+    hawser_status status = hw_equals_copy(&part->equals, &job->equals, error);
+    pthread_mutex_unlock(&job->lock);
+    return status;
+}
+
+hawser_status hw_part_end_equals(hw_job *job, const hw_text_part *part, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    if (!part->equals.begun || !job->keeps_equals)
+        return HAWSER_OK;
+    pthread_mutex_lock(&job->lock);
+    if (job->equals.begun)
+        hw_equals_meet(&job->equals, &part->equals, job->load->type);
+    else
+        status = hw_equals_copy(&job->equals, &part->equals, error);
+    pthread_mutex_unlock(&job->lock);
+    return status;
+}
+
 void hw_part_free(hw_job *job, hw_text_part *part)
 {
     hw_pages_free(&job->budget, part->pages, part->bytes);
     if (part->survey != NULL)
         part->free_survey(part->survey);
     free(part->starts);
+    hw_equals_free(&part->equals);
     part->starts = NULL;
     part->start_capacity = 0;
     part->survey = NULL;
@@ -202,6 +228,8 @@ void hw_job_free(hw_job *job)
     free(job->part_counts);
     free(job->part_capacities);
     free(job->rows_read);
+    hw_equals_free(&job->equals);
+    pthread_mutex_destroy(&job->lock);
     hw_input_close(&job->input);
 }
 

@@ -2,6 +2,7 @@
 #ifndef HW_DATA_SOURCE_PARSE_H
 #define HW_DATA_SOURCE_PARSE_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -34,6 +35,7 @@ typedef struct hw_text_part {
     size_t start_capacity;
     struct hw_survey *survey; /* tables: words and missing values, if there are any, */
     void (*free_survey)(struct hw_survey *survey);
+    hw_equals equals; /* of the rows so far: numbers of columns as in the text */
     void *pages;
     size_t bytes;
 } hw_text_part;
@@ -70,8 +72,11 @@ typedef struct hw_job {
     _Atomic bool met_labels; /* CSV: a label is a whole number that a double does not hold: all must be read as words */
     bool quoted;             /* CSV: line ends in quoted fields are expected, by which the input is then not cut */
     _Atomic bool
-        met_quoted; /* CSV: read without that, a quoted field is not closed on its line: the input must be read again */
-    bool met_words; /* CSV: read without that, it has words: it must be read again as a table */
+        met_quoted;    /* CSV: read without that, a quoted field is not closed on its line: the input must be read again */
+    bool met_words;    /* CSV: read without that, it has words: it must be read again as a table */
+    bool keeps_equals; /* a load, not rows in pieces */
+    hw_equals equals;  /* of all chunks that are parsed */
+    pthread_mutex_t lock; /* guards `equals` */
 } hw_job;
 
 /* Parses one chunk into a zeroed part; the job owns the part's pages also after a failure. Called by several threads. */
@@ -88,6 +93,15 @@ hawser_status hw_chunks(hw_job *job, hw_chunk_work work, void *context, hawser_e
 /* Runs `parser` over the whole input and keeps its results as the job's parts. Of several failures the first in input order is reported,
  * whatever the timing. */
 hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error) HAWSER_MUST_USE;
+
+/* A parser calls these before and after the rows of a chunk: part->equals begins with what other chunks have left. */
+hawser_status hw_part_begin_equals(hw_job *job, hw_text_part *part, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_part_end_equals(hw_job *job, const hw_text_part *part, hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether part->equals needs the next row. */
+static inline bool hw_part_sees(const hw_text_part *part)
+{
+    return part->equals.count > 0 || !part->equals.begun;
+}
 
 /* Takes over the other part's largest index and its place if it is larger, or equal and earlier. */
 void hw_part_widen(hw_text_part *part, const hw_text_part *other);

@@ -34,7 +34,11 @@ static void begin(dealing *d, hawser_job *job)
 /* Frees what the nodes have agreed on. After a failure there is no dataset. */
 static hawser_status end(dealing *d, hawser_status status, hawser_dataset **dataset, hawser_error *error)
 {
-    status = hw_job_uncancellable(d->l.job, hw_cluster_agree(d->l.cluster, status, error));
+    status = hw_cluster_agree(d->l.cluster, status, error);
+    if (status == HAWSER_OK && d->l.cluster != NULL)
+        status = hw_loading_unite_equals(&d->l, d->own != NULL ? &d->own->equals : NULL, d->own != NULL, 0,
+                                         &d->l.dataset->equals, error);
+    status = hw_job_uncancellable(d->l.job, status);
     if (status == HAWSER_OK)
         *dataset = d->l.dataset;
     else

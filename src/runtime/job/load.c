@@ -608,6 +608,17 @@ static hawser_status compare_inputs(const hw_loading *l, hawser_error *error)
     return hw_cluster_agree(l->cluster, status, error);
 }
 
+/* A share of the lines of a cache has what the file says of all rows. Collective. */
+static hawser_status unite_equals(const hw_loading *l, hawser_error *error)
+{
+    const hawser_dataset *rows = l->rows;
+    if (l->turned)
+        return hw_cluster_agree(l->cluster, hw_equals_copy(&l->dataset->equals, &rows->equals, error), error);
+    int shift =
+        rows->figures.index_base >= 0 && l->whole.index_base >= 0 ? rows->figures.index_base - l->whole.index_base : 0;
+    return hw_loading_unite_equals(l, &rows->equals, rows->matrix.rows > 0, shift, &l->dataset->equals, error);
+}
+
 static hawser_status load_on_all(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                                  hawser_dataset **dataset, hawser_error *error)
 {
@@ -633,6 +644,8 @@ static hawser_status load_on_all(hawser_job *job, const char *const *paths, size
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);
+    if (status == HAWSER_OK && !whole)
+        status = unite_equals(&l, error);
     if (whole && load->split == HAWSER_BY_ROW)
         status = hw_cluster_agree(l.cluster, hw_loading_cut_whole(&l, error), error);
     if (status == HAWSER_OK) {

@@ -51,6 +51,10 @@ hawser_status hw_loading_sum(const hw_loading *l, size_t lines, const uint64_t *
 hawser_status hw_loading_check_columns(const hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
 /* Returns whether missing values become the means of the columns of this input. */
 bool hw_loading_fills(const hw_loading *l);
+/* Finds the columns of one value in the rows of all nodes, from those in the rows of each (NULL: unknown), if it has any. `shift` is added to their
+ * numbers. Collective. */
+hawser_status hw_loading_unite_equals(const hw_loading *l, const hw_equals *own, bool rows, int shift, hw_equals *out,
+                                      hawser_error *error) HAWSER_MUST_USE;
 /* Stores how many rows each node has read. Collective. */
 hawser_status hw_loading_count(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
 
