@@ -197,7 +197,7 @@ def test_mini_batches(sparse):
     assert ours.inertia_ == pytest.approx(squares.sum())
     limited = hawser.MiniBatchKMeans(4, batch_size=1500, max_iter=2, max_no_improvement=None, compute_labels=False).fit(given)
     assert limited.n_steps_ == 4 and limited.n_iter_ == 2 and not hasattr(limited, "labels_")
-    assert limited.fit_predict(given).shape == (3000,) and not hasattr(limited, "partial_fit")
+    assert limited.fit_predict(given).shape == (3000,)
 
 
 def test_bits_of_mini_batches(command, tmp_path):
@@ -286,8 +286,8 @@ def test_a_limit_warns(cancer):
     (lambda: hawser.KMeans(init="best"), "init"), (lambda: hawser.KMeans(init=np.ones((2, 2))), "initial centers"),
     (lambda: hawser.KMeans(algorithm="full"), "algorithm"), (lambda: hawser.Lasso(sync="fast"), "sync"),
     (lambda: hawser.MiniBatchKMeans(reassignment_ratio=0.01), "reassignment_ratio"),
-    (lambda: hawser.MiniBatchKMeans(init_size=100), "init_size"), (lambda: hawser.MiniBatchKMeans(batch_size=0), "batch_size"),
-    (lambda: hawser.KMeans(sync="ssp:2", workers=2), "sync"), (lambda: hawser.KMeans(init=lambda *_: 0), "call the function"),
+    (lambda: hawser.MiniBatchKMeans(init_size=-100), "init_size"), (lambda: hawser.MiniBatchKMeans(batch_size=0), "batch_size"),
+    (lambda: hawser.KMeans(sync="ssp:2", workers=2), "sync"), (lambda: hawser.KMeans(init=lambda *_, **__: 0), "initial centers"),
     (lambda: hawser.Lasso(max_iter=0), "max_iter"), (lambda: hawser.Lasso(workers=1.5), "workers"), (lambda: hawser.Lasso(positive="no"), "positive"),
     (lambda: hawser.LinearSVC(fit_intercept=2), "fit_intercept"), (lambda: hawser.LogisticRegression(solver="best"), "solver"),
     (lambda: hawser.LogisticRegressionCV(solver="best"), "solver"),

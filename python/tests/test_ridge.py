@@ -27,9 +27,9 @@ def test_ridge_is_the_closed_form(seed):
         with warnings.catch_warnings():
             warnings.simplefilter("error")  # none about a tolerance that float64 does not reach
             fitted = hawser.Ridge(alpha=alpha, fit_intercept=intercept).fit(given, Y, weights)
-        np.testing.assert_allclose(fitted.coef_, expected, rtol=1e-7, atol=1e-9)
-        np.testing.assert_allclose(fitted.predict(given), (X - centre[0]) @ expected.T + centre[1], rtol=1e-7, atol=1e-8)
-        assert fitted.coef_.shape == (targets, columns) and len(fitted.models_) == targets and len(np.ravel(fitted.dual_gap_)) == targets
+        np.testing.assert_allclose(np.atleast_2d(fitted.coef_), expected, rtol=1e-7, atol=1e-9)
+        np.testing.assert_allclose(fitted.predict(given).reshape(rows, targets), (X - centre[0]) @ expected.T + centre[1], rtol=1e-7, atol=1e-8)
+        assert fitted.coef_.shape == ((targets, columns) if targets > 1 else (columns,)) and len(fitted.models_) == targets and len(np.ravel(fitted.dual_gap_)) == targets
     single = hawser.Ridge(alpha=np.ravel(alpha)[0], fit_intercept=intercept).fit(X, Y[:, 0], weights)
     np.testing.assert_allclose(single.coef_, expected[0], rtol=1e-7, atol=1e-9)
     positive = hawser.Ridge(alpha=1.0, positive=True, fit_intercept=intercept).fit(X, Y[:, 0], weights)
@@ -56,6 +56,24 @@ def test_least_squares_of_least_norm(shape, intercept):
         np.testing.assert_allclose(fitted.predict(given)[3:], ((X - mean[0]) @ expected.T + mean[1])[3:], atol=1e-5)
         one = hawser.LinearRegression(fit_intercept=intercept).fit(given, Y[:, 0], weights)
         np.testing.assert_allclose(one.coef_, expected[0], atol=2e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("shape", [(30, 80), (40, 40), (60, 20)])
+@pytest.mark.parametrize("alpha", [1e-15, 1e-9, 1e-5])
+def test_a_tiny_penalty_has_its_own_solution(shape, alpha):
+    """The duality gap alone would leave many coefficients open."""
+    draw = np.random.default_rng(shape[0])
+    X, Y = draw.normal(size=shape) * draw.uniform(0.5, 2, shape[1]) + 1, draw.normal(size=(shape[0], 2)) * 30
+    for intercept in (True, False):
+        mean = (X.mean(axis=0), Y.mean(axis=0)) if intercept else (0.0, 0.0)
+        U, s, V = np.linalg.svd(X - mean[0], full_matrices=False)
+        kept = s > 1e-10 * s[0]
+        expected = (V[kept].T @ ((s[kept] / (s[kept] ** 2 + alpha))[:, None] * (U[:, kept].T @ (Y - mean[1])))).T
+        for given in (X, scipy.sparse.csc_array(X)):
+            for fitted, wanted in ((hawser.Ridge(alpha, fit_intercept=intercept).fit(given, Y), expected),
+                                   (hawser.Ridge(alpha, fit_intercept=intercept).fit(given, Y[:, 0]), expected[0])):
+                np.testing.assert_allclose(fitted.coef_, wanted, atol=1e-6 * np.abs(wanted).max())
+                np.testing.assert_allclose(fitted.predict(given), X @ fitted.coef_.T + fitted.intercept_, atol=1e-8)
 
 
 @pytest.mark.parametrize("kind", ["Lasso", "ElasticNet"])

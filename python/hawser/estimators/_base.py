@@ -372,9 +372,7 @@ class LinearEstimator(Estimator):
 
     def _take_parameters(self, model: Model) -> None:
         coefficients, intercept = self._parameters_of(model)
-        self.coef_, self.intercept_ = coefficients, intercept
-        if self._type == np.float32:
-            self.coef_, self.intercept_ = coefficients.astype(np.float32), np.float32(intercept)
+        self.coef_, self.intercept_ = coefficients.astype(self._type, copy=False), np.asarray(intercept, self._type)[()]
 
     def _is_written(self) -> bool:
         """Returns whether coef_ or intercept_ are not those of the model."""

@@ -10,18 +10,25 @@ from .linear import _Penalised
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 UNPENALISED = 256  # the most columns without a penalty that the library takes
 MOST = 2 * 10**7  # numbers of X for which the solution of least norm is found
+LOOSE = 1e-3  # an error of coefficients, relative to their norm, that a duality gap may leave
 
 
-def least_norm(X: Any, targets: Array, centre: tuple[Array, Array] | None, weights: Array | None) -> tuple[Array, int]:
-    """Returns the least-squares coefficients of least norm, shape (n_features,) or (n_features, n_targets), and the rank of X less its centre."""
-    whole = np.asarray(X.toarray() if issparse(X) else X, np.float64)
+def solve(X: Any, targets: Array, centre: tuple[Array, Array] | None, weights: Array | None, alphas: Array) -> tuple[Array, int]:
+    """Returns the coefficients, shape (n_features, n_targets), with a penalty for each target, and the rank of X less its centre.
+
+    Without a penalty they are those of least norm.
+    """
+    whole, columns = np.asarray(X.toarray() if issparse(X) else X, np.float64), targets.reshape(len(targets), -1)
     if centre is not None:
-        whole, targets = whole - centre[0], targets - centre[1]
+        whole, columns = whole - centre[0], columns - centre[1]
     if weights is not None:
-        roots = np.sqrt(weights)
-        whole, targets = whole * roots[:, None], (targets.T * roots).T
-    found, _, rank, _ = np.linalg.lstsq(whole, targets, rcond=None)
-    return found, int(rank)
+        roots = np.sqrt(weights)[:, None]
+        whole, columns = whole * roots, columns * roots
+    U, s, V = np.linalg.svd(whole, full_matrices=False)
+    rank = int((s > s[:1].sum() * max(whole.shape) * np.finfo(float).eps).sum())
+    s = s[:rank, None]
+    found: Array = V[:rank].T @ (s / (s**2 + alphas) * (U[:, :rank].T @ columns))
+    return found, rank
 
 
 class Ridge(_Penalised):
@@ -30,18 +37,17 @@ class Ridge(_Penalised):
     Minimises sum_i s_i (y_i - w x_i - b)^2 + alpha ||w||^2, s_i the weights of samples. `alpha` is a number, or one for each column of y. The training
     ends at a duality gap of tol^2, relative to the objective of coefficients that are all zero, so that `tol` is about the relative error of predictions, or
     where float64 has no smaller one. `max_iter` and all else are as in Lasso. `solver` is
-    taken for scikit-learn's sake: there is one solution. If alpha is 0 and several solutions are equally good, `coef_` is that of least norm,
-    and `model_` has another one, if X has at most 2e7 numbers.
+    taken for scikit-learn's sake: there is one solution. If alpha is 0 and several solutions are equally good, `coef_` is that of least norm, and if alpha is so
+    small that the gap leaves coefficients open, it is solved directly; `model_` has another one. X may have at most 2e7 numbers for that.
 
     After fit: `coef_` (n_features,), or (n_targets, n_features) if y has columns, `intercept_`, and all else as in Lasso.
 
     >>> import hawser
     >>> ridge = hawser.Ridge(alpha=1.0).fit([[0, 0], [0, 0], [1, 1]], [0, 0.1, 1])
-    >>> ridge.coef_.round(4), round(ridge.intercept_, 4)
+    >>> ridge.coef_.round(4), float(round(ridge.intercept_, 4))
     (array([0.2714, 0.2714]), 0.1857)
     """
 
-    _keeps_column = True
     _words = {"cannot be reached": None, "precision of numbers": None}  # tol is that small by default
     precompute = False  # no parameters of these estimators
     selection = "cyclic"
@@ -107,22 +113,29 @@ class Ridge(_Penalised):
         return not self.positive and X.shape[0] * X.shape[1] <= MOST
 
     def _finish(self, X: Any, targets: Array, weights: Array | None) -> None:
-        """Takes the solution of least norm for targets without a penalty, if there are several solutions, or if a small penalty stood for none."""
-        alphas = self._alphas()
-        if alphas.all() or not self._is_direct(X):
+        """Takes the solution by a singular value decomposition where the training leaves coefficients open: for targets without a penalty if there are
+        several solutions or a small penalty stood for none, and where a penalty is so small that many coefficients are within the duality gap."""
+        if not self._is_direct(X):
             return
-        free = np.broadcast_to(alphas == 0, np.shape(self.coef_)[:-1] or (1,))
+        whole, total = np.atleast_2d(self.coef_).astype(np.float64), float(X.shape[0] if weights is None else weights.sum())
+        alphas = np.broadcast_to(self._alphas(), len(whole))
+        with np.errstate(divide="ignore"):
+            open_by = np.sqrt(2 * np.maximum(self.dual_gap_, 0) / (alphas / total))  # a penalty bounds the error of coefficients by the gap
+        few = X.shape[0] <= X.shape[1] or X.shape[1] <= UNPENALISED
+        loose = (alphas == 0) | (few & (open_by > LOOSE * np.linalg.norm(whole, axis=1)) & whole.any(axis=1))
+        if not loose.any():
+            return
         centre = None
         if self.fit_intercept:
             shares = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
             centre = (np.asarray(shares @ X, np.float64).ravel(), np.asarray(shares @ targets))
-        found, rank = least_norm(X, targets, centre, weights)
+        found, rank = solve(X, targets, centre, weights, alphas)
         if rank == X.shape[1] <= UNPENALISED:
             return
-        whole = np.where(free[:, None], np.atleast_2d(found.T), self.coef_)
+        whole = np.where(loose[:, None], found.T, whole)
         self.coef_ = whole.reshape(np.shape(self.coef_)).astype(self._type)
         if centre is not None:
-            self.intercept_ = (np.asarray(centre[1]) - whole @ centre[0]).astype(self._type)
+            self.intercept_ = (np.atleast_1d(centre[1]) - whole @ centre[0]).astype(self._type)
             if np.ndim(targets) == 1:
                 self.intercept_ = self.intercept_[0]
 
@@ -137,7 +150,7 @@ class LinearRegression(Ridge):
 
     >>> import hawser
     >>> line = hawser.LinearRegression().fit([[1, 1], [1, 2], [2, 2], [2, 3]], [6.0, 8.0, 9.0, 11.0])
-    >>> line.coef_.round(6), round(line.intercept_, 6)
+    >>> line.coef_.round(6), float(round(line.intercept_, 6))
     (array([1., 2.]), 3.0)
     """
 
@@ -152,6 +165,7 @@ class LinearRegression(Ridge):
         self.sync = sync
         self.n_jobs = n_jobs
 
+    _keeps_column = True
     alpha = 0.0  # no parameter
     random_state = None
 

@@ -88,7 +88,6 @@ class RidgeCV(Ridge):
     (0.01, (3,))
     """
 
-    _keeps_column = False
     positive = False  # no parameters of this estimator
     random_state = None
     alpha_: Any
