@@ -306,7 +306,7 @@ typedef struct hawser_serving {
 
 /** Serves the store's tables to clients that have the key (`at` of hawser_store_open, `hawser store`), as `hawser serve` does, with this program's
  *  functions in addition to the built-in ones. Collective; every node of the job must serve the store, and the program must not use it otherwise.
- *  --interface, --port-range, --trust-fabric and --failure-timeout of the job also apply to clients. --memory-limit bounds the memory of a
+ *  --interface, --port-range, --trust-fabric, --failure-timeout and --rate of the job also apply to clients. --memory-limit bounds the memory of a
  *  node's tables (default: what the machine has free): a request that needs more is refused. Returns HAWSER_BAD_ARGUMENT if a file to be written
  *  is the key file, or if the address file is a file of tables; tables may be saved to the file that they were loaded from. Blocks until a node's
  *  job is interrupted (hawser_interrupt), or returns the failure that ended it; every other server then ends too. */

@@ -11,6 +11,8 @@ hawser_status hw_cluster_channel(hw_cluster *cluster, hw_channel_of which, const
     pthread_rwlock_unlock(&cluster->beside);
     if (channel == NULL)
         return HAWSER_OK;
+    if (which == HW_CHANNEL_STORE)
+        hw_net_pace_again(cluster->net);
     pthread_mutex_lock(&cluster->mutex);
     hawser_status status = cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK;
     pthread_mutex_unlock(&cluster->mutex);

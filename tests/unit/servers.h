@@ -15,7 +15,7 @@ typedef struct servers {
     const char *load, *save;
     void (*warn)(void *argument, const char *text);
     void (*damaged)(void *argument, const char *text);
-    uint64_t unread_most, memory;
+    uint64_t unread_most, memory, rate;
     double failure_timeout; /* seconds; 0: 5 s */
     pthread_t thread;
     pthread_mutex_t mutex;
@@ -52,6 +52,7 @@ static void serve_body(test_node *node)
                                          .key_length = sizeof server_key,
                                          .failure_timeout = set->failure_timeout > 0 ? set->failure_timeout : 5,
                                          .unread_most = set->unread_most,
+                                         .rate = set->rate,
                                          .warn = set->warn},
                             .memory = set->memory,
                             .load = set->load,

@@ -156,6 +156,95 @@ static void a_lost_link_frees_its_turn(void **state)
     node_close(&nodes[0]);
 }
 
+static bool is_limited(hw_message_kind kind)
+{
+    return kind == HW_MESSAGE_UPDATE || kind == HW_MESSAGE_ADDEND || kind == HW_MESSAGE_SHARE || kind == HW_MESSAGE_ASK ||
+           kind == HW_MESSAGE_ANSWER;
+}
+
+/* Kinds of messages that are never delivered. */
+static bool is_inner(hw_message_kind kind)
+{
+    return kind == HW_MESSAGE_PUT || kind == HW_MESSAGE_FENCE || kind == HW_MESSAGE_FENCED;
+}
+
+/* Each kind of message is sent at the rate at most, or is not delayed at all: at this rate the others would take 90 s. */
+static void each_kind_keeps_the_rate_or_is_free(void **state)
+{
+    (void)state;
+    enum { SLOW = 50000, EACH = 60, BYTES = 5000 };
+    for (int limited = 0; limited < 2; limited++) {
+        node nodes[2];
+        for (uint32_t i = 0; i < 2; i++) {
+            hw_net_options options = node_options(i, NULL);
+            options.rate = limited ? RATE / 4 : SLOW;
+            node_open(&nodes[i], &options);
+        }
+        node_dial(&nodes[1], &nodes[0], 0);
+        for (int kind = HW_MESSAGE_TRIGGER; kind < HW_MESSAGE_KINDS; kind++) {
+            uint64_t before = node_path(&nodes[1], 0).bytes_sent;
+            double start = hw_seconds();
+            if (is_limited((hw_message_kind)kind) != (limited == 1) || is_inner((hw_message_kind)kind))
+                continue;
+            for (uint64_t i = 0; i < EACH; i++)
+                send_as(&nodes[1], (hw_message_kind)kind, 3, 7, i, BYTES);
+            for (uint64_t i = 0; i < EACH; i++) {
+                hw_message *message = node_take(&nodes[0]);
+                assert_int_equal(message->envelope.kind, kind);
+                message->envelope.kind = HW_MESSAGE_DATA;
+                assert_true(is_numbered(message, i, BYTES));
+                hw_message_free(message);
+            }
+            double seconds = hw_seconds() - start, bytes = (double)(node_path(&nodes[1], 0).bytes_sent - before);
+            assert_true(bytes >= EACH * BYTES);
+            assert_true(limited ? bytes <= RATE / 4 * (seconds + 0.03) : seconds < EACH * BYTES / SLOW / 2.0);
+        }
+        node_close(&nodes[1]);
+        node_close(&nodes[0]);
+    }
+}
+
+/* Nodes and clients meet when the store's messages before have arrived. Messages of a run do not wait. When a run is being ended, nothing waits. */
+static void meetings_follow_the_store(void **state)
+{
+    (void)state;
+    node nodes[2];
+    open_two(nodes);
+    for (int kind = 0; kind < 2; kind++) {
+        for (uint64_t i = 0; i < 20; i++)
+            send_as(&nodes[1], i % 2 == 0 ? HW_MESSAGE_ASK : HW_MESSAGE_ANSWER, 3, 7, i, LENGTH / 2);
+        send_as(&nodes[1], kind == 0 ? HW_MESSAGE_DATA : HW_MESSAGE_CLIENT, 1, 2, 20, 4);
+        send_as(&nodes[1], HW_MESSAGE_DONE, 3, 7, 21, 4);
+        uint64_t number = 0;
+        for (int i = 0; i < 22; i++) {
+            hw_message *message = node_take(&nodes[0]);
+            bool done = message->envelope.kind == HW_MESSAGE_DONE;
+            assert_true(!done || number < 20);
+            message->envelope.kind = HW_MESSAGE_DATA;
+            message->envelope.destination = 7;
+            assert_true(is_numbered(message, done ? 21 : number, done || number == 20 ? 4 : LENGTH / 2));
+            number += !done;
+            hw_message_free(message);
+        }
+    }
+    double start = hw_seconds(); /* 20 s at the rate */
+    hw_net_drop_updates(nodes[1].net, 0);
+    for (uint64_t i = 0; i < 4; i++)
+        send_as(&nodes[1], HW_MESSAGE_ASK, 3, 7, i, 20 << 20);
+    for (uint64_t i = 0; i < 4; i++)
+        hw_message_free(node_take(&nodes[0]));
+    assert_true(hw_seconds() - start < 10);
+    hw_net_pace_again(nodes[1].net);
+    start = hw_seconds();
+    for (uint64_t i = 0; i < 10; i++)
+        send_as(&nodes[1], HW_MESSAGE_ASK, 3, 7, i, LENGTH);
+    for (uint64_t i = 0; i < 10; i++)
+        hw_message_free(node_take(&nodes[0]));
+    assert_true(10.0 * LENGTH <= RATE * (hw_seconds() - start + 0.03));
+    node_close(&nodes[1]);
+    node_close(&nodes[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -164,6 +253,8 @@ int main(void)
         cmocka_unit_test(paced_messages_arrive_before_the_goodbye),
         cmocka_unit_test(stop_lasts_while_messages_still_move),
         cmocka_unit_test(a_lost_link_frees_its_turn),
+        cmocka_unit_test(each_kind_keeps_the_rate_or_is_free),
+        cmocka_unit_test(meetings_follow_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

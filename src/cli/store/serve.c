@@ -38,6 +38,8 @@ const hawser_option *hw_serve_rows(void)
          "time without a message after which a client or another server is lost", NULL, 0},
         {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all servers have joined", NULL,
          0},
+        {"rate", HAWSER_BYTES, "0", NULL, "BYTES",
+         "bytes that this server may send to clients per second, and as many to other servers; 0: no limit", NULL, 0},
         {"node-name", HAWSER_TEXT, NULL, NULL, "NAME", "name of this server in messages; default: its host's name", NULL, 0},
         {"quiet", HAWSER_FLAG, "no", NULL, NULL, "print only errors on standard error", NULL, 'q'},
         {0},

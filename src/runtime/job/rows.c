@@ -94,7 +94,9 @@ static const hawser_option job_rows[] = {
      "Nodes and network", 0},
     {"join-timeout", HAWSER_SECONDS, "60", "[0.1,86400]", "TIME", "how long to wait until all nodes have joined",
      "Nodes and network", 0},
-    {"rate", HAWSER_BYTES, "0", NULL, "BYTES", "bytes of updates that a node may send per second; 0: no limit",
+    {"rate", HAWSER_BYTES, "0", NULL, "BYTES",
+     "bytes of updates, and of requests and replies of a store, that a node may send per second to the other nodes, and as "
+     "many to stand-alone servers; input, results and control are not limited; 0: no limit",
      "Exchange between workers", 0},
     {"topology", HAWSER_TEXT, "all", NULL, "GRAPH",
      "links over which nodes exchange updates: all, halton, tree, servers:K, or file:PATH with one link FROM TO per "

@@ -21,6 +21,7 @@ typedef struct hw_client_listener_options {
     uint16_t port_low, port_high;
     bool trust_fabric;
     double failure_timeout;
+    uint64_t rate; /* bytes per second of replies; 0: no limit */
     /* Bytes of replies that a client may have requested and not received before its requests are read; 0: HW_STORE_UNREAD. */
     uint64_t unread_most;
     void (*warn)(void *argument, const char *text); /* prints one line; any thread; may be NULL */

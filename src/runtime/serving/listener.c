@@ -28,6 +28,7 @@ static hawser_status open_net(hw_client_listener *listener, const hw_client_list
         .unread_most = options->unread_most > 0 ? options->unread_most : HW_STORE_UNREAD,
         .trust_fabric = options->trust_fabric,
         .failure_timeout = options->failure_timeout,
+        .rate = options->rate,
     };
     const hw_net_events events = hw_client_listener_events(listener);
     return hw_net_new(&net, &events, &listener->net, error);

@@ -138,6 +138,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     how.listener.interface = hawser_options_text(options, "interface");
     how.listener.trust_fabric = hawser_options_flag(options, "trust-fabric");
     how.listener.failure_timeout = hawser_options_number(options, "failure-timeout");
+    how.listener.rate = hawser_options_bytes(options, "rate");
     how.listener.warn = t.given->warn != NULL ? t.given->warn : report;
     how.listener.argument = t.given->warn != NULL ? t.given->argument : store->job;
     const hawser_cancellation *waits =

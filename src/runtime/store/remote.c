@@ -293,6 +293,7 @@ static hawser_status open_net(hw_remote *remote, const manner *how, hw_transport
         .ring = HW_STORE_RING,
         .trust_fabric = hawser_options_flag(options, "trust-fabric"),
         .failure_timeout = hawser_options_number(options, "failure-timeout"),
+        .rate = hawser_options_bytes(options, "rate"),
         .cancellation = hw_hub_cancellation(remote->store),
     };
     const hw_net_events events = {.argument = remote,

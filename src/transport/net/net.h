@@ -127,6 +127,8 @@ void hw_net_accepts(hw_net *net, hw_net_accept_figures *figures);
 /* Drops queued and future updates (HW_MESSAGE_UPDATE, HW_MESSAGE_ADDEND, HW_MESSAGE_SHARE) of runs up to `session`. The rest of an update
  * that was sent in part is sent at once, whatever the rate limit. Other messages are unaffected. Does not block; any thread. */
 void hw_net_drop_updates(hw_net *net, uint32_t session);
+/* Ends what hw_net_drop_updates has begun for a store: its messages wait for the rate limit again. */
+void hw_net_pace_again(hw_net *net);
 
 /* Sends what is queued, says goodbye, and closes the links; a link that closes after a goodbye is not lost. Has no fixed deadline, but
  * gives up when nothing has moved for `seconds`. Afterwards only the figures may be read. Idempotent. Not from the net's own threads. */

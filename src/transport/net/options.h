@@ -63,8 +63,8 @@ typedef struct hw_net_options {
     /* Bytes queued for a peer, or expected to be sent to it (hw_net_account), above which reading from it is paused until half of them are
      * sent. A paused peer that receives nothing for the failure timeout is lost. 0: no limit. */
     uint64_t unread_most;
-    /* bytes per second that this node sends in updates, evenly; 0: no limit. Other messages overtake updates, except those with the same
-     * source and destination. */
+    /* bytes per second that this node sends in updates and in a store's requests and replies, evenly; 0: no limit. Other messages overtake them,
+     * except those with the same source and destination, and those of meetings behind a store's messages. */
     uint64_t rate;
     const hawser_cancellation *cancellation; /* ends hw_net_dial with HAWSER_STOP; outlives the net; NULL: none */
 } hw_net_options;

@@ -1,8 +1,9 @@
 /*
- * pace.c - the rate limit: a token bucket for the bytes of updates.
+ * pace.c - the rate limit: a token bucket for the bytes of updates, and of a store's requests and replies.
  *
- * Updates wait at their links and are released in small parts, links in turn, so that they flow evenly. Other messages overtake them,
- * except those that follow an update with the same source and destination. Nothing is dropped.
+ * They wait at their links and are released in small parts, links in turn, so that they flow evenly. Other messages overtake them,
+ * except those that follow an update with the same source and destination, and meetings of nodes and clients that follow a store's messages.
+ * Nothing is dropped.
  */
 #include "base/clock.h"
 #include "transport/net/parts.h"
@@ -22,6 +23,17 @@ static bool is_update(const hw_envelope *envelope)
     return envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND || envelope->kind == HW_MESSAGE_SHARE;
 }
 
+static bool is_stored(const hw_envelope *envelope)
+{
+    return envelope->kind == HW_MESSAGE_ASK || envelope->kind == HW_MESSAGE_ANSWER;
+}
+
+/* Returns true for the messages by which nodes and clients learn that all requests before have arrived: a clock gets no reply. */
+static bool is_meeting(const hw_envelope *envelope)
+{
+    return envelope->kind == HW_MESSAGE_DATA || envelope->kind == HW_MESSAGE_CLIENT;
+}
+
 bool hw_pace_drops(const hw_net *net, const hw_message *message)
 {
     return is_update(&message->envelope) && message->envelope.session < atomic_load(&net->dropped) && message->offset == 0 &&
@@ -33,18 +45,29 @@ void hw_net_drop_updates(hw_net *net, uint32_t session)
     if (session < atomic_load(&net->dropped))
         return;
     atomic_store(&net->dropped, session + 1);
+    atomic_store(&net->hurries, true);
     hw_reactor_wake(net);
+}
+
+void hw_net_pace_again(hw_net *net)
+{
+    atomic_store(&net->hurries, false);
 }
 
 bool hw_pace_delay(hw_link *link, hw_message *message)
 {
-    uint16_t *pair = pair_of(link, &message->envelope);
-    if (!is_update(&message->envelope) && *pair == 0)
+    const hw_envelope *envelope = &message->envelope;
+    uint16_t *pair = pair_of(link, envelope);
+    bool stored = is_stored(envelope), follows = *pair > 0 || (is_meeting(envelope) && link->paced_stored > 0);
+    if (!is_update(envelope) && !stored && !follows)
         return false;
     if (link->paced.first == NULL)
         atomic_fetch_add(&link->net->pacing, 1);
     hw_queue_append(&link->paced, message);
-    *pair += *pair < UINT16_MAX;
+    if (stored)
+        link->paced_stored++;
+    else
+        *pair += *pair < UINT16_MAX;
     return true;
 }
 
@@ -53,7 +76,10 @@ static void take_first(hw_link *link)
 {
     hw_message *first = link->paced.first;
     uint16_t *pair = pair_of(link, &first->envelope);
-    *pair -= *pair < UINT16_MAX;
+    if (is_stored(&first->envelope))
+        link->paced_stored--;
+    else
+        *pair -= *pair < UINT16_MAX;
     link->paced.first = first->next;
     if (link->paced.first == NULL)
         atomic_fetch_sub(&link->net->pacing, 1);
@@ -65,14 +91,15 @@ static uint64_t release_frame(hw_link *link, uint64_t most)
     hw_message *first = link->paced.first;
     hw_envelope *envelope = &first->envelope;
     uint64_t left = envelope->length - first->offset, part = left < most ? left : most;
-    bool update = is_update(envelope) && envelope->session >= atomic_load(&link->net->dropped);
+    bool paced = is_stored(envelope) ? !atomic_load(&link->net->hurries)
+                                     : is_update(envelope) && envelope->session >= atomic_load(&link->net->dropped);
     if (hw_pace_drops(link->net, first)) {
         take_first(link);
         atomic_fetch_sub(&link->queued, hw_queued_bytes(first));
         hw_message_free(first);
         return 1;
     }
-    if (!update)
+    if (!paced)
         part = left;
     if (part < left) {
         hw_message *copy;
@@ -87,7 +114,7 @@ static uint64_t release_frame(hw_link *link, uint64_t most)
         first->chunk = part;
         hw_queue_append(&link->queue, first);
     }
-    return update ? part + HW_FRAME_MESSAGE : 1;
+    return paced ? part + HW_FRAME_MESSAGE : 1;
 }
 
 /* Sends one part of one link, if it has nothing else to send. Returns its cost. */

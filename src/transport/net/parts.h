@@ -77,6 +77,7 @@ typedef struct hw_link {
     hw_queue paced; /* messages that wait for the rate limit; the first of them may have been sent in part */
     /* number of waiting messages per (source, destination), by a hash: later messages of the pair must wait too */
     uint16_t pairs[HW_PAIRS];
+    size_t paced_stored; /* number of waiting messages of a store */
 
     /* For the writer: */
     hw_queue taken; /* off the queue, not packed yet */
@@ -134,7 +135,7 @@ struct hw_net {
     _Atomic(double) looked, look_due, paused, paused_until;
     bool direct;                  /* no messages are spread on this net */
     uint64_t unread_most;         /* bytes queued for a peer above which reading from it is paused; 0: no limit */
-    double rate;                  /* bytes per second in updates; 0: no limit */
+    double rate;                  /* bytes per second in updates and in a store's messages; 0: no limit */
     double tokens, paid_at;       /* reactor only: bytes that may be sent now, and the time up to which they were counted */
     struct hw_link *turn;         /* reactor only: the link whose turn it is */
     struct hw_link *shared;       /* reactor only: links by shared memory */
@@ -148,6 +149,7 @@ struct hw_net {
     bool was_bulk;        /* reactor only: `bulk` when it went to sleep */
     atomic_uint pacing;   /* links with messages that wait for the limit */
     atomic_uint dropped;  /* updates of runs before this one are no longer sent */
+    atomic_bool hurries;  /* since then, until hw_net_pace_again: a store's messages do not wait for the limit */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
     _Atomic(hw_link *) links; /* all links since the start, except forgotten ones */
     pthread_mutex_t mutex;    /* guards the list of links, the acceptor's figures, and: */
