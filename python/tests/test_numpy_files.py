@@ -1,5 +1,7 @@
 """Files of numpy, read by the command and from Python, against the arrays that were saved."""
 import io
+import os
+import subprocess
 import zipfile
 
 import numpy as np
@@ -73,10 +75,89 @@ def test_archives_that_are_refused(tmp_path):
             hawser.Dataset(tmp_path / path, "none").shape
     with pytest.raises(hawser.FileError, match="missing.npz:a"):
         hawser.Dataset(tmp_path / "missing.npz:a", "none").shape
-    if scipy is not None:
-        scipy.sparse.save_npz(tmp_path / "sparse.npz", scipy.sparse.eye_array(3, format="csr"))
-        with pytest.raises(hawser.BadInput, match="holds a sparse matrix of scipy"):
-            hawser.Dataset(tmp_path / "sparse.npz", "none").shape
+
+
+def drawn_sparse(draw, rows=60, cols=9):
+    """A sparse matrix with empty rows and columns, and repeated entries."""
+    count = int(draw.integers(0, 200))
+    at = draw.integers(0, rows, count), draw.integers(0, cols - 1, count)
+    kind = draw.choice(["f8", "f4", "i1", "i8", "u2", "?"])
+    return scipy.sparse.coo_array((draw.integers(0, 2 if kind == "?" else 50, count).astype(kind), at), shape=(rows, cols))
+
+
+@pytest.mark.skipif(scipy is None, reason="no scipy")
+def test_sparse_matrices_of_scipy_are_read(tmp_path):
+    """Every format, type, compression and layout has scipy's numbers, and gives the model of the same matrix in memory."""
+    for seed in range(12):
+        draw = np.random.default_rng(seed)
+        X = drawn_sparse(draw).asformat(["csr", "csc", "coo"][seed % 3])
+        y = draw.normal(size=60)
+        np.save(tmp_path / "y.npy", y)
+        scipy.sparse.save_npz(tmp_path / "m.npz", X, compressed=bool(seed % 2))
+        options = {"type": "f32"} if seed % 4 == 0 else {}
+        data = hawser.Dataset(tmp_path / "m.npz", tmp_path / "y.npy", **options)
+        assert data.shape == X.shape and data.layout in ("csc", "csr")
+        if X.count_nonzero() < 20:
+            continue
+        want = hawser.train("lasso", scipy.sparse.csr_array(X, dtype="f8"), y, lambda_=0.01, seed=3)
+        for threads in (1, 3):
+            got = hawser.train("lasso", tmp_path / "m.npz", tmp_path / "y.npy", lambda_=0.01, threads=threads, seed=3)
+            assert np.array_equal(got.coefficients, want.coefficients) and got.intercept == want.intercept
+        for nodes in (2, 3) if seed in (1, 5) else ():
+            words = ["run", "-n", str(nodes), "--", os.environ["HAWSER_BINARY"], "train", "lasso", "m.npz", "--target", "y.npy", "--lambda", "0.01", "-k", "3", "-o", "m.st"]
+            subprocess.run([os.environ["HAWSER_BINARY"]] + words, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+            alone = hawser.train("lasso", scipy.sparse.csr_array(X, dtype="f8"), y, lambda_=0.01, seed=1, workers=3)
+            assert np.array_equal(hawser.Model.load(tmp_path / "m.st").coefficients, alone.coefficients)
+        assert np.array_equal(want.predict(tmp_path / "m.npz"), want.predict(scipy.sparse.csr_array(X, dtype="f8")))
+        labels = tmp_path / "c.npy"
+        np.save(labels, (y > 0).astype(float))
+        rows = [hawser.train("softmax", data, labels, lambda_=0.1).coefficients for data, labels in
+                ((tmp_path / "m.npz", labels), (scipy.sparse.csr_array(X, dtype="f8"), (y > 0).astype(float)))]
+        assert np.array_equal(*rows)
+
+
+@pytest.mark.skipif(scipy is None, reason="no scipy")
+def test_broken_sparse_matrices_are_refused(tmp_path):
+    path = tmp_path / "b.npz"
+    X = scipy.sparse.csr_array(np.array([[1.0, 0, 2], [0, 3, 0]]))
+    whole = {"indices": X.indices, "indptr": X.indptr, "format": np.array(b"csr"), "shape": np.array(X.shape), "data": X.data}
+    cases = (({"data": X.data[:2]}, "'indices' has 3 numbers, and 'data' 2"), ({"indices": X.indices[:2]}, "'indices' has 2 numbers, and 'data' 3"),
+             ({"indices": np.array([0, 3, 1])}, "number 1 .from 0. of 'indices' is not in the 3 columns"),
+             ({"indices": np.array([0, -1, 1])}, "number 1 .from 0. of 'indices' is not in the 3 columns"),
+             ({"indptr": np.array([0, 3, 2])}, "number 2 .from 0. does not"), ({"indptr": np.array([1, 2, 3])}, "number 0 .from 0. does not"),
+             ({"indptr": np.array([0, 2, 4])}, "number 2 .from 0. does not"), ({"indptr": np.array([0, 3])}, "'indptr' has 2 numbers"),
+             ({"indptr": np.array([0, -2, 3])}, "number 1 .from 0. does not"), ({"indptr": np.array([0.0, 2, 3])}, "'indptr' has no whole numbers"),
+             ({"shape": np.array([2])}, "'shape' must be two numbers"), ({"shape": np.array([2, -3])}, "'shape' must be two numbers"),
+             ({"shape": np.array([2, 2**32])}, "'shape' must be two numbers"), ({"shape": np.array([2, 2**31])}, "makes 2147483648 columns"),
+             ({"data": np.array([1, np.nan, 2])}, r"row 0, column 2 \(from 0\): the value nan is not a finite number"),
+             ({"data": X.data * 1j}, "b.npz:data: holds complex numbers"), ({"indptr": None}, "has no array 'indptr'"),
+             ({"data": X.data.reshape(1, 3)}, "'data' has two dimensions"), ({"format": np.array("dia")}, "format 'dia', which is not read; save it as csr"),
+             ({"format": np.array(b"bsr")}, "format 'bsr', which is not read"))
+    for change, text in cases:
+        np.savez(path, **{key: value for key, value in {**whole, **change}.items() if value is not None})
+        with pytest.raises(hawser.BadInput, match=text):
+            hawser.Dataset(path, "none").shape
+    np.savez(path, **{**whole, "format": np.array("csr"), "data": np.array([1, 2, 3, 9.0]), "indices": np.array([0, 2, 1, 7])})
+    assert hawser.Dataset(path, "none").shape == (2, 3)  # scipy passes over what follows the last row
+    for options, text in (({"format": "csv"}, "is read as npy input"), ({"ignore": "1"}, "whose columns are not read by name")):
+        with pytest.raises(hawser.Error, match=text):
+            hawser.Dataset(path, "none", **options).shape
+
+
+@pytest.mark.skipif(scipy is None, reason="no scipy")
+def test_sparse_archives_with_changed_bytes_are_refused_or_whole(tmp_path):
+    draw = np.random.default_rng(8)
+    for compressed in (True, False):
+        made = io.BytesIO()
+        scipy.sparse.save_npz(made, scipy.sparse.random_array((30, 6), density=0.2, format="csc", rng=draw), compressed=compressed)
+        for _ in range(60):
+            some = bytearray(made.getvalue())
+            some[draw.integers(0, len(some))] = draw.integers(0, 256)
+            (tmp_path / "d.npz").write_bytes(some[:draw.integers(8, len(some))] if draw.random() < 0.2 else some)
+            try:
+                assert hawser.Dataset(tmp_path / "d.npz", "none").shape == (30, 6)
+            except hawser.Error:
+                pass
 
 
 def test_damaged_archives_are_refused_or_whole(tmp_path):

@@ -38,7 +38,7 @@ enum {
         hw_market_write)                                                                                                    \
     ROW(NPY, "npy",                                                                                                         \
         "a matrix as numpy saves it: one or two dimensions of integers, booleans or floats; FILE.npz:NAME is an array of "  \
-        "an .npz archive",                                                                                                  \
+        "an .npz archive; scipy's save_npz is read as a sparse matrix",                                                     \
         "npy", "", HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, "", ".npy", hw_is_npy, hw_npy_load, hw_npy_write)                  \
     ROW(CACHE, "cache", "Hawser's own file, written by 'hawser data convert DATA -o FILE.hwc'; mapped, not parsed", "hwc",  \
         "", HW_FORMAT_CERTAIN | HW_FORMAT_SIDES | HW_FORMAT_WORDS, "index-base", "Hawser cache", hw_is_cache,               \

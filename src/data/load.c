@@ -83,6 +83,11 @@ static hawser_status refuse_unsupported(hw_job *job, hawser_format format, hawse
         size_t bytes;
         if (i > 0 && job->input.files[i].map == NULL)
             continue;
+        if (job->input.files[i].sparse && format == HAWSER_NPY)
+            continue;
+        if (job->input.files[i].sparse)
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: holds a sparse matrix of scipy, which is read as npy input",
+                               job->input.files[i].name);
         HAWSER_TRY(hw_input_first(&job->input, i, SAMPLE_BYTES, &head, &bytes, error));
         if (hw_is_unsupported(head, bytes, &what, &advice))
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is %s, which is not read here; %s", job->input.files[i].name,

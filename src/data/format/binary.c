@@ -29,8 +29,7 @@ static uint64_t declared_bytes(const hw_binary *f)
     return fits ? f->start + f->rows * f->width * f->size : INT64_MAX;
 }
 
-/* Checks the sizes in the header against the bytes of the file, so that they alone allocate nothing. */
-static hawser_status check_size(hw_binary *f, const char *text, size_t bytes, hawser_error *error)
+hawser_status hw_binary_check(hw_binary *f, const char *text, size_t bytes, hawser_error *error)
 {
     f->values = (const unsigned char *)text + f->start;
     uint64_t there = bytes - f->start;
@@ -84,6 +83,18 @@ static double value_at(const hw_binary *f, uint64_t place)
     memcpy(&value, &bits, sizeof value);
     memcpy(&narrow, &low, sizeof narrow);
     return f->size == 4 ? (double)narrow : value;
+}
+
+double hw_binary_value(const hw_binary *f, uint64_t place)
+{
+    return value_at(f, place);
+}
+
+bool hw_binary_place(const hw_binary *f, uint64_t place, uint64_t limit, uint64_t *number)
+{
+    *number = bits_at(f, place);
+    bool negative = f->number == HW_SIGNED && *number >> (8 * f->size - 1) != 0;
+    return !negative && *number < limit;
 }
 
 /* Releases the pages of rows that were read, or for column order those of as many numbers. */
@@ -371,7 +382,7 @@ static hawser_status read_files(hw_job *job, hw_binary_header header, hw_binary 
         if (f->input->map == NULL)
             HAWSER_TRY(hw_budget_estimate(&job->budget, declared, error));
         HAWSER_TRY(hw_input_whole(&job->input, i, declared, &text, &bytes, &f->buffer, &f->capacity, error));
-        HAWSER_TRY(check_size(f, text, bytes, error));
+        HAWSER_TRY(hw_binary_check(f, text, bytes, error));
         *rows += f->rows;
         if (f->width != files[0].width)
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, and %s %llu", f->name,

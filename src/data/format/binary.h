@@ -37,6 +37,12 @@ hawser_status hw_binary_roles(const hw_job *job, const hw_binary *f, unsigned ch
  * messages. After HAWSER_BAD_INPUT the dataset has the rows before the bad one. */
 hawser_status hw_binary_take(hw_job *job, const hw_binary *f, const unsigned char *roles, uint64_t first, uint64_t count,
                              hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+/* Checks the sizes in the header against the bytes of the file, and sets f->values. */
+hawser_status hw_binary_check(hw_binary *f, const char *text, size_t bytes, hawser_error *error) HAWSER_MUST_USE;
+/* Returns a number of a file by its place. */
+double hw_binary_value(const hw_binary *f, uint64_t place);
+/* Stores a whole number of a file, by its place. Returns false if it is below 0, or `limit` or more. */
+bool hw_binary_place(const hw_binary *f, uint64_t place, uint64_t limit, uint64_t *number);
 /* npy.c: reads the header of an .npy file; a hw_binary_header. */
 hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_error *error) HAWSER_MUST_USE;
 

@@ -156,9 +156,10 @@ bool hw_is_cache(const char *text, size_t bytes)
     return starts_with(text, bytes, HW_CACHE_MAGIC, strlen(HW_CACHE_MAGIC));
 }
 
+/* An .npz archive that is still one is a sparse matrix of scipy; other zip archives are refused (hw_is_unsupported). */
 bool hw_is_npy(const char *text, size_t bytes)
 {
-    return starts_with(text, bytes, HW_NPY_MAGIC, 6);
+    return starts_with(text, bytes, HW_NPY_MAGIC, 6) || starts_with(text, bytes, "PK\3\4", 4);
 }
 
 bool hw_is_market(const char *text, size_t bytes)

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "data/format/binary.h"
-#include "data/formats.h"
 
 /* Returns the text after 'key': in the header's dictionary, or NULL. */
 static const char *entry(const char *header, const char *key)
@@ -112,6 +111,18 @@ hawser_status hw_npy_facts_of(const char *name, const char *text, size_t bytes, 
     return status;
 }
 
+static void take_facts(const hw_npy_facts *facts, hw_binary *f)
+{
+    f->start = facts->start;
+    f->rows = facts->sizes[0];
+    f->width = facts->sizes[1];
+    f->size = (size_t)(facts->type[1] - '0');
+    f->number = facts->type[0] == 'f' ? HW_FLOATING : facts->type[0] == 'i' ? HW_SIGNED : HW_UNSIGNED;
+    f->big_endian = facts->big_endian;
+    f->fortran = facts->fortran;
+    f->target_first = facts->dimensions == 2;
+}
+
 hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_error *error)
 {
     const char *text;
@@ -122,27 +133,32 @@ hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_err
     if (length <= HEADER_MOST)
         HAWSER_TRY(hw_input_first(&job->input, number, start + length, &text, &bytes, error));
     HAWSER_TRY(hw_npy_facts_of(f->name, text, bytes, &facts, error));
-    *f = (hw_binary){.name = f->name,
-                     .input = f->input,
-                     .values = f->values,
-                     .buffer = f->buffer,
-                     .capacity = f->capacity,
-                     .start = facts.start,
-                     .rows = facts.sizes[0],
-                     .width = facts.sizes[1],
-                     .size = (size_t)(facts.type[1] - '0'),
-                     .number = facts.type[0] == 'f'   ? HW_FLOATING
-                               : facts.type[0] == 'i' ? HW_SIGNED
-                                                      : HW_UNSIGNED,
-                     .big_endian = facts.big_endian,
-                     .fortran = facts.fortran,
-                     .target_first = facts.dimensions == 2};
+    take_facts(&facts, f);
     return HAWSER_OK;
 }
 
-hawser_status hw_npy_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_npy_array(const char *name, const char *text, size_t bytes, hw_binary *f, hawser_error *error)
 {
-    return hw_binary_load(job, hw_npy_header, dataset, error);
+    hw_npy_facts facts;
+    HAWSER_TRY(hw_npy_facts_of(name, text, bytes, &facts, error));
+    *f = (hw_binary){.name = name};
+    take_facts(&facts, f);
+    hawser_status status = hw_binary_check(f, text, bytes, error);
+    f->name = NULL;
+    return status;
+}
+
+hawser_status hw_npy_word(const char *name, const char *text, size_t bytes, char *word, size_t size, hawser_error *error)
+{
+    size_t start = 0, length = 0, used = 0;
+    HAWSER_TRY(measure_header(name, text, bytes, &start, &length, error));
+    if (length > bytes - start)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is cut off in its header", name);
+    for (size_t k = start + length; k < bytes && used + 1 < size; k++) /* of wide characters, three bytes are zeros */
+        if (text[k] >= ' ' && text[k] <= '~')
+            word[used++] = text[k];
+    word[used] = '\0';
+    return HAWSER_OK;
 }
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "after the head numbers are written without conversion");

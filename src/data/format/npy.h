@@ -7,6 +7,8 @@
 
 #define HW_NPY_MAGIC "\x93NUMPY"
 
+struct hw_binary;
+
 /* The shape of a file: numbers of four or eight bytes, by rows or by columns. */
 typedef struct hw_npy_shape {
     bool single, fortran;
@@ -27,6 +29,14 @@ typedef struct hw_npy_facts {
 /* Reads the header at the start of a file, of which `bytes` bytes are in memory. The size of a dimension is below 2^32 - 1. */
 hawser_status hw_npy_facts_of(const char *name, const char *text, size_t bytes, hw_npy_facts *facts,
                               hawser_error *error) HAWSER_MUST_USE;
+
+/* Reads the header of a file that is in memory as a whole, and checks its sizes; f->values points into it. `name` is for messages of this call, and
+ * f->name is left NULL. */
+hawser_status hw_npy_array(const char *name, const char *text, size_t bytes, struct hw_binary *f,
+                           hawser_error *error) HAWSER_MUST_USE;
+/* Reads a file of one text, of one byte or four per character. Longer texts are cut. */
+hawser_status hw_npy_word(const char *name, const char *text, size_t bytes, char *word, size_t size,
+                          hawser_error *error) HAWSER_MUST_USE;
 
 /* The most bytes of a header that hw_npy_header_of makes. */
 enum { HW_NPY_HEADER = 384 };

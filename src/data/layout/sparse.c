@@ -405,7 +405,7 @@ static hawser_status sort_major(scatter_work *w, uint64_t j, hw_sorter *sorter, 
     HAWSER_TRY(hw_sort_entries(w->indices + begin, values, w->single, w->offsets[j + 1] - begin, sorter, &twice, error));
     if (twice == UINT32_MAX)
         return HAWSER_OK;
-    if (w->job->load->parts > 1) /* the other nodes may have more of them */
+    if (w->job->load->parts > 1 && !w->job->whole_rows) /* the other nodes may have more of them */
         return hw_given_twice(w->job->input.files[0].name, w->by_row ? j : twice, w->by_row ? twice : j, error);
     atomic_store(&w->repeated, true);
     return add_repeated(w, j, error);

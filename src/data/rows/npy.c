@@ -199,6 +199,10 @@ hawser_status hw_rows_npy(hawser_rows *rows, const char **why, hawser_error *err
     static const hw_rows_kind kind = {.next = next_npy, .close = close_npy};
     npy_rows *n;
     hw_binary first = {.input = &rows->job.input.files[0], .name = rows->job.input.files[0].name};
+    if (first.input->sparse) {
+        *why = "it is a sparse matrix of scipy";
+        return HAWSER_OK;
+    }
     rows->job.input.eager = false;
     hawser_status status = hw_npy_header(&rows->job, 0, &first, error);
     rows->job.input.eager = true;

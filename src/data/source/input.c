@@ -64,7 +64,7 @@ static hawser_status take_array(hw_input *input, hw_input_file *file, const char
                           : hawser_fail(error, HAWSER_BAD_INPUT, "%s: '%.*s' is no .npz archive, by its first bytes", path,
                                         (int)split, path);
     const char *name = split != 0 ? path + split + 1 : NULL;
-    HAWSER_TRY(hw_npz_unpack(file->map, file->bytes, path, name, input->budget, &pages, &bytes, error));
+    HAWSER_TRY(hw_npz_unpack(file->map, file->bytes, path, name, input->budget, &pages, &bytes, &file->sparse, error));
     if (pages == NULL)
         return HAWSER_OK;
     (void)munmap((void *)(uintptr_t)file->map, file->bytes);

@@ -33,6 +33,7 @@ typedef struct hw_input_file {
     size_t head_used, head_capacity;
     bool borrowed;  /* the map is the caller's memory, or `unpacked` */
     uint64_t *rows; /* of a map that may be cut anywhere: where rows start; or NULL */
+    bool sparse;    /* the map is an .npz archive with a sparse matrix of scipy */
     void *unpacked; /* an array of an .npz archive, in place of the file's bytes; or NULL */
     size_t unpacked_bytes;
 } hw_input_file;

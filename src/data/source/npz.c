@@ -39,8 +39,9 @@ static size_t list_arrays(const hw_zip *zip, char *text, size_t size)
     return count;
 }
 
-/* Finds the array that is meant; *member NULL: the archive has none at all. */
-static hawser_status find(const hw_zip *zip, const char *name, const hw_zip_member **member, hawser_error *error)
+/* Finds the array that is meant; *member NULL: the archive has none at all, or all are a sparse matrix. */
+static hawser_status find(const hw_zip *zip, const char *name, const hw_zip_member **member, bool *sparse,
+                          hawser_error *error)
 {
     char names[300];
     size_t count = list_arrays(zip, names, sizeof names);
@@ -49,11 +50,9 @@ static hawser_status find(const hw_zip *zip, const char *name, const hw_zip_memb
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has no array '%.100s'; its arrays are %s", zip->path, name, names);
     if (name != NULL || count == 0)
         return HAWSER_OK;
-    if (hw_zip_array(zip, "format") != NULL && hw_zip_array(zip, "shape") != NULL && hw_zip_array(zip, "data") != NULL)
-        return hawser_fail(error, HAWSER_BAD_INPUT,
-                           "%s: holds a sparse matrix of scipy, which is not read here; save it with scipy.io.mmwrite, or "
-                           "give the matrix to hawser in Python",
-                           zip->path);
+    *sparse = hw_zip_array(zip, "format") != NULL && hw_zip_array(zip, "shape") != NULL;
+    if (*sparse)
+        return HAWSER_OK;
     if (count > 1)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu arrays (%s); name one of them: %s:NAME", zip->path, count,
                            names, zip->path);
@@ -63,15 +62,16 @@ static hawser_status find(const hw_zip *zip, const char *name, const hw_zip_memb
 }
 
 hawser_status hw_npz_unpack(const void *bytes, size_t size, const char *path, const char *name, hw_budget *budget,
-                            void **pages, size_t *unpacked, hawser_error *error)
+                            void **pages, size_t *unpacked, bool *sparse, hawser_error *error)
 {
     hw_zip zip;
     const hw_zip_member *member = NULL;
     *pages = NULL;
     *unpacked = 0;
+    *sparse = false;
     hawser_status status = hw_zip_open(bytes, size, path, &zip, error);
     if (status == HAWSER_OK)
-        status = find(&zip, name, &member, error);
+        status = find(&zip, name, &member, sparse, error);
     if (status == HAWSER_OK && member != NULL && member->size == 0)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: the array is empty", path);
     /* Deflate packs 1032 bytes into one at most, so a size that cannot be true takes no memory. */

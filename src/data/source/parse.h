@@ -73,6 +73,7 @@ typedef struct hw_job {
     bool quoted;             /* CSV: line ends in quoted fields are expected, by which the input is then not cut */
     _Atomic bool
         met_quoted;    /* CSV: read without that, a quoted field is not closed on its line: the input must be read again */
+    bool whole_rows;   /* coordinates: a part of the input has all entries of its rows */
     bool met_words;    /* CSV: read without that, it has words: it must be read again as a table */
     bool keeps_equals; /* a load, not rows in pieces */
     hw_equals equals;  /* of all chunks that are parsed */
