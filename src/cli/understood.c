@@ -4,6 +4,7 @@
 
 #include "cli/summary.h"
 #include "data/formats.h"
+#include "data/table/levels.h"
 
 static void print_after(FILE *out, const char *name, const char *after)
 {
@@ -69,11 +70,23 @@ static void print_columns(const hw_call *call, const hawser_dataset *data)
     fprintf(call->out, "\n");
 }
 
+/* Makes a set of the names in a list. What does not fit into memory is left out, and called assumed. */
+static void names_of(const char *list, hw_levels *names)
+{
+    uint32_t number;
+    for (const char *at = list; at != NULL; at = strchr(at, ','), at += at != NULL)
+        if (hw_levels_put(names, at, strcspn(at, ","), &number, NULL) != HAWSER_OK)
+            return;
+}
+
 /* Returns whether --categories names a column, which may have no name. */
-static bool asks_for(const char *spec, const char *name)
+static bool asks_for(const char *spec, const hw_levels *names, const char *name)
 {
     size_t length = strlen(name);
-    for (const char *at = spec; at != NULL && length > 0; at = strchr(at, ','), at += at != NULL)
+    uint32_t number;
+    if (length == 0 || strchr(name, ',') == NULL)
+        return length > 0 && hw_levels_find(names, name, length, &number);
+    for (const char *at = spec; at != NULL; at = strchr(at, ','), at += at != NULL)
         if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
             return true;
     return false;
@@ -84,11 +97,13 @@ static const char *print_words(const hw_call *call, const hawser_dataset *data, 
 {
     const char *spec = hawser_options_text(call->options, "categories"), *const asked = before;
     hawser_schema_column column;
+    hw_levels names = {0};
     size_t found = 0;
     if (!hw_format_has_option(hawser_dataset_figures(data)->format, "categories"))
         return before;
+    names_of(spec, &names);
     for (size_t k = 0; hawser_schema_at(hawser_dataset_schema(data), k, &column); k++) {
-        if (column.kind != HAWSER_CATEGORY || asks_for(spec, column.name) || ++found > 4)
+        if (column.kind != HAWSER_CATEGORY || asks_for(spec, &names, column.name) || ++found > 4)
             continue;
         fprintf(call->out, "%s", found == 1 ? asked : ", ");
         if (column.name[0] != '\0')
@@ -96,6 +111,7 @@ static const char *print_words(const hw_call *call, const hawser_dataset *data, 
         else
             fprintf(call->out, "feature %zu", k);
     }
+    hw_levels_free(&names);
     if (found == 0)
         return before;
     fprintf(call->out, "%s %s words (--categories)", found > 4 ? ", ..." : "", found == 1 ? "has" : "have");

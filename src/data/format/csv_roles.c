@@ -52,45 +52,98 @@ static hawser_status give_groups(const hw_job *job, hw_csv *csv, hawser_error *e
     return give_role(job, csv, "groups", spec, HW_GROUPS, false, error);
 }
 
-/* Cuts the first name off a list: the longest beginning up to a comma, or the whole, that names a column. If none does, it is the text up to the first
- * comma, and the result is the width. */
-static size_t next_of_list(const hw_table_rules *rules, char *at, char **next)
+/* The columns of a table by their names, for lists of many. */
+typedef struct name_index {
+    const hw_table_rules *rules;
+    hw_levels names;
+    size_t *columns; /* by number of the name: the first column that has it */
+    size_t longest;
+} name_index;
+
+static void index_free(name_index *index)
 {
-    size_t found = rules->width, column;
-    char *first = strchr(at, ','), *cut = first;
-    column = hw_csv_column(at, rules->names, rules->width);
+    hw_levels_free(&index->names);
+    free(index->columns);
+}
+
+static hawser_status index_names(const hw_table_rules *rules, name_index *index, hawser_error *error)
+{
+    *index = (name_index){.rules = rules};
+    hawser_status status = HW_NEW(&index->columns, rules->width, "column names", error);
+    for (size_t j = 0; rules->names != NULL && j < rules->width && status == HAWSER_OK; j++) {
+        size_t length = strlen(rules->names[j]), known = index->names.count;
+        uint32_t number;
+        status = hw_levels_put(&index->names, rules->names[j], length, &number, error);
+        if (status == HAWSER_OK && number == known)
+            index->columns[number] = j;
+        index->longest = length > index->longest ? length : index->longest;
+    }
+    if (status != HAWSER_OK)
+        index_free(index);
+    return status;
+}
+
+/* As hw_csv_column, for the `length` bytes at `spec`, which a zero byte ends. */
+static size_t index_find(const name_index *index, const char *spec, size_t length)
+{
+    uint32_t number;
+    if (length <= index->longest && hw_levels_find(&index->names, spec, length, &number))
+        return index->columns[number];
+    return hw_csv_column(spec, NULL, index->rules->width);
+}
+
+/* Cuts the first name off a list that ends at `end`: the longest beginning up to a comma, or the whole, that names a column. If none does, it is
+ * the text up to the first comma, and the result is the width. Only the first comma may end a number, and no comma beyond the longest name ends
+ * a name, so a list takes time in proportion to its length. */
+static size_t next_of_list(const name_index *index, char *at, char *end, char **next)
+{
+    size_t width = index->rules->width, found = width, column, length = (size_t)(end - at);
+    char *first = memchr(at, ',', length), *cut = first;
     *next = NULL;
-    if (column < rules->width)
-        return column;
-    for (char *comma = first; comma != NULL; comma = strchr(comma + 1, ',')) {
+    if (first == NULL || length <= index->longest) {
+        column = index_find(index, at, length);
+        if (column < width || first == NULL)
+            return column;
+    }
+    for (char *comma = first; comma != NULL; comma = memchr(comma + 1, ',', (size_t)(end - comma - 1))) {
+        if (comma != first && (size_t)(comma - at) > index->longest)
+            break;
         *comma = '\0';
-        column = hw_csv_column(at, rules->names, rules->width);
+        column = index_find(index, at, (size_t)(comma - at));
         *comma = ',';
-        cut = column < rules->width ? comma : cut;
-        found = column < rules->width ? column : found;
+        cut = column < width ? comma : cut;
+        found = column < width ? column : found;
     }
-    if (cut != NULL) {
-        *cut = '\0';
-        *next = cut + 1;
-    }
+    *cut = '\0';
+    *next = cut + 1;
     return found;
 }
 
-/* Calls `take` for each column of a list, whose names may have commas in them. */
-static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *what, const char *list,
+/* Calls `take` for each column of a list, whose names may have commas in them. `optional`: what names no column is passed over. */
+static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *what, const char *list, bool optional,
                                  hawser_status (*take)(const hw_job *job, hw_csv *csv, const char *what, size_t column,
                                                        hawser_error *error),
                                  hawser_error *error)
 {
     const hw_table_rules *rules = &csv->rules;
+    name_index index;
     char *copy;
-    HAWSER_TRY(hw_copy_text(&copy, list, error));
-    hawser_status status = HAWSER_OK;
+    HAWSER_TRY(index_names(rules, &index, error));
+    hawser_status status = hw_copy_text(&copy, list, error);
+    if (status != HAWSER_OK) {
+        index_free(&index);
+        return status;
+    }
+    char *end = copy + strlen(copy);
     for (char *at = copy, *next; at != NULL && status == HAWSER_OK; at = next) {
-        size_t column = next_of_list(rules, at, &next);
-        status = column < rules->width ? take(job, csv, what, column, error) : no_column(job, csv, what, at, false, error);
+        size_t column = next_of_list(&index, at, end, &next);
+        if (column < rules->width)
+            status = take(job, csv, what, column, error);
+        else if (!optional)
+            status = no_column(job, csv, what, at, false, error);
     }
     free(copy);
+    index_free(&index);
     return status;
 }
 
@@ -118,20 +171,15 @@ static hawser_status give_targets(const hw_job *job, hw_csv *csv, const char *li
     bool column = hw_csv_column(list, csv->rules.names, csv->rules.width) < csv->rules.width;
     if (strcmp(list, "none") == 0 || (!column && hw_is_file(list)))
         return HAWSER_OK;
-    return each_column(job, csv, "target", list, take_target, error);
+    return each_column(job, csv, "target", list, false, take_target, error);
 }
 
-/* The targets of new data of a model, which may lack them: they are not read. */
-static hawser_status skip_targets(hw_csv *csv, const char *list, hawser_error *error)
+/* Leaves a target of new data of a model unread. */
+static hawser_status skip_target(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
 {
-    char *copy;
-    HAWSER_TRY(hw_copy_text(&copy, list, error));
-    for (char *at = copy, *next; at != NULL; at = next) {
-        size_t column = next_of_list(&csv->rules, at, &next);
-        if (column < csv->rules.width && csv->rules.roles[column] == HW_FEATURE)
-            csv->rules.roles[column] = HW_IGNORED;
-    }
-    free(copy);
+    (void)job, (void)what, (void)error;
+    if (csv->rules.roles[column] == HW_FEATURE)
+        csv->rules.roles[column] = HW_IGNORED;
     return HAWSER_OK;
 }
 
@@ -337,7 +385,8 @@ static hawser_status give_target(const hw_job *job, hw_csv *csv, hawser_error *e
     if (!by_name && load->target_optional && features == count)
         return HAWSER_OK;
     if (load->outputs && load->target != NULL)
-        return load->target_optional ? skip_targets(csv, load->target, error) : give_targets(job, csv, load->target, error);
+        return load->target_optional ? each_column(job, csv, "target", load->target, true, skip_target, error)
+                                     : give_targets(job, csv, load->target, error);
     if (!by_name && csv->id != 0 && csv->id <= load->target_place)
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
@@ -364,8 +413,8 @@ static hawser_status give_id(const hw_job *job, hw_csv *csv, hawser_error *error
     if (column == rules->width)
         return no_column(job, csv, "id", job->load->id, false, error);
     csv->id = column + 1;
-    bool feature = false;
-    for (size_t k = 0; known != NULL && rules->names != NULL && hw_csv_is_named(known) && k < known->count; k++)
+    bool feature = false, named = known != NULL && rules->names != NULL && hw_csv_is_named(known);
+    for (size_t k = 0; named && k < known->count; k++)
         feature |= strcmp(known->columns[k].shape.name, rules->names[column]) == 0;
     if (!feature && rules->roles[column] == HW_FEATURE)
         rules->roles[column] = HW_IGNORED;
@@ -422,11 +471,11 @@ static hawser_status give_roles(hw_job *job, hw_csv *csv, hawser_error *error)
     if (known)
         HAWSER_TRY(give_target(job, csv, error));
     if (load->ignore != NULL)
-        HAWSER_TRY(each_column(job, csv, "ignored column", load->ignore, ignore_column, error));
+        HAWSER_TRY(each_column(job, csv, "ignored column", load->ignore, false, ignore_column, error));
     for (size_t j = 0; load->select != NULL && j < rules->width; j++)
         rules->roles[j] = rules->roles[j] == HW_FEATURE ? HW_IGNORED : rules->roles[j];
     if (load->select != NULL)
-        HAWSER_TRY(each_column(job, csv, "feature", load->select, select_column, error));
+        HAWSER_TRY(each_column(job, csv, "feature", load->select, false, select_column, error));
     if (load->schema != NULL)
         return match_model(job, csv, error);
     bool words = load->categories != NULL && strcmp(load->categories, "auto") != 0 && strcmp(load->categories, "none") != 0;
@@ -434,9 +483,9 @@ static hawser_status give_roles(hw_job *job, hw_csv *csv, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s = '%s': the columns are a model's that has numbers only",
                            words ? "categories" : "dates", words ? load->categories : load->dates);
     if (load->dates != NULL)
-        HAWSER_TRY(each_column(job, csv, "dates", load->dates, read_as_dates, error));
+        HAWSER_TRY(each_column(job, csv, "dates", load->dates, false, read_as_dates, error));
     if (words)
-        HAWSER_TRY(each_column(job, csv, "categories", load->categories, read_as_words, error));
+        HAWSER_TRY(each_column(job, csv, "categories", load->categories, false, read_as_words, error));
     return match_count(job, csv, error);
 }
 

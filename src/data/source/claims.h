@@ -19,6 +19,9 @@ hw_spot hw_spot_of(const hw_chunk *chunk, const char *line);
 /* Writes FILE:LINE. */
 void hw_spot_print(const hw_spot *spot, char *out, size_t size);
 
+/* Finds the lines of many spots, which it sorts, in one pass over the text of each file. */
+void hw_spots_number(hw_spot **spots, size_t count);
+
 /* Returns the most rows or columns that `text` bytes may claim. */
 uint64_t hw_claims_most(uint64_t text);
 /* Refuses more `count` columns (`what`, "columns") than the text may claim. `where`: FILE:LINE of the largest. `given`: the caller has set

@@ -39,7 +39,30 @@ void hw_table_free(struct hw_table *table)
     free(table);
 }
 
-/* Writes the first places of a part's words and missing values as texts, while the input is open. */
+/* Numbers the lines of the first places of words and missing values in all parts, while the input is open: one pass, however many columns
+ * and parts there are. */
+static hawser_status number_places(hw_job *job, uint64_t parts, hawser_error *error)
+{
+    hw_spot **spots = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint64_t p = 0; p < parts; p++)
+        capacity += hw_job_part(job, p)->survey != NULL ? 2 * hw_job_part(job, p)->survey->width : 0;
+    HAWSER_TRY(HW_NEW(&spots, capacity + 1, "places in a table", error));
+    for (uint64_t p = 0; p < parts; p++) {
+        hw_survey *survey = hw_job_part(job, p)->survey;
+        for (size_t j = 0; survey != NULL && j < survey->width; j++) {
+            if (survey->columns[j].words > 0)
+                spots[count++] = &survey->columns[j].word_spot;
+            if (survey->columns[j].missing > 0)
+                spots[count++] = &survey->columns[j].missing_spot;
+        }
+    }
+    hw_spots_number(spots, count);
+    free(spots);
+    return HAWSER_OK;
+}
+
+/* Writes the first places of a part's words and missing values as texts. */
 static hawser_status print_places(hw_survey *survey, hawser_error *error)
 {
     char where[4096 + 32];
@@ -163,6 +186,8 @@ static hawser_status fill(struct hw_table *table, hw_job *job, hawser_error *err
     HAWSER_TRY(hw_job_rows(job, &table->rows, &first_rows, error));
     table->bytes = table->rows * table->rules.width * sizeof *table->cells;
     hawser_status status = hw_pages_new(&table->budget, (void **)&table->cells, table->bytes, error);
+    if (status == HAWSER_OK)
+        status = number_places(job, parts, error);
     for (uint64_t p = 0; p < parts && status == HAWSER_OK; p++) {
         hw_text_part *part = hw_job_part(job, p);
         status = add_part(table, part, first_rows[p], error);
