@@ -33,6 +33,9 @@ typedef struct hawser_training_input {
     /** What hawser_train has subtracted from each column of `data` and of `validation`, as the algorithm asks by `centres`: the model is that of the
      *  columns without it, until the algorithm adds it to the intercepts. NULL: nothing. Callers of hawser_train leave it NULL. */
     const double *origin;
+    /** Bytes on this node of data that are in memory besides `data`: those from which hawser_train has turned or centred them, and validation data. The
+     *  algorithm adds them to what its program expects (hawser_scratch_expect). Callers of hawser_train leave it 0. */
+    uint64_t held;
 } hawser_training_input;
 
 /** One number about a result, for the JSON line and the closing lines. `name` is static and is that of a metric row. */

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'd59456e27abf96776d1a15fd2b13492d3d39dd50ec7112f8feecd40abb138d86'
+DIGEST = '82e4404e2758bcf73ed82768ab39198e6afe236fdf33ef164e5fa6b8d1ee5bf8'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -502,6 +502,7 @@ class hawser_training_input(Structure):
     penalty_factors: Any
     folds: Any
     origin: Any
+    held: int
 
 
 class hawser_fact(Structure):
@@ -1078,6 +1079,7 @@ hawser_training_input._fields_ = [
     ("penalty_factors", POINTER(c_double)),
     ("folds", POINTER(c_double)),
     ("origin", POINTER(c_double)),
+    ("held", c_uint64),
 ]
 hawser_fact._fields_ = [
     ("name", c_char_p),

@@ -131,6 +131,17 @@ static hawser_status turn_input(const char *call, const hawser_algorithm *algori
     return status == HAWSER_OK ? turn(algorithm, &own->input.validation, &own->validation, error) : status;
 }
 
+/* Returns the bytes of a dataset's entries on one of the nodes; those of a mapped file count for no limit. */
+static uint64_t bytes_of(hawser_job *job, const hawser_dataset *data)
+{
+    const hawser_matrix *A = hawser_dataset_matrix(data);
+    bool sparse = A->layout == HAWSER_CSC || A->layout == HAWSER_CSR;
+    uint64_t entry = (A->type == HAWSER_F32 ? 4 : 8) + (sparse ? sizeof *A->indices : 0),
+             lines = is_by_row(A) ? A->rows : A->cols;
+    uint64_t bytes = A->residence != NULL ? A->stored * entry / hawser_job_nodes(job) : A->stored * entry;
+    return A->mapped ? 0 : bytes + (sparse ? (lines + 1) * sizeof *A->offsets : 0);
+}
+
 /* Replaces data with columns far from zero by a copy without their origin. Collective. */
 static hawser_status centre_input(const hawser_algorithm *algorithm, hawser_job *job, turned_input *own, hawser_error *error)
 {
@@ -144,10 +155,24 @@ static hawser_status centre_input(const hawser_algorithm *algorithm, hawser_job 
     if (status == HAWSER_OK && input->validation != NULL)
         status = hawser_dataset_centre(input->validation, own->origin, &own->centred_validation, error);
     HAWSER_TRY(hawser_job_agree(job, status, error));
+    if (input->data == own->data) { /* what belongs to the rows of a turned copy is the caller's */
+        hawser_dataset_free(own->data);
+        own->data = NULL;
+    }
     input->origin = own->origin;
     input->data = own->centred;
     input->validation = own->centred_validation;
     return HAWSER_OK;
+}
+
+/* Counts the data that are in memory besides those of the training. */
+static void count_held(hawser_job *job, const hawser_training_input *given, turned_input *own)
+{
+    hawser_training_input *input = &own->input;
+    const hawser_dataset *const both[] = {given->validation, own->validation, own->centred_validation};
+    input->held = input->data != given->data ? bytes_of(job, given->data) : 0;
+    for (size_t k = 0; k < 3; k++)
+        input->held += both[k] != NULL ? bytes_of(job, both[k]) : 0;
 }
 
 /* Adds what a later load for the model needs and an algorithm does not know. */
@@ -253,6 +278,8 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
     if (status == HAWSER_OK)
         status = centre_input(algorithm, job, &own, &why);
     if (status == HAWSER_OK)
+        count_held(job, input, &own);
+    if (status == HAWSER_OK)
         status = algorithm->train(algorithm, job, &own.input, training, &why);
     bool trained = status == HAWSER_OK;
     if (trained && hawser_job_leads(job))
@@ -283,6 +310,8 @@ hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *j
         status = hw_by_column_check(algorithm, job, input, error);
     if (status == HAWSER_OK)
         status = centre_input(algorithm, job, &own, error);
+    if (status == HAWSER_OK)
+        count_held(job, input, &own);
     FILE *out = status == HAWSER_OK ? open_memstream(&printed, &length) : NULL;
     if (out != NULL)
         status = algorithm->plan(algorithm, job, &own.input, format, out, error);

@@ -1,6 +1,7 @@
 /* plan.c - hawser plan. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/input.h"
@@ -23,6 +24,17 @@ const hawser_option *hw_plan_rows(void)
     return rows;
 }
 
+/* Prints the plan of the data that a training would have, columns far from zero centred. */
+static hawser_status print_plan(const hw_call *call, hawser_job *job, const hawser_training_input *input,
+                                hawser_plan_format format, FILE *out, hawser_error *error)
+{
+    char *text = NULL;
+    HAWSER_TRY(hawser_train_plan(call->algorithm, job, input, format, &text, error));
+    (void)fputs(text, out); /* whoever closes the output checks it */
+    free(text);
+    return HAWSER_OK;
+}
+
 /* Prints both plans if none is chosen. DOT is one graph, so then only the physical plan is printed. JSON has both. */
 static hawser_status print_plans(const hw_call *call, hawser_job *job, const hawser_training_input *input, FILE *out,
                                  hawser_error *error)
@@ -37,15 +49,13 @@ static hawser_status print_plans(const hw_call *call, hawser_job *job, const haw
                                dot       ? "dot"
                                : logical ? "logical"
                                          : "physical");
-        return call->algorithm->plan(call->algorithm, job, input, HAWSER_PLAN_JSON, out, error);
+        return print_plan(call, job, input, HAWSER_PLAN_JSON, out, error);
     }
     if (logical || (!physical && !dot))
-        HAWSER_TRY(call->algorithm->plan(call->algorithm, job, input, dot ? HAWSER_PLAN_LOGICAL_DOT : HAWSER_PLAN_LOGICAL,
-                                         out, error));
+        HAWSER_TRY(print_plan(call, job, input, dot ? HAWSER_PLAN_LOGICAL_DOT : HAWSER_PLAN_LOGICAL, out, error));
     if (logical && !physical)
         return HAWSER_OK;
-    return call->algorithm->plan(call->algorithm, job, input, dot ? HAWSER_PLAN_PHYSICAL_DOT : HAWSER_PLAN_PHYSICAL, out,
-                                 error);
+    return print_plan(call, job, input, dot ? HAWSER_PLAN_PHYSICAL_DOT : HAWSER_PLAN_PHYSICAL, out, error);
 }
 
 /* Every node makes the plan, because columns may have to be fetched for it. Node 0 prints it. */

@@ -34,5 +34,5 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
     double node = size * ((needs->node_rows + 5.0) * n + 5.0 * p) * outputs;
     if (needs->shared_gram)
         node += gram + (2.0 * size + sizeof(uint32_t)) * p; /* and means, norms and slots of the columns */
-    hawser_scratch_expect(program, (uint64_t)block, (uint64_t)node);
+    hawser_scratch_expect(program, (uint64_t)block, (uint64_t)node + linear->problem.held);
 }

@@ -473,8 +473,11 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
                                     const hw_linear_settings *settings, hawser_job *job, const hawser_training_input *input,
                                     hawser_error *error)
 {
-    *problem = (hw_linear_problem){
-        .kind = kind, .data = input->data, .X = hawser_dataset_matrix(input->data), .origin = input->origin};
+    *problem = (hw_linear_problem){.kind = kind,
+                                   .data = input->data,
+                                   .X = hawser_dataset_matrix(input->data),
+                                   .origin = input->origin,
+                                   .held = input->held};
     if (problem->X->rows == 0 || problem->X->cols == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", problem->X->rows,
                            problem->X->cols);

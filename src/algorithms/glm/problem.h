@@ -65,6 +65,7 @@ typedef struct hw_linear_problem {
     const hawser_matrix *X; /* of the data */
     const double *weights;  /* or NULL */
     double *own_weights;    /* the memory of weights that are not the input's; or NULL */
+    uint64_t held;          /* bytes of data in memory besides X (hawser_training_input.held) */
     size_t counted;         /* the first row with a weight above 0 */
     size_t counted_rows;    /* rows with a weight above 0 */
     size_t outputs;         /* targets; 1 unless the kind takes several */
