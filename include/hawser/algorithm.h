@@ -66,7 +66,7 @@ typedef struct hawser_metric_row {
 } hawser_metric_row;
 
 /** The most measures of an evaluation. */
-#define HAWSER_MEASURES 24
+enum { HAWSER_MEASURES = 24 };
 
 /** What an evaluation compares. Pointers are borrowed for the call. */
 typedef struct hawser_evaluation_input {

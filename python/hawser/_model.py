@@ -19,6 +19,7 @@ from ._changes import PolicyChange
 from ._columns import columns_of, is_table
 from ._dataset import INHERITED, Dataset, dataset_of, is_path, load_files
 from ._errors import BadArgument, BadInput, BadOption, NotFinite, check, warn
+from ._evaluate import check_threshold, checked_weights, evaluate, take_targets
 from ._library import library as lib
 from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
 from ._options import Options
@@ -324,13 +325,49 @@ class Model:
         width = self._algorithm.distance_count(self._handle)
         return self._compute(self._algorithm.distances, "distances", width, data, None, options).reshape(-1, width)
 
-    def _compute(self, function: Any, what: str, width: int, data: Any, offset: Any, options: dict[str, Any]) -> Array:
-        if not function:
-            raise BadOption(f"a model of {self.algorithm} makes no {what}")
-        rows = self._rows_of(data, offset, options)
+    def evaluate(self, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, threshold: float | None = None,
+                 **options: Any) -> dict[str, Any]:
+        """Returns the measures of the predictions that `hawser evaluate --json` prints, with the same bits: a number for each, None if it is unknown
+        (`notes` say why), and lists for tables.
+
+        `data` are as in `predict`. Files and tables have the target of the training data in a column of its name, unless `target` says another; to arrays it is
+        given. Without `weights` all rows count alike. With two classes the higher label is predicted if its probability is above `threshold`.
+        'hawser help measures' defines each measure.
+
+        >>> import hawser, numpy
+        >>> x = numpy.arange(8.0).reshape(-1, 1)
+        >>> model = hawser.train("lasso", x, 2 * x[:, 0] + 1, lambda_=1e-6)
+        >>> round(model.evaluate(x, 2 * x[:, 0] + 2)["mae"], 3)
+        1.0
+        """
+        algorithm = self._algorithm
+        if not algorithm.evaluate:
+            raise BadOption(f"predictions of {self.algorithm} have no measures")
+        chance = check_threshold(algorithm, threshold)
+        rows = self._rows_of(data, offset, options, {"target": target, "weights": weights})
+        outputs, weights_of = self.outputs, checked_weights(rows.weights)
+        named = self.facts.get("outputs", "").split("\n") if outputs > 1 and "outputs" in self.facts else None
+        targets = take_targets(algorithm, rows, outputs, named)
+        if self.facts.get("options.weights", "none") != "none" and weights_of is None and weights is None:
+            warn("the model was trained with weights, and these data have none: all rows count alike", RuntimeWarning)
+        function, width = algorithm.link or algorithm.predict, algorithm.link_count(self._handle) if algorithm.link_count else outputs
+        if algorithm.scores:
+            function, width = algorithm.scores, algorithm.score_count
+        scores = self._values_of(function, rows, width)
+        count = ctypes.c_size_t()
+        words = None if "positive" in self.facts else lib.hawser_schema_target(self._schema(), byref(count)) or None
+        return evaluate(algorithm, self._handle, scores, targets, weights_of, words, chance, named)
+
+    def _values_of(self, function: Any, rows: Dataset, width: int) -> Array:
         handle = rows._in_layout(by_row=True)
         values, error = np.empty((len(rows), width)), hawser_error()
         check(function(self._handle, handle, _doubles(values), byref(error)), error)
+        return values
+
+    def _compute(self, function: Any, what: str, width: int, data: Any, offset: Any, options: dict[str, Any]) -> Array:
+        if not function:
+            raise BadOption(f"a model of {self.algorithm} makes no {what}")
+        values = self._values_of(function, self._rows_of(data, offset, options), width)
         finite = np.isfinite(values).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
@@ -341,20 +378,21 @@ class Model:
 
     # ------------------------------------------------------------------------------------------ data to predict ----
 
-    def _rows_of(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
-        """Returns new data as a dataset with the model's columns."""
+    def _rows_of(self, data: Any, offset: Any, options: dict[str, Any], measured: dict[str, Any] | None = None) -> Dataset:
+        """Returns new data as a dataset with the model's columns. `measured`: its target and weights, if predictions are compared with it."""
+        beside = {} if measured is None else {key: value for key, value in measured.items() if value is not None}
         if isinstance(data, Dataset) and data._files is not None:  # as the model says, and not as it would be guessed
             own = {key: value for key, value in data.options.items() if key not in ("categories", "dates")}  # which the model says
-            rows = self._load(data._files.path, offset, {**own, **options})
+            rows = self._load(data._files.path, offset, {**own, **options, **beside}, measured is not None)
             data = data._files.path
         elif is_path(data):
-            rows = self._load(data, offset, options)
+            rows = self._load(data, offset, {**options, **beside}, measured is not None)
         elif is_table(data):
-            rows = self._take_table(data, offset, options)
+            rows = self._take_table(data, offset, options, None if measured is None else {"target": None, "weights": None, **beside})
         else:
             if options:
                 raise BadOption(f"{next(iter(options))}: arrays have no such option; it is one of files and tables")
-            rows = dataset_of(data, offset=offset)
+            rows = dataset_of(data, offset=offset, **{key: self._labels_from(value) if key == "target" else value for key, value in beside.items()})
         if rows.shape[1] > self.columns or (rows.shape[1] < self.columns and not rows.from_files):
             raise BadArgument(f"X has {rows.shape[1]} features, but the model is expecting {self.columns} features as input")
         if not is_path(data):  # a load finds columns by their names
@@ -363,13 +401,33 @@ class Model:
         self._check_offset(rows._has("offset"), offset is not None or options.get("exposure") is not None)
         return rows
 
-    def _take_table(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
+    def _labels_from(self, target: Any) -> Any:
+        """Returns a target of words as the numbers that the model has for them."""
+        words = self._words()
+        if words is None or np.asarray(target).dtype.kind not in "OSU":
+            return target
+        places = {word: place for place, word in enumerate(words)}
+        given = [str(value) for value in np.ravel(np.asarray(target))]
+        unknown = next((word for word in given if word not in places), None)
+        if unknown is not None:
+            raise BadInput(f"target: {unknown!r:.60} is none of the labels of the training data")
+        return np.array([float(places[word]) for word in given])
+
+    def _target_of(self, columns: Any) -> str | None:
+        """Returns the columns of a table that have the names of the training's targets."""
+        names = [name.strip() for name in (self.facts.get("outputs") or self.facts.get("target") or "").split("\n") if name]
+        mine = {column.name.strip(): column.name for column in columns}
+        return ",".join(mine[name] for name in names) if names and set(names) <= set(mine) else None
+
+    def _take_table(self, data: Any, offset: Any, options: dict[str, Any], measured: dict[str, Any] | None = None) -> Dataset:
         """Reads a table by the model's names, words and means, as files are read. Columns without names fit by their places."""
         unseen = _is_unseen_zero(options)
         schema, names = self._schema(), self.names
         found, given = columns_of(data, "X"), {"missing": self._missing(), **options}
         plain = is_plain(schema) and Table(found, {key: value for key, value in options.items() if key != "missing"}).is_plain
-        if plain and not unseen and (given["missing"] in (None, "refuse") or not any(column.has_gaps for column in found)):
+        if measured is not None and measured["target"] is None and not self._algorithm.no_target:
+            measured["target"] = self._target_of(found)
+        if measured is None and plain and not unseen and (given["missing"] in (None, "refuse") or not any(column.has_gaps for column in found)):
             mine = [column.name for column in found]
             if names is None or mine == names or len(set(mine)) < len(mine) or not set(names) <= set(mine):
                 return dataset_of(data if hasattr(data, "to_numpy") else Table(found, {}).numbers(), offset=offset,
@@ -378,9 +436,9 @@ class Model:
 
         def fill(how: hawser_load) -> None:
             self._fit_load(how)
-            how.unseen_zero = unseen
+            how.unseen_zero, how.target_optional = unseen, measured is None
 
-        return Dataset._for_columns(found, {"offset": offset}, given, ModelColumns(schema, fill))
+        return Dataset._for_columns(found, {"offset": offset, **(measured or {})}, given, ModelColumns(schema, fill))
 
     def _fit_load(self, how: hawser_load) -> None:
         """Sets what new data have from the training: by rows, its columns, and the means of missing values."""
@@ -399,8 +457,8 @@ class Model:
         if has_offset and not trained:
             warn("the model was trained without an offset; that of these data is added to its predictions", RuntimeWarning)
 
-    def _load(self, data: Any, offset: Any, options: dict[str, Any]) -> Dataset:
-        """Loads files as `hawser predict` does: columns, words and means are those of the training data."""
+    def _load(self, data: Any, offset: Any, options: dict[str, Any], measured: bool = False) -> Dataset:
+        """Loads files as `hawser predict` and `hawser evaluate` do: columns, words and means are those of the training data."""
         unseen = _is_unseen_zero(options)
         given = {key: value for key, value in {"offset": offset, **options}.items() if value is not None}
         check_exposure(self._algorithm, given.get("exposure"))
@@ -412,7 +470,7 @@ class Model:
         chosen.fill(self._inherited(), _native.HAWSER_FROM_PROGRAM)
         chosen.read_environment()
         check(lib.hawser_load_from_options(chosen.handle, byref(how), byref(error)), error)
-        how.rows_layout, how.columns, how.target_optional = 1, self.columns, True
+        how.rows_layout, how.columns, how.target_optional = 1, self.columns, not measured
         how.schema = self._schema() or None
         how.categories = how.dates = None
         how.unseen_zero = unseen

@@ -377,6 +377,8 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
             raise BadOption("validation: give a Dataset, a path, or a pair of data and target")
         else:
             validation = _validation_of(rows, *validation)
+    if validation is not None:
+        _tell_labels(validation._files, found, keywords)
     if validation is not None and isinstance(rows, Dataset):
         validation._follow(rows._handle, rows.options, found.contents.split == _native.HAWSER_BY_ROW, "validation")
     if validation is not None and isinstance(rows, Dataset) and validation.shape[1] != rows.shape[1]:
@@ -389,7 +391,9 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
 
 
 def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) -> None:
-    """Says of files that are not read yet that their target has labels, of which whole numbers stay distinct over 64 bits."""
+    """Says of files that are not read yet what their target is: several columns, or labels, of which whole numbers stay distinct over 64 bits."""
+    if files is not None and algorithm.contents.outputs:
+        files.how.outputs = True
     if files is not None and algorithm.contents.label and "positive" not in keywords and "epsilon" not in str(keywords.get("loss")):
         files.how.labels = 1
 
