@@ -52,6 +52,8 @@ hawser_status hw_load_weights(hw_job *job, uint64_t rows, hawser_dataset *datase
 /* Like hw_load_weights, for a dataset that was assembled elsewhere. */
 hawser_status hw_load_weights_of(hawser_dataset *dataset, const hawser_load *load, uint64_t memory, uint64_t rows,
                                  hawser_error *error) HAWSER_MUST_USE;
+/* Reads the numbers of a file of weights before the number of rows is known. None if there is no such file, or if it has others. The caller frees *weights. */
+hawser_status hw_load_weights_ahead(hw_job *job, double **weights, uint64_t *count, hawser_error *error) HAWSER_MUST_USE;
 /* Refuses a negative weight. `first`: the row of the first one, from 0. `weights` may be NULL. */
 hawser_status hw_check_weights(const char *name, const double *weights, size_t count, size_t first,
                                hawser_error *error) HAWSER_MUST_USE;

@@ -8,6 +8,14 @@
 #include "data/formats.h"
 #include "data/load.h"
 
+/* An exposure of a row of weight 0 may be any number. */
+static void spare_exposures(const double *weights, double *values, size_t rows)
+{
+    for (size_t i = 0; weights != NULL && i < rows; i++)
+        if (weights[i] == 0 && !hw_is_exposure(values[i]))
+            values[i] = 1;
+}
+
 /* Reads one number per row, from any format with a single column. */
 static hawser_status read_vector(hw_job *job, const char *path, const char *what, uint64_t rows, const double **out,
                                  hawser_dataset *dataset, hawser_error *error)
@@ -32,6 +40,8 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
         memcpy(copy, v->values, v->rows * sizeof *copy);
         hw_dataset_own(dataset, copy);
         *out = copy;
+        if (strcmp(what, "exposure") == 0)
+            spare_exposures(dataset->weights, copy, v->rows);
         if (strcmp(what, "exposure") == 0)
             status = hw_take_exposures(path, copy, v->rows, 0, error);
     }
@@ -159,6 +169,27 @@ hawser_status hw_load_weights(hw_job *job, uint64_t rows, hawser_dataset *datase
         return HAWSER_OK;
     HAWSER_TRY(read_vector(job, path, "weights", rows, &dataset->weights, dataset, error));
     return hw_check_weights(path, dataset->weights, rows, 0, error);
+}
+
+hawser_status hw_load_weights_ahead(hw_job *job, double **weights, uint64_t *count, hawser_error *error)
+{
+    const char *path = job->load->weights;
+    hawser_dataset *side;
+    hawser_load load = {.target = "none", .threads = job->threads, .memory_limit = job->budget.limit};
+    *count = 0;
+    if (!hw_is_file(path))
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_dataset_load(&path, 1, &load, &side, error));
+    const hawser_matrix *v = &side->matrix;
+    hawser_status status = HAWSER_OK;
+    if (v->layout == HAWSER_DENSE && v->cols == 1) { /* else hw_load_weights refuses it */
+        status = HW_NEW(weights, v->rows, "weights", error);
+        *count = status == HAWSER_OK ? v->rows : 0;
+    }
+    if (*count > 0)
+        memcpy(*weights, v->values, *count * sizeof **weights);
+    hawser_dataset_free(side);
+    return status;
 }
 
 /* CSV, npy and idx have searched for a column of that name first; svmlight has its target in the rows. */

@@ -23,7 +23,8 @@ typedef struct row_place {
     hw_text_part *part;
     double *row;
     const char *text;    /* of the row */
-    const char *weighed; /* the row of which part->weightless is known */
+    const char *weighed; /* the row of which `idle` is known */
+    bool idle;           /* it has weight 0 */
     bool drop;           /* the row has a missing value and is dropped */
     size_t lengthy;      /* not 0: a field has HW_EQUAL_DIGITS bytes or more */
 } row_place;
@@ -40,6 +41,9 @@ static bool is_weightless(const row_place *p)
 {
     const char *at = p->text, *begin = at, *stop = at;
     double weight = 1;
+    uint64_t row = p->job->rows_before + p->part->rows;
+    if (p->job->row_weights != NULL)
+        return row < p->job->row_weight_count && p->job->row_weights[row] == 0;
     if (p->csv->weights == 0)
         return false;
     for (size_t j = 0; j < p->csv->weights; j++) {
@@ -68,8 +72,9 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
         return end;
     }
     if (p->weighed != p->text)
-        p->part->weightless = is_weightless(p);
+        p->idle = is_weightless(p);
     p->weighed = p->text;
+    p->part->weightless = p->idle && (!csv->weighed_later || csv->exposure == column + 1);
     if (hw_csv_is_missing(begin, stop))
         return hw_csv_missing(csv, p->chunk, p->part, column, begin, &p->row[column], &p->drop, error) == HAWSER_OK ? end
                                                                                                                     : NULL;
@@ -312,6 +317,8 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         place.drop = false;
     }
     part->entries = part->rows * csv->rules.width;
+    if (job->row_weights != NULL)
+        job->rows_before += part->rows;
     return hw_part_end_equals(job, part, error);
 }
 
@@ -416,6 +423,28 @@ static hawser_status take_table(hw_job *job, hw_csv *csv, hawser_dataset *datase
     return status == HAWSER_OK && named && names != NULL ? hw_dataset_name_columns(dataset, names, error) : status;
 }
 
+/* Weights of a file of their own say which rows may lack an exposure, or words of a model. Only a reader that takes the rows in their order knows them. */
+static hawser_status know_weights(hw_job *job, hw_csv *csv, hawser_error *error)
+{
+    const hawser_schema *known = csv->rules.known;
+    uint64_t count = 0, zeros = 0;
+    double *weights = NULL;
+    if (!csv->weighed_later || job->load->parts > 1 || (known == NULL && job->load->columns == 0 && csv->exposure == 0))
+        return HAWSER_OK;
+    HAWSER_TRY(hw_load_weights_ahead(job, &weights, &count, error));
+    for (uint64_t i = 0; i < count; i++)
+        zeros += weights[i] == 0;
+    if (zeros == 0) {
+        free(weights);
+        return HAWSER_OK;
+    }
+    job->row_weights = weights;
+    job->row_weight_count = count;
+    job->threads = 1;
+    csv->weighed_later = known == NULL && job->load->columns == 0;
+    return HAWSER_OK;
+}
+
 static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
 {
     bool done;
@@ -425,6 +454,7 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
         hw_input_part(&job->input, job->load->part, job->load->parts); /* now by rows */
     dataset->labels_as_words = csv->exact_labels && csv->rules.known == NULL;
     HAWSER_TRY(estimate(job, csv, error));
+    HAWSER_TRY(know_weights(job, csv, error));
     dataset->figures.header_guessed = job->load->header != 0 ? 0 : csv->header ? 1 : -1;
     bool all = job->load->parts <= 1 || job->load->means != NULL; /* else the mean is of all parts */
     bool means = csv->rules.missing_number == HW_MEAN && all;

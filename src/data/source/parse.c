@@ -228,6 +228,7 @@ void hw_job_free(hw_job *job)
     free(job->part_counts);
     free(job->part_capacities);
     free(job->rows_read);
+    free((double *)(uintptr_t)job->row_weights);
     hw_equals_free(&job->equals);
     pthread_mutex_destroy(&job->lock);
     hw_input_close(&job->input);

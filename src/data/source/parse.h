@@ -72,12 +72,15 @@ typedef struct hw_job {
     _Atomic bool met_labels; /* CSV: a label is a whole number that a double does not hold: all must be read as words */
     bool quoted;             /* CSV: line ends in quoted fields are expected, by which the input is then not cut */
     _Atomic bool
-        met_quoted;    /* CSV: read without that, a quoted field is not closed on its line: the input must be read again */
-    bool whole_rows;   /* coordinates: a part of the input has all entries of its rows */
-    bool met_words;    /* CSV: read without that, it has words: it must be read again as a table */
-    bool keeps_equals; /* a load, not rows in pieces */
-    hw_equals equals;  /* of all chunks that are parsed */
-    pthread_mutex_t lock; /* guards `equals` */
+        met_quoted;  /* CSV: read without that, a quoted field is not closed on its line: the input must be read again */
+    bool whole_rows; /* coordinates: a part of the input has all entries of its rows */
+    bool met_words;  /* CSV: read without that, it has words: it must be read again as a table */
+    const double *
+        row_weights; /* CSV: of a file of their own, where they must be known while a row is read: by one thread, in order; or NULL */
+    uint64_t row_weight_count, rows_before; /* before the chunk that is read */
+    bool keeps_equals;                      /* a load, not rows in pieces */
+    hw_equals equals;                       /* of all chunks that are parsed */
+    pthread_mutex_t lock;                   /* guards `equals` */
 } hw_job;
 
 /* Parses one chunk into a zeroed part; the job owns the part's pages also after a failure. Called by several threads. */
