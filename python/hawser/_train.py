@@ -394,7 +394,8 @@ def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) 
     """Says of files that are not read yet what their target is: several columns, or labels, of which whole numbers stay distinct over 64 bits."""
     if files is not None and algorithm.contents.outputs:
         files.how.outputs = True
-    if files is not None and algorithm.contents.label and "positive" not in keywords and "epsilon" not in str(keywords.get("loss")):
+    sized = set("<>") & set(str(keywords.get("positive", "")))
+    if files is not None and algorithm.contents.label and not sized and "epsilon" not in str(keywords.get("loss")):
         files.how.labels = 1
 
 

@@ -69,12 +69,13 @@ void hw_load_for(const hawser_algorithm *algorithm, hawser_load *how)
         how->target = "none";
 }
 
-/* Returns whether the target has labels: a classifier's, unless the options make classes of numbers or a regression of it. */
+/* Returns whether the target has labels: a classifier's, unless the options compare it with a number by its size, or make a regression of it. */
 static bool has_labels(const hw_call *call)
 {
-    const char *loss = hawser_options_text(call->options, "loss");
-    return call->algorithm->label != NULL && hawser_options_text(call->options, "positive") == NULL &&
-           (loss == NULL || strstr(loss, "epsilon") == NULL);
+    const char *loss = hawser_options_text(call->options, "loss"),
+               *positive = hawser_options_text(call->options, "positive");
+    bool sized = positive != NULL && strpbrk(positive, "<>") != NULL;
+    return call->algorithm->label != NULL && !sized && (loss == NULL || strstr(loss, "epsilon") == NULL);
 }
 
 hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data, hawser_error *error)

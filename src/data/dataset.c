@@ -172,6 +172,8 @@ void hawser_dataset_free(hawser_dataset *dataset)
     for (size_t i = 0; i < dataset->owned_count; i++)
         free(dataset->owned[i]);
     hw_equals_free(&dataset->equals);
+    if (dataset->labels != NULL)
+        dataset->free_labels(dataset->labels);
     hw_residence_free(dataset->residence);
     hawser_schema_free(dataset->schema);
     free(dataset->numbers);

@@ -51,6 +51,8 @@ struct hawser_dataset {
     uint32_t cut_blocks;
     struct hw_source *source; /* of a load by row: how a block of rows is read again (runtime/job/source.h); or NULL */
     void (*free_source)(struct hw_source *source);
+    struct hw_levels *labels; /* of a part: the texts of its labels, until all parts are read (table/exact.h); or NULL */
+    void (*free_labels)(struct hw_levels *labels);
     bool labels_as_words; /* the labels are words of the schema's target although they are numbers (hawser_load.labels) */
     bool lent;     /* the entries are those of another dataset, which outlives this one and keeps them (hw_dataset_lend) */
     void *mapping; /* released with munmap(), or with `file`; NULL: none */

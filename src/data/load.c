@@ -18,6 +18,7 @@
 #include "data/formats.h"
 #include "data/layout/assemble.h"
 #include "data/layout/buckets.h"
+#include "data/table/exact.h"
 #include "data/table/table.h"
 #include "data/trim.h"
 
@@ -70,6 +71,8 @@ hawser_status hw_svmlight_load(hw_job *job, hawser_dataset *dataset, hawser_erro
     hw_svmlight_take_equals(job, dataset);
     if (!in_rows)
         dataset->target = NULL; /* replaced by the file's */
+    dataset->labels_as_words =
+        hw_svmlight_has_labels(job->load) && job->load->schema == NULL && job->load->labels == HW_LABELS_AS_WORDS;
     return HAWSER_OK;
 }
 
@@ -202,6 +205,7 @@ static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_er
         HAWSER_TRY(hw_load_side_files(job, dataset, error));
     if (!dataset->figures.parted && hw_trims_columns(job->load, format))
         hw_trim_columns(dataset, dataset->weights);
+    HAWSER_TRY(hw_exact_settle(job, dataset, error));
     note_figures(job, dataset);
     return HAWSER_OK;
 }
@@ -310,6 +314,11 @@ hawser_status hw_load_check(const char *const *paths, size_t count, const hawser
 static hawser_status settle_part(hawser_dataset *dataset, const hawser_load *load, hawser_error *error)
 {
     struct hw_table *table = dataset->table;
+    if (dataset->labels != NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "part %u of %u has labels beyond 2^53, and all parts together decide what numbers they get; "
+                           "hawser_job_load reads them over nodes",
+                           load->part, load->parts);
     if (table == NULL)
         return HAWSER_OK;
     bool words = table->rules.texts != NULL;

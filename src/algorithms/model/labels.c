@@ -112,8 +112,8 @@ hawser_status hw_labels_check(const double *labels, size_t count, hawser_error *
         if (fabs(labels[k]) >= 0x1p53)
             return hawser_fail(
                 error, HAWSER_BAD_INPUT,
-                "the label %.17g is not below 2^53, and other whole numbers are rounded to it as well; a CSV file "
-                "keeps labels of 64 bits apart; else number the classes from 0",
+                "the label %.17g is not below 2^53, and other whole numbers are rounded to it as well; CSV and svmlight "
+                "files keep labels of 64 bits apart; else number the classes from 0",
                 labels[k]);
     return HAWSER_OK;
 }

@@ -7,8 +7,6 @@
 
 #define HW_CSV_OPEN_QUOTE "no quote closes the field that begins here, within 64 MiB or up to the end of the input"
 
-#define HW_LABEL_IS_OUTSIDE "the %s is a whole number below -2^63 or above 2^64 - 1, which are not told apart"
-
 /* What the first lines settle. Arrays are released by hw_csv_free. */
 typedef struct hw_csv {
     char delimiter;

@@ -7,6 +7,7 @@
 
 #include "data/format/words.h"
 #include "data/source/runs.h"
+#include "data/table/exact.h"
 
 /* Fails for a wrong entry: an index without a value, a text, a wrong character after a number. A word before the entries is one, too. */
 static hawser_status bad_entry(const hw_chunk *chunk, const char *at, hawser_error *error)
@@ -184,11 +185,26 @@ static void note_widest(const hw_chunk *chunk, hw_text_part *part)
     part->widest = hw_spot_of(chunk, at);
 }
 
+/* A label that other whole numbers have the same double as: all are read again as words. `exact`: they are. */
+static hawser_status take_label(hw_job *job, const hw_chunk *chunk, const char *begin, bool exact, double *label,
+                                hawser_error *error)
+{
+    double value;
+    if (exact)
+        return hw_exact_label(job, chunk, begin, hw_number(begin, &value), label, error);
+    atomic_store(&job->met_labels, true);
+    return hw_chunk_fail(
+        chunk, begin, error,
+        "the label is beyond 2^53, and the input cannot be read again to tell such labels apart; give a file");
+}
+
 static inline hawser_status read_rows(hw_job *job, const hw_chunk *chunk, hw_text_part *part, bool single,
                                       hawser_error *error)
 {
     uint32_t before = part->most;
-    bool none = hw_svmlight_no_target(job->load);
+    bool none = hw_svmlight_no_target(job->load), labels = hw_svmlight_has_labels(job->load),
+         exact = labels && hw_exact_is_wanted(job);
+    labels = labels && job->load->schema == NULL;
     uint64_t first = job->load->index_base == 2;
     const char *at = hw_chunk_text(chunk);
     hw_words w;
@@ -200,6 +216,8 @@ static inline hawser_status read_rows(hw_job *job, const hw_chunk *chunk, hw_tex
             if (part->rows == part->capacity.ends)
                 return hw_runs_changed(job, chunk->file, error);
             const char *text = at, *entries = at = read_target(at, none, &part->target[part->rows], chunk, error);
+            if (at != NULL && (exact || (labels && hw_label_is_doubtful(part->target[part->rows]))))
+                HAWSER_TRY(take_label(job, chunk, text, exact, &part->target[part->rows], error));
             if (at != NULL)
                 at = read_entries(at, first, &w, part, single, job, chunk, error);
             if (at == NULL)

@@ -31,6 +31,13 @@ static inline bool hw_svmlight_no_target(const hawser_load *load)
     return load->target_optional || (load->target != NULL && strcmp(load->target, "none") == 0);
 }
 
+/* Whether the target in the rows has labels of classes. */
+static inline bool hw_svmlight_has_labels(const hawser_load *load)
+{
+    bool in_rows = load->target == NULL || strcmp(load->target, "0") == 0;
+    return in_rows && !load->target_optional && (load->labels != 0 || load->schema != NULL);
+}
+
 /* Returns the start of the next line, from a line end or from text before it that is skipped. */
 static inline const char *hw_next_line(const char *at, const char *end)
 {

@@ -230,6 +230,8 @@ void hw_job_free(hw_job *job)
     free(job->rows_read);
     free((double *)(uintptr_t)job->row_weights);
     hw_equals_free(&job->equals);
+    if (job->labels != NULL)
+        job->free_labels(job->labels);
     pthread_mutex_destroy(&job->lock);
     hw_input_close(&job->input);
 }

@@ -78,9 +78,12 @@ typedef struct hw_job {
     const double *
         row_weights; /* CSV: of a file of their own, where they must be known while a row is read: by one thread, in order; or NULL */
     uint64_t row_weight_count, rows_before; /* before the chunk that is read */
-    bool keeps_equals;                      /* a load, not rows in pieces */
-    hw_equals equals;                       /* of all chunks that are parsed */
-    pthread_mutex_t lock;                   /* guards `equals` */
+    struct hw_levels
+        *labels; /* the texts of labels that are words (table/exact.h), of which the target has the numbers; or NULL */
+    void (*free_labels)(struct hw_levels *labels);
+    bool keeps_equals;    /* a load, not rows in pieces */
+    hw_equals equals;     /* of all chunks that are parsed */
+    pthread_mutex_t lock; /* guards `equals` and `labels` */
 } hw_job;
 
 /* Parses one chunk into a zeroed part; the job owns the part's pages also after a failure. Called by several threads. */

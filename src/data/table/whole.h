@@ -7,6 +7,8 @@
 
 #include "data/table/levels.h"
 
+#define HW_LABEL_IS_OUTSIDE "the %s is a whole number below -2^63 or above 2^64 - 1, which are not told apart"
+
 enum { HW_LABEL_TEXT = 32 };
 
 /* What hw_label_read has found. */

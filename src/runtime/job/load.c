@@ -15,6 +15,8 @@
 #include "data/share/shard.h"
 #include "data/source/budget.h"
 #include "data/source/claims.h"
+#include "data/table/exact.h"
+#include "data/table/schema.h"
 #include "data/table/table.h"
 #include "data/trim.h"
 #include "runtime/job/loading.h"
@@ -72,13 +74,65 @@ static hawser_status agree_on_words(hw_loading *l, bool *words, hawser_error *er
         all |= in[i].length == 1 ? *(const unsigned char *)in[i].data : 0;
     hw_bytes_free(in, l->nodes);
     HAWSER_TRY(status);
-    *words = all != 0;
+    *words = (all & 1) != 0;
     l->labels = l->labels || all > 1;
     if (own != all) {
         hawser_dataset_free(l->rows);
         l->rows = NULL;
         status = hw_loading_read(l, true, error);
     }
+    return hw_cluster_agree(l->cluster, status, error);
+}
+
+/* Adds the labels that a node has met, each ended by zero. */
+static hawser_status add_labels(hw_levels *words, const hw_bytes *in, hawser_error *error)
+{
+    uint32_t number;
+    const char *at = in->data, *end = at + in->length;
+    for (const char *stop; at < end; at = stop + 1) {
+        stop = memchr(at, '\0', (size_t)(end - at));
+        if (stop == NULL)
+            return hawser_fail(error, HAWSER_INTERNAL, "a node sent labels that are cut off");
+        HAWSER_TRY(hw_levels_put(words, at, (size_t)(stop - at), &number, error));
+    }
+    return HAWSER_OK;
+}
+
+/* Writes the labels that this node has met, each ended by zero. */
+static hawser_status pack_labels(const hw_levels *labels, hw_bytes *out, hawser_error *error)
+{
+    size_t length = 0;
+    char *text = NULL;
+    for (size_t k = 0; labels != NULL && k < labels->count; k++)
+        length += strlen(labels->texts[k]) + 1;
+    HAWSER_TRY(HW_NEW(&text, length + 1, "labels", error));
+    *out = (hw_bytes){text, 0};
+    for (size_t k = 0; labels != NULL && k < labels->count; k++) {
+        size_t size = strlen(labels->texts[k]) + 1;
+        memcpy(text + out->length, labels->texts[k], size);
+        out->length += size;
+    }
+    return HAWSER_OK;
+}
+
+/* Gives the labels of rows without a table the numbers that they have among those of all nodes. Collective. */
+static hawser_status agree_on_labels(hw_loading *l, hawser_error *error)
+{
+    hw_bytes own = {0}, *in = NULL;
+    hawser_status status = pack_labels(l->rows->labels, &own, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&l->words, 1, "labels", error);
+    status = hw_cluster_agree(l->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_loading_gather(l, own.data, own.length, &in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
+        status = add_labels(l->words, &in[i], error);
+    if (status == HAWSER_OK)
+        status = hw_levels_sort(l->words, hw_levels_by_value, error);
+    if (status == HAWSER_OK && l->rows->labels != NULL && l->rows->target != NULL)
+        hw_exact_renumber(l->rows->labels, l->words, (double *)(uintptr_t)l->rows->target, l->rows->matrix.rows);
+    hw_bytes_free(in, l->nodes);
+    free(own.data);
     return hw_cluster_agree(l->cluster, status, error);
 }
 
@@ -476,6 +530,8 @@ static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
     HAWSER_TRY(agree_on_words(l, &l->as_table, error));
     if (l->as_table)
         HAWSER_TRY(settle_table(l, error));
+    else if (l->labels)
+        HAWSER_TRY(agree_on_labels(l, error));
     if (hw_trims_columns(l->load, l->rows->figures.format))
         HAWSER_TRY(trim_columns(l, error));
     hw_shard_facts own = hw_shard_facts_of(l->rows);
@@ -533,6 +589,9 @@ void hw_loading_free(hw_loading *l)
     free(l->all);
     hawser_dataset_free(l->rows);
     free(l->offsets);
+    if (l->words != NULL)
+        hw_levels_free(l->words);
+    free(l->words);
     hw_owners_free(&l->owners);
 }
 
@@ -644,6 +703,8 @@ static hawser_status load_on_all(hawser_job *job, const char *const *paths, size
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */
     if (status == HAWSER_OK && !whole)
         status = hw_cluster_agree(l.cluster, load_shares(&l, paths[0], error), error);
+    if (status == HAWSER_OK && l.words != NULL)
+        status = hw_cluster_agree(l.cluster, hw_exact_schema(l.dataset, l.words, error), error);
     if (status == HAWSER_OK && !whole)
         status = unite_equals(&l, error);
     if (whole && load->split == HAWSER_BY_ROW)

@@ -27,9 +27,10 @@ typedef struct hw_loading {
     hawser_dataset *dataset;
     bool
         quoted; /* CSV: some node has met a quoted line end, so that all look for the start of their part from the input's */
-    bool labels;    /* some node has met labels that doubles do not hold, so that all have read them as words */
-    bool as_table;  /* some node has met words, so that all have read tables */
-    unsigned sides; /* bit HW_BESIDE_TARGET ...: this is in a file of its own, which the nodes have read in parts */
+    struct hw_levels *words; /* labels that are words of the target, in ascending order, if there is no table; or NULL */
+    bool labels;             /* some node has met labels that doubles do not hold, so that all have read them as words */
+    bool as_table;           /* some node has met words, so that all have read tables */
+    unsigned sides;          /* bit HW_BESIDE_TARGET ...: this is in a file of its own, which the nodes have read in parts */
 } hw_loading;
 
 /* Reads the part of node `self`; its table, if it has one, waits for hw_loading_settle. */

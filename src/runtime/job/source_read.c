@@ -8,6 +8,8 @@
 #include "data/load.h"
 #include "data/share/array_rows.h"
 #include "data/share/block_digest.h"
+#include "data/table/exact.h"
+#include "data/table/schema.h"
 #include "data/trim.h"
 #include "runtime/job/source.h"
 
@@ -58,6 +60,9 @@ static hawser_status read_part(block_reading *r, uint32_t i, hawser_error *error
         return hw_source_changed(r->source, r->block, error);
     if (r->source->as_table)
         HAWSER_TRY(hw_loading_settle(l, r->dataset->schema, error));
+    else if (l->rows->labels != NULL && l->rows->target != NULL)
+        hw_exact_renumber(l->rows->labels, &r->dataset->schema->target, (double *)(uintptr_t)l->rows->target,
+                          l->rows->matrix.rows);
     if (hw_trims_columns(l->load, l->rows->figures.format))
         hw_trim_to(l->rows, r->source->facts[i].cols);
     const hw_shard_facts now = hw_shard_facts_of(l->rows);
