@@ -362,6 +362,9 @@ HAWSER_API void hawser_scratch_expect(hawser_program *program, uint64_t block, u
 /** Sets the number of entries of a replicated or partitioned state that a run is expected to use, for the plan's estimate. A state may be as
  *  large as the worst case, since entries that never change take no memory. */
 HAWSER_API void hawser_state_expect(hawser_state *state, size_t entries);
+/** Says that nodes will fetch the whole result of a local or stored state (hawser_result), so that the plan's estimate counts it on every node, besides
+ *  the share that stays there. Results of other states are whole on every node, and are always counted. */
+HAWSER_API void hawser_result_expect(hawser_state *state);
 
 /** Views and caches: a call for a state that the unit does not declare (or that is of another kind) returns NULL. The error is reported
  *  at once (messages.h), because a unit that uses NULL ends the process; a unit that returns fails with it. */
@@ -561,8 +564,8 @@ typedef struct hawser_opening {
 /** Like hawser_open_options, with more than options. `opening` may be NULL. What it points to must outlive the job, its runs and its datasets. */
 HAWSER_API hawser_status hawser_open_with(const hawser_options *options, const hawser_opening *opening, hawser_job **job,
                                           hawser_error *error) HAWSER_MUST_USE;
-/** Ends the job and frees it. If the job has stored states in runs that other nodes have not freed, blocks until these nodes have freed the runs or
- *  close the job, too, since they may read results here (hawser_result_range). If a node is lost meanwhile, the wait ends with a warning (messages.h). */
+/** Ends the job and frees it. If the job has local or stored states in runs that other nodes have not freed, blocks until these nodes have freed the
+ *  runs or close the job, too, since they may read results here (hawser_result_range). If a node is lost meanwhile, the wait ends with a warning (messages.h). */
 HAWSER_API void hawser_close(hawser_job *job);
 HAWSER_API uint32_t hawser_job_workers(const hawser_job *job); /**< B */
 /** Says that the job runs `count` programs with loops; call it before the first of them. An option may then name a state of any of them (--filter
@@ -704,22 +707,28 @@ HAWSER_API void hawser_run_free(hawser_run *run);
 /** Returns the final values of a whole replicated, partitioned or stored state, or of a local state in global order. The run owns them. Returns
  *  NULL if no state of this name has the type of the call.
  *
- *  The numbers of a stored state stay on the nodes that have its shares. The first call for it fetches all of them to this node, and blocks
- *  meanwhile. It returns NULL, with a warning (messages.h), if they exceed the memory limit or if a node is lost. A node that does not call takes
- *  no memory for them. Not collective. Any thread. */
+ *  The numbers of a local or stored state stay on the nodes of their blocks. The first call for it fetches all of them to this node, and blocks
+ *  meanwhile. It returns NULL, with a warning (messages.h), if they exceed the memory limit, if a node is lost, or if the job is closed and other nodes
+ *  had a part of them; hawser_result_fetch returns the error. A node that does not call takes no memory for them, see hawser_result_expect. Not
+ *  collective. Any thread. */
 HAWSER_API const double *hawser_result(const hawser_run *run, const char *state, size_t *count);
 HAWSER_API const float *hawser_result_f32(const hawser_run *run, const char *state, size_t *count);
 HAWSER_API const int64_t *hawser_result_i64(const hawser_run *run, const char *state, size_t *count);
 HAWSER_API const int32_t *hawser_result_i32(const hawser_run *run, const char *state, size_t *count);
+/** Fetches the whole result of a state to this node, where it stays until hawser_run_free: hawser_result then returns it at once. Does nothing if it is
+ *  there already. Returns HAWSER_BAD_ARGUMENT if the run has no such state, or if the job is closed and other nodes had a part of the numbers;
+ *  HAWSER_NO_MEMORY if they exceed the memory limit, HAWSER_PEER_LOST if a node is lost, HAWSER_TIMEOUT after --timeout. Blocks. Not collective. Any
+ *  thread. */
+HAWSER_API hawser_status hawser_result_fetch(const hawser_run *run, const char *state, hawser_error *error) HAWSER_MUST_USE;
 /** Returns the number of values of a state's result, without fetching them; 0 if the run has no such state. */
 HAWSER_API size_t hawser_result_size(const hawser_run *run, const char *state);
-/** Copies numbers [first, first + count) of a result to `values`, which has space for `count` numbers; `count` may be 0. Numbers of a stored state
- *  are fetched from the nodes that have them, 4 MiB at a time, so a program can pass over a state that is larger than its memory (the servers of Li
- *  et al. 2014, which hold ranges of keys, are read alike). Those of other states are on every node.
+/** Copies numbers [first, first + count) of a result to `values`, which has space for `count` numbers; `count` may be 0. Numbers of a local or
+ *  stored state are fetched from the nodes that have them, 4 MiB at a time, so a program can pass over a state that is larger than its memory (the
+ *  servers of Li et al. 2014, which hold ranges of keys, are read alike). Those of other states are on every node.
  *
  *  Returns HAWSER_BAD_ARGUMENT if the run has no such state, if it has another type, if the range is not within it, or if the job is closed and
  *  other nodes have the numbers; HAWSER_PEER_LOST if a node is lost, HAWSER_TIMEOUT after --timeout. `values` is then unspecified. Blocks. Any thread;
- *  not collective: each node reads what it needs. A stored state can be read until hawser_run_free, and hawser_close waits until the other nodes
+ *  not collective: each node reads what it needs. A state can be read until hawser_run_free, and hawser_close waits until the other nodes
  *  have freed the run or close the job, too. */
 HAWSER_API hawser_status hawser_result_range(const hawser_run *run, const char *state, size_t first, size_t count,
                                              double *values, hawser_error *error) HAWSER_MUST_USE;

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '4d673742b137b05dacc78127d716207b04707e12eb4e16e8b8d691cbe4953f64'
+DIGEST = '1c8713fce9119f55683d30a663f322d78aa1b4a20abd0dbe9df430c18eff5289'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1474,6 +1474,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_scratch_record": (None, [POINTER(hawser_program), hawser_scratch_visit]),
     "hawser_scratch_expect": (None, [POINTER(hawser_program), c_uint64, c_uint64]),
     "hawser_state_expect": (None, [POINTER(hawser_state), c_size_t]),
+    "hawser_result_expect": (None, [POINTER(hawser_state)]),
     "hawser_data_view": (POINTER(hawser_matrix), [POINTER(hawser_context), c_char_p]),
     "hawser_data_fetch": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint32), c_size_t]),
     "hawser_cache": (POINTER(c_double), [POINTER(hawser_context), c_char_p]),
@@ -1570,6 +1571,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_result_f32": (POINTER(c_float), [POINTER(hawser_run), c_char_p, POINTER(c_size_t)]),
     "hawser_result_i64": (POINTER(c_int64), [POINTER(hawser_run), c_char_p, POINTER(c_size_t)]),
     "hawser_result_i32": (POINTER(c_int32), [POINTER(hawser_run), c_char_p, POINTER(c_size_t)]),
+    "hawser_result_fetch": (c_int, [POINTER(hawser_run), c_char_p, POINTER(hawser_error)]),
     "hawser_result_size": (c_size_t, [POINTER(hawser_run), c_char_p]),
     "hawser_result_range": (c_int, [POINTER(hawser_run), c_char_p, c_size_t, c_size_t, POINTER(c_double), POINTER(hawser_error)]),
     "hawser_result_range_f32": (c_int, [POINTER(hawser_run), c_char_p, c_size_t, c_size_t, POINTER(c_float), POINTER(hawser_error)]),

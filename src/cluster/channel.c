@@ -45,7 +45,7 @@ void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     pthread_rwlock_rdlock(&cluster->beside);
     const hw_channel *channel =
-        &cluster->channels[message->envelope.kind == HW_MESSAGE_STORED ? HW_CHANNEL_RESULTS : HW_CHANNEL_STORE];
+        &cluster->channels[message->envelope.kind == HW_MESSAGE_KEPT ? HW_CHANNEL_RESULTS : HW_CHANNEL_STORE];
     if (channel->arrived != NULL && is_present(cluster, message))
         channel->arrived(channel->argument, node, message);
     else
@@ -98,7 +98,7 @@ void hw_cluster_wake(hw_cluster *cluster)
 static void warn_of_open_job(const hw_cluster *cluster, uint32_t node, double waited)
 {
     hw_notify(cluster->messages, HAWSER_WARNING, cluster->self,
-              "node %u waits to close the job: node %u (%.100s) may still read results of stored states here, and has not "
+              "node %u waits to close the job: node %u (%.100s) may still read results here, and has not "
               "closed the job for %.3g s",
               cluster->self, node, cluster->members[node].member.name, waited);
 }

@@ -97,7 +97,7 @@ void hw_cluster_serve(hw_cluster *cluster, hawser_status (*serve)(void *argument
                       void *argument);
 hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 /* A channel beside the runs: receives messages from authenticated nodes, on the net's thread, and losses of nodes. Takes the messages. The channel
- * of a store receives HW_MESSAGE_ASK and HW_MESSAGE_ANSWER, that of stored results HW_MESSAGE_STORED. */
+ * of a store receives HW_MESSAGE_ASK and HW_MESSAGE_ANSWER, that of results HW_MESSAGE_KEPT. */
 typedef enum hw_channel_of { HW_CHANNEL_STORE, HW_CHANNEL_RESULTS, HW_CHANNELS } hw_channel_of;
 typedef struct hw_channel {
     void *argument;

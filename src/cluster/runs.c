@@ -51,7 +51,7 @@ void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
         return;
     }
     if (message->envelope.kind == HW_MESSAGE_ASK || message->envelope.kind == HW_MESSAGE_ANSWER ||
-        message->envelope.kind == HW_MESSAGE_STORED) {
+        message->envelope.kind == HW_MESSAGE_KEPT) {
         hw_cluster_beside(cluster, node, message);
         return;
     }

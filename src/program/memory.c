@@ -152,9 +152,16 @@ static uint64_t of_chunks(const hw_plan *plan)
     return most;
 }
 
-/* A tied state has a committed copy, and one of the beginning of a clock of several stages. The result is made of the parts of all blocks, each of which
- * is freed then; a single part is the result. Over nodes they are in one message and in the result, and
- * the transport of the driver's node keeps buffers of the messages in which they arrived (pool.h). */
+/* Returns what a node has of a result that it fetches whole. On one node the parts of the blocks are moved together, each of which is freed then; a single
+ * part is the whole. Over nodes the shares stay for other nodes, and the transport keeps buffers of the messages in which the rest arrived (pool.h). */
+static uint64_t of_whole(const hw_plan *plan, uint64_t all, uint64_t here, uint64_t part)
+{
+    uint64_t kept = all - here < HW_POOL_KEPT ? all - here : HW_POOL_KEPT;
+    return plan->settings.nodes > 1 ? all + here + kept : plan->settings.blocks > 1 ? all + part : all;
+}
+
+/* A tied state has a committed copy, and one of the beginning of a clock of several stages. The result of a node is the shares of its blocks, which they
+ * have already. */
 static of_state of_local(const hw_plan *plan, hw_state_plan *own)
 {
     const hawser_state *state = own->state;
@@ -163,15 +170,12 @@ static of_state of_local(const hw_plan *plan, hw_state_plan *own)
     here = here < all ? here : all;
     uint64_t copies = state->tied_to == NULL ? 1 : hw_plan_exchanges(plan, state->tied_to) > 1 ? 3 : 2;
     own->block_bytes = part * copies;
-    of_state memory = {.live = here * copies, .kept = here};
-    uint64_t kept = all - here < HW_POOL_KEPT ? all - here : HW_POOL_KEPT;
-    memory.end = plan->settings.nodes > 1 ? 2 * all + kept : plan->settings.blocks > 1 ? all + part : all;
-    return memory;
+    return (of_state){.live = here * copies, .kept = here, .end = state->whole ? of_whole(plan, all, here, part) : here};
 }
 
 /* Of a stored state whose shares have one writer, a node has its share, the push of it, and on the servers the version that is read, the one that is written
  * and, with several blocks, one that a slow block still reads. Another function changes one table in place. The result of a node is its share, which
- * with one writer its blocks have already; other nodes send what they have of it. A program that reads the whole takes more. */
+ * with one writer its blocks have already; other nodes send what they have of it. */
 static of_state of_stored(const hw_plan *plan, hw_state_plan *own)
 {
     enum { SHARE_AND_PUSH = 2, VERSIONS = 2 };
@@ -183,7 +187,9 @@ static of_state of_stored(const hw_plan *plan, hw_state_plan *own)
     own->block_bytes = largest * copies;
     uint64_t live = here * copies + (owned && several ? in_chunk_replies(&plan->settings, largest) : 0);
     uint64_t sent = here - here / plan->settings.nodes;
-    return (of_state){.live = live, .kept = live, .end = here * (owned ? 1 + VERSIONS : 2) + sent};
+    uint64_t end = here * (owned ? 1 + VERSIONS : 2) + sent;
+    uint64_t whole = own->state->whole ? of_whole(plan, all, here, largest) : 0;
+    return (of_state){.live = live, .kept = live, .end = whole > end ? whole : end};
 }
 
 /* Returns the numbers in updates that a node has at once, if updates of so many exchanges of each block are in flight. All blocks of a process share one

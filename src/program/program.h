@@ -39,6 +39,7 @@ struct hawser_state {
     const struct hw_function *function; /* stored: combines the updates of all blocks; NULL: each share has one writer */
     double parameters[8];
     size_t expected; /* entries that a run is expected to use; 0: all */
+    bool whole;      /* nodes are expected to fetch all of the result */
 };
 
 typedef enum hw_operator_kind { HW_SEQUENCE, HW_PARALLEL, HW_LOOP, HW_BRANCH, HW_UNIT } hw_operator_kind;
@@ -120,6 +121,8 @@ size_t hw_state_extent(const hawser_state *state);
 bool hw_state_is_split(const hawser_state *state);
 /* Returns true for a state whose updates blocks exchange: replicated or partitioned. */
 bool hw_state_is_exchanged(const hawser_state *state);
+/* Returns true for a state whose result stays on the nodes of its blocks: local or stored. */
+bool hw_state_is_kept(const hawser_state *state);
 /* Returns true for a local state of which every block has the same number of entries, whatever its data. */
 bool hw_state_is_of_blocks(const hawser_state *state);
 

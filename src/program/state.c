@@ -86,6 +86,11 @@ bool hw_state_is_exchanged(const hawser_state *state)
     return state->kind == HW_REPLICATED || state->kind == HW_PARTITIONED;
 }
 
+bool hw_state_is_kept(const hawser_state *state)
+{
+    return state->kind == HW_LOCAL || state->kind == HW_STORED;
+}
+
 bool hw_state_is_of_blocks(const hawser_state *state)
 {
     return state->kind == HW_LOCAL && state->along == NULL;
@@ -170,6 +175,18 @@ void hawser_state_expect(hawser_state *state, size_t entries)
                            state->name, entries);
     else
         state->expected = entries;
+}
+
+void hawser_result_expect(hawser_state *state)
+{
+    if (state == NULL)
+        return;
+    if (state->kind == HW_DATA)
+        hw_program_mistake(state->program, HAWSER_BAD_PROGRAM,
+                           "the result of state '%s' is expected to be fetched, but it is a data state, which has none",
+                           state->name);
+    else
+        state->whole = true;
 }
 
 /* Stores the type of a state; one that does not exist is a mistake. */

@@ -51,9 +51,9 @@ typedef enum hw_message_kind {
     HW_MESSAGE_CLIENT,      /* between a store's servers and their clients: see runtime/store/control.h */
     /* block -> block: a share of a reduction within a unit; last: number of the block's reductions in the clock */
     HW_MESSAGE_SHARE,
-    HW_MESSAGE_STORED /* between nodes, outside of runs: results of stored states; see runtime/job/stored_results.h */
+    HW_MESSAGE_KEPT /* between nodes, outside of runs: results of local and stored states; see runtime/job/kept_results.h */
 } hw_message_kind;
-enum { HW_MESSAGE_KINDS = HW_MESSAGE_STORED + 1 };
+enum { HW_MESSAGE_KINDS = HW_MESSAGE_KEPT + 1 };
 
 /* Bytes of the head of an HW_MESSAGE_ANSWER; its data follow. */
 enum { HW_ANSWER_HEAD = 48 };

@@ -13,7 +13,7 @@ NODES = 3
 TIMEOUT = "3"  # a busy machine may keep a healthy node from sending for a second
 PHASES = ("joining", "loading", "early", "late")
 WORDS = {"joining": "joining|before the job's nodes had joined", "loading": "reading the input", "early": "clock", "late": "clock",
-         "gathering": "gathering the results"}
+         "gathering": "between two runs"}
 CLOCKS = {"early": 3, "late": 9}
 HELD = """#!/bin/sh
 # Holds one node: before it joins until the file 'go' exists, or while it loads, by an input that no process writes.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A node is lost while the results are gathered, a node runs out of memory, and hosts have different clocks."""
+"""A node is lost while others fetch its results, a node runs out of memory, and hosts have different clocks."""
 import contextlib
 import json
 import os
@@ -82,8 +82,8 @@ def sent(box, host):
 
 
 def gathering(scratch, box, victim):
-    """The machine of node 1 loses power while part of its results is in flight to node 0."""
-    name = f"node {victim} lost while results are gathered"
+    """The victim's machine loses power while the nodes fetch each other's results, those of node 1 over a slow link."""
+    name = f"node {victim} lost while results are fetched"
     box("rate", "h1", "1mbit")
     try:
         case = Program(scratch, box)

@@ -1,8 +1,8 @@
-/* gather_probe.c - nodes that come to much: one clock, then each block has a million numbers of its own. Usage: gather_probe FILE: each block
- * adds a line to FILE when its work is done. */
+/* gather_probe.c - nodes that fetch much: one clock, then each block has a million numbers of its own, and each node fetches those of all. Usage:
+ * gather_probe FILE: each block adds a line to FILE when its work is done. */
 #include <stdio.h>
 
-#include "probe.h"
+#include "hawser/hawser.h"
 
 enum { COLUMNS = 3000000 };
 
@@ -30,5 +30,15 @@ int main(int argc, char **argv)
     hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
     hawser_state *x = hawser_local_state(program, "x", data, 1, NULL);
     hawser_unit(hawser_root(program), "fill", fill, HAWSER_READS(data), HAWSER_UPDATES(x));
-    return run_probe(job, program, status, &error);
+    hawser_run *run = NULL;
+    if (status == HAWSER_OK)
+        status = hawser_run_program(job, program, &run, &error);
+    if (status == HAWSER_OK)
+        status = hawser_result_fetch(run, "x", &error);
+    if (status != HAWSER_OK)
+        fprintf(stderr, "probe: %s\n", error.text);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    hawser_close(job);
+    return status == HAWSER_OK ? 0 : status == HAWSER_PEER_LOST ? 8 : 3;
 }

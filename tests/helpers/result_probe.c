@@ -1,5 +1,8 @@
-/* result_probe.c - nodes that part after a run with a stored state: result_probe FILE HOW [options]. Each node appends "node pid" to FILE after the run.
- * With HOW `close`, node 2 stays, and the others close the job with the run. With `read`, node 0 also reads the whole state, again and again. */
+/* result_probe.c - nodes that part after a run with a state of the kind `stored` or `local`: result_probe FILE KIND HOW [options]. Each node appends
+ * "node pid" to FILE after the run. With HOW `close`, node 2 stays, and the others close the job with the run. With `read`, node 0 also reads the whole
+ * state, again and again. */
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,7 +50,12 @@ int main(int argc, char **argv)
     hawser_error error = {HAWSER_OK, ""};
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     hawser_program *program = hawser_program_new("results", NULL);
-    hawser_state *x = hawser_stored_state(program, "x", COUNT, NULL, NULL, NULL, NULL);
+    static const double row[COUNT] = {1};
+    const hawser_matrix matrix = {.rows = 1, .cols = COUNT, .stored = COUNT, .values = (void *)(uintptr_t)row, .stride = 1};
+    bool local = argc > 2 && strcmp(argv[2], "local") == 0, reads = argc > 3 && strcmp(argv[3], "read") == 0;
+    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
+    hawser_state *x = local ? hawser_local_state(program, "x", data, 1, NULL)
+                            : hawser_stored_state(program, "x", COUNT, NULL, NULL, NULL, NULL);
     (void)hawser_unit(hawser_root(program), "count", count_up, NULL, HAWSER_UPDATES(x));
     if (status == HAWSER_OK)
         status = hawser_run_program(job, program, &run, &error);
@@ -55,7 +63,7 @@ int main(int argc, char **argv)
         status = write_pid(hawser_job_node(job), argc > 1 ? argv[1] : "pids");
     if (status == HAWSER_OK && hawser_job_node(job) == 2)
         pause();
-    if (status == HAWSER_OK && hawser_job_node(job) == 0 && argc > 2 && strcmp(argv[2], "read") == 0)
+    if (status == HAWSER_OK && hawser_job_node(job) == 0 && reads)
         status = read_on(run, &error);
     if (status != HAWSER_OK)
         fprintf(stderr, "probe: %s\n", error.text);

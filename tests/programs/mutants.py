@@ -118,7 +118,7 @@ MUTANTS = [
     ("the targets of a node's columns are mixed up", "src/runtime/job/load.c", "gather_vector(l, l->rows->further[k],", "gather_vector(l, l->rows->further[l->whole.further - 1 - k],", "test_runtime_data"),
     ("the targets of a block's rows are mixed up", BLOCKS, ": rows->further[kind - HW_BESIDE_FURTHER];", ": rows->further[0];", "test_runtime_data"),
     # Results of stored states.
-    ("numbers of a stored result come to another place", "src/runtime/job/stored_results.c", ".offset = (first + done - base) * values->size", ".offset = done * values->size"),
+    ("numbers of a stored result come to another place", "src/runtime/job/kept_results.c", ".offset = (first + done - base) * values->size", ".offset = done * values->size"),
     ("the share of a stored result is that of the block before it", "src/runtime/drive/keep.c", ".first = share->begin, .last = share->end - 1,", ".first = share->begin > 0 ? share->begin - 1 : 0, .last = share->begin > 0 ? share->end - 2 : share->end - 1,"),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),

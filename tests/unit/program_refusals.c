@@ -500,6 +500,9 @@ static void wrong_sizes_and_types_are_rejected(void **state)
     f = make();
     hawser_state_expect(f.alpha, 3);
     refused(f, "'alpha'", "expected to use 3 entries");
+    f = make();
+    hawser_result_expect(hawser_data_state(f.program, "Y", &matrix, HAWSER_BY_COLUMN));
+    refused(f, "'Y'", "which has none");
 }
 
 /* A matrix that hawser_job_load would have made of a file, by column or in these blocks of rows. */

@@ -29,12 +29,14 @@ static hawser_status count_up(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* A program with a stored state, `x`, and a replicated one. */
+/* A program with a stored state, `x`, a local one, `y`, with 5 for each block, and a replicated one. */
 static hawser_status run_program(hawser_job *job, hawser_run **run, hawser_error *error)
 {
     hawser_program *program = hawser_program_new("forks", NULL);
     hawser_state *x = hawser_stored_state(program, "x", SIZE, NULL, NULL, NULL, NULL);
     hawser_state *v = hawser_replicated_state(program, "v", SIZE, 1, NULL, (hawser_rule){0});
+    static const double five = 5;
+    (void)hawser_block_state(program, "y", HAWSER_F64, 1, &five, 0);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, hawser_bsp());
     hawser_unit(loop, "count", count_up, NULL, HAWSER_UPDATES(x, v));
     hawser_status status = hawser_run_program(job, program, run, error);
@@ -126,6 +128,7 @@ static int read_results(void *user)
     double numbers[SIZE];
     EXPECT(hawser_result(run, "v", NULL) != NULL);
     EXPECT(hawser_result_range(run, "x", 0, SIZE, numbers, &error) == HAWSER_OK && numbers[SIZE - 1] == 3);
+    EXPECT(hawser_result_range(run, "y", 0, 1, numbers, &error) == HAWSER_OK && numbers[0] == 5);
     hawser_run_free(run);
     return 0;
 }
@@ -220,6 +223,8 @@ static int use_all_of_the_parent(void *user)
     int line = use_store_of_the_parent(m);
     EXPECT(hawser_result(m->run, "v", NULL) != NULL);
     EXPECT(is_refused(hawser_result_range(m->run, "x", 0, SIZE, numbers, &error), "run", &error));
+    EXPECT(is_refused(hawser_result_range(m->run, "y", 0, 1, numbers, &error), "run", &error));
+    EXPECT(is_refused(hawser_result_fetch(m->run, "y", &error), "run", &error));
     EXPECT(is_refused(run_program(m->job, &run, &error), "job", &error));
     hawser_run_free(m->run);
     hawser_close(m->job);

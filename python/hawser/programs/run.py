@@ -160,6 +160,8 @@ class Execution(Job):
             start = self.saving.start if self.before is None else self.before.states
             self.build = Build(job, self.program, self.data, self.running, start)
             self.build.make()
+            for name in filter(self._fetches, self.program._states):
+                lib.hawser_result_expect(self.build.handles[name])
             if self.saving.path is not None:
                 lib.hawser_program_pause(self.build.handle, self.saving.every or 2**64 - 1)
             if self.before is not None:
@@ -169,6 +171,15 @@ class Execution(Job):
         self._agreed(job, _native.HAWSER_BAD_PROGRAM, make)
         assert self.build is not None
         return self.build.handle
+
+    def _takes(self, name: str) -> bool:
+        """Returns whether the run has the results of a state, or of some of its lines."""
+        return self.program._states[name].has_result and (self.wanted is None or name in self.wanted or self.saving.path is not None)
+
+    def _fetches(self, name: str) -> bool:
+        """Returns whether every node takes all numbers of a local or stored state."""
+        some = self.wanted is not None and isinstance(self.wanted.get(name), slice)
+        return self.program._states[name].kind in ("local", "stored") and self._takes(name) and not some
 
     def _agreed(self, job: Any, status: int, step: Callable[[], None]) -> None:
         """Takes a step that may fail on one node alone, such as one that cannot compile. If it does, no node goes on. Collective."""
@@ -332,8 +343,7 @@ class Execution(Job):
         check(lib.hawser_run_log_view_text(run, byref(text), byref(error)), error)
         view = (text.value or b"").decode()
         free(text)
-        states = {name: self._result(state) for name, state in self.program._states.items()
-                  if state.has_result and (self.wanted is None or name in self.wanted or self.saving.path is not None)}
+        states = {name: self._result(state) for name, state in self.program._states.items() if self._takes(name)}
         if figures.interrupted_by is not None:
             self.interrupted_by = figures.interrupted_by.decode()
         reason = (figures.stop_reason or b"").decode()
@@ -346,7 +356,7 @@ class Execution(Job):
             self.program.name, ended, self._position(job, ended))
 
     def _result(self, state: State) -> Array:
-        """Returns the final numbers of a state, or of some of its lines. Those of a stored state are fetched."""
+        """Returns the final numbers of a state, or of some of its lines. Those of a local or stored state are fetched."""
         assert self.build is not None
         error, shape, name = hawser_error(), self.build.shape(state), state.name.encode()
         size, part = lib.hawser_result_size(self.run_handle, name), (self.wanted or {}).get(state.name)

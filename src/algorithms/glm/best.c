@@ -33,8 +33,8 @@ void hw_linear_keep(hawser_context *context)
 void hw_linear_add_path(const hw_linear *linear, hawser_program *program, hawser_state *X)
 {
     if (linear->best.path != NULL)
-        (void)hawser_local_state(program, "path", X, linear->choices.lambda_count * linear->problem.outputs,
-                                 linear->best.path);
+        hawser_result_expect(hawser_local_state(program, "path", X, linear->choices.lambda_count * linear->problem.outputs,
+                                                linear->best.path));
 }
 
 bool hw_linear_has_best(const hw_linear *linear)

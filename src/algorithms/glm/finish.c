@@ -240,9 +240,11 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     const hw_linear_problem *problem = &driver->linear->problem;
     const hw_linear_settings *settings = &driver->linear->choices.settings;
     hawser_training *training = driver->training;
-    const double *path = hw_linear_keeps_path(&driver->linear->choices) && record->rows[0].done
-                             ? hawser_result(training->run, "path", NULL)
-                             : NULL;
+    const double *path = NULL;
+    if (hw_linear_keeps_path(&driver->linear->choices) && record->rows[0].done) {
+        HAWSER_TRY(hawser_result_fetch(training->run, "path", error));
+        path = hawser_result(training->run, "path", NULL);
+    }
     for (size_t l = 0; l < record->lambda_count; l++)
         if (!record->rows[l].done)
             record->rows[l].error = NAN;

@@ -73,6 +73,7 @@ static void prepare_work(hawser_operator *folds, const hw_linear *linear, hawser
                          hawser_unit_function *prepare)
 {
     hawser_state *means = linear->problem.outputs > 1 ? hawser_local_state(program, "means", X, 1, NULL) : NULL;
+    hawser_result_expect(means);
     hawser_unit(folds, "prepare", prepare, HAWSER_READS(X), means != NULL ? HAWSER_UPDATES(means) : NULL);
 }
 
@@ -104,6 +105,8 @@ static hawser_operator *begin_frame(hw_linear_frame *frame, hw_linear_driver *dr
     hawser_state *alpha = frame->alpha = hawser_local_state(p, "alpha", X, outputs, linear->problem.alpha);
     frame->path =
         hw_linear_keeps_path(choices) ? hawser_local_state(p, "path", X, choices->lambda_count * outputs, NULL) : NULL;
+    hawser_result_expect(alpha);
+    hawser_result_expect(frame->path);
     hawser_tie(alpha, v);
     hawser_derive(v, hw_linear_rebuild);
     hawser_encoding(v, choices->form);
@@ -168,6 +171,7 @@ hawser_program *hw_linear_certificate_program(hw_linear_driver *driver, const hw
     size_t outputs = linear->problem.outputs;
     hawser_state *v = hawser_replicated_state(p, "v", linear->problem.X->rows * outputs, 1, NULL, (hawser_rule){0});
     hawser_state *a = hawser_local_state(p, "alpha", X, outputs, alpha);
+    hawser_result_expect(a);
     if (path)
         hw_linear_add_path(linear, p, X);
     hawser_operator *all = hawser_sequence(hawser_branch(hawser_root(p), "begin", hw_linear_set_rest, driver));

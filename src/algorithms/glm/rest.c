@@ -46,7 +46,8 @@ hawser_program *hw_linear_collect_program(hw_linear *linear, const double *alpha
     hawser_state *X = hawser_data_state(p, "X", linear->problem.X, HAWSER_BY_COLUMN);
     size_t outputs = linear->problem.outputs;
     hawser_state *a = hawser_local_state(p, "alpha", X, outputs, alpha);
-    (void)hawser_local_state(p, "best", X, outputs, linear->best.alpha);
+    hawser_result_expect(a);
+    (void)hawser_local_state(p, "best", X, outputs, linear->best.alpha); /* one of both is fetched */
     hawser_state *means = outputs > 1 ? hawser_local_state(p, "means", X, 1, NULL) : NULL;
     if (path)
         hw_linear_add_path(linear, p, X);
@@ -64,7 +65,7 @@ double hw_linear_mean_target(const hw_linear_problem *problem, size_t output)
     return sum / problem->total;
 }
 
-const double *hw_linear_take_collected(hw_linear_driver *driver, const hawser_run *run)
+const char *hw_linear_take_collected(hw_linear_driver *driver, const hawser_run *run)
 {
     hw_linear_record *record = &driver->record;
     const hw_linear_problem *problem = &driver->linear->problem;
@@ -72,22 +73,30 @@ const double *hw_linear_take_collected(hw_linear_driver *driver, const hawser_ru
     record->collected = true;
     if (record->kept_worked && first == record->keeps && last == record->keeps) {
         record->rest = record->kept_row;
-        return hawser_result(run, "best", NULL);
+        return "best";
     }
-    const double *alpha = hawser_result(run, "alpha", NULL);
-    double shift = hawser_result_metric(run, "shift"), nonzeros = 0.0; /* NAN: there was not even time for the mean */
+    double shift = hawser_result_metric(run, "shift"); /* NAN: there was not even time for the mean */
     bool known = problem->kind->centres && driver->linear->choices.settings.intercept && !isnan(shift);
-    for (size_t j = 0; j < problem->X->cols; j++)
-        nonzeros += hw_linear_any(alpha + j * problem->outputs, problem->outputs);
     record->rest = (hw_linear_row){.lambda = record->rest_lambda,
                                    .objective = NAN,
                                    .gap = NAN,
                                    .penalty = NAN,
-                                   .nonzeros = nonzeros,
+                                   .nonzeros = NAN,
                                    .intercept = known ? hw_linear_mean_target(problem, 0) - shift : record->last_intercept,
                                    .error = NAN,
                                    .done = true};
-    return alpha;
+    return "alpha";
+}
+
+void hw_linear_count_rest(hw_linear_driver *driver, const double *alpha)
+{
+    const hw_linear_problem *problem = &driver->linear->problem;
+    double *nonzeros = &driver->record.rest.nonzeros;
+    if (!isnan(*nonzeros))
+        return;
+    *nonzeros = 0.0;
+    for (size_t j = 0; j < problem->X->cols; j++)
+        *nonzeros += hw_linear_any(alpha + j * problem->outputs, problem->outputs);
 }
 
 static double metric(const void *run, const char *name)

@@ -16,9 +16,9 @@ typedef struct ending {
     hawser_job *job;
     hw_linear_driver *driver;
     const hw_linear_units *units;
-    bool failed;         /* the run has no result: the program of the rest also has the finished lambdas */
-    hawser_run *run;     /* the run of the rest's program; NULL: there was none */
-    const double *alpha; /* its result */
+    bool failed;       /* the run has no result: the program of the rest also has the finished lambdas */
+    hawser_run *run;   /* the run of the rest's program; NULL: there was none */
+    const char *state; /* the state of the coefficients in its result, or if there was none, in that of the training */
 } ending;
 
 static void free_driver(hw_linear_driver *driver)
@@ -58,11 +58,11 @@ hawser_status hw_linear_plan(const hawser_algorithm *algorithm, hawser_job *job,
     return status;
 }
 
-static void take_run(ending *rest, hawser_run *run, const double *alpha)
+static void take_run(ending *rest, hawser_run *run, const char *state)
 {
     hawser_run_free(rest->run);
     rest->run = run;
-    rest->alpha = alpha;
+    rest->state = state;
 }
 
 /* Collects the coefficients on node 0, without a certificate, if time is up. */
@@ -99,7 +99,7 @@ static hawser_status certify_rest(ending *rest, const double *alpha, hawser_erro
     if (status != HAWSER_OK)
         return hawser_fail(error, status, "%s", own.text);
     hw_linear_take_rest(rest->driver, made);
-    take_run(rest, made, hawser_result(made, "alpha", NULL));
+    take_run(rest, made, "alpha");
     return HAWSER_OK;
 }
 
@@ -137,6 +137,7 @@ static hawser_status take_better(ending *rest, const hawser_run *ended, hawser_e
     HAWSER_TRY(has_valid(rest, &valid, error));
     if (valid)
         return take_valid(rest, error);
+    HAWSER_TRY(hawser_job_agree(rest->job, hawser_result_fetch(ended, "alpha", error), error));
     HAWSER_TRY(certify_rest(rest, hawser_result(ended, "alpha", NULL), error));
     double objective = record->rest.objective, zero = hawser_result_metric(ended, "zero_objective");
     if (record->collected || !hw_linear_is_worse(&linear->choices, objective, best, zero))
@@ -215,8 +216,14 @@ static hawser_status finish(ending *rest, const hawser_training_input *input, bo
     hw_linear_driver *driver = rest->driver;
     const hawser_run *run = driver->training->run;
     hw_linear_record_cut(&driver->record);
-    const double *alpha = early ? rest->alpha : hawser_result(run, "alpha", NULL);
+    const hawser_run *reached = rest->run != NULL ? rest->run : run;
+    HAWSER_TRY(hawser_result_fetch(reached, rest->state, error));
+    const double *alpha = hawser_result(reached, rest->state, NULL);
+    if (early)
+        hw_linear_count_rest(driver, alpha);
     const hawser_run *prepared = driver->record.begun || rest->run == NULL ? run : rest->run;
+    if (driver->linear->problem.outputs > 1)
+        HAWSER_TRY(hawser_result_fetch(prepared, "means", error));
     const double *means = hawser_result(prepared, "means", NULL); /* as soon as a fold has been prepared */
     return hw_linear_finish(driver, input, alpha, means, early, error);
 }
@@ -256,7 +263,7 @@ static hawser_status train(const hw_linear_units *units, hawser_job *job, const 
     hw_linear linear = {0};
     hw_linear_driver driver = {.linear = &linear, .training = training};
     hawser_status status = new_driver(&driver, units->kind, job, input, without_penalty, error);
-    ending rest = {.job = job, .driver = &driver, .units = units};
+    ending rest = {.job = job, .driver = &driver, .units = units, .state = "alpha"};
     if (status == HAWSER_OK) {
         hw_linear_policy(&linear, input->options, training->policy, sizeof training->policy);
         status = run_and_finish(&rest, input, error);

@@ -21,8 +21,8 @@ void hw_agent_main(hw_agent *agent);
 /* Describes what a node is about to run, one fact per line: nodes that differ in one must not run together. The caller frees the text. */
 hawser_status hw_session_program(const hw_session *session, char **text, hawser_error *error) HAWSER_MUST_USE;
 
-/* gather.c: packs a digest of the exchanged states on this node, and figures, events and local states of its blocks, and its links, into
- * a message; and adds them to a run. */
+/* gather.c: takes the shares of this node's blocks into session->kept; packs a digest of the exchanged states, figures and events of the
+ * blocks, and links, into a message; and adds them to a run. */
 hawser_status hw_gather_pack(hw_session *session, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_gather_take(const hw_session *session, const hw_message *message, hawser_run *run,
                              hawser_error *error) HAWSER_MUST_USE;

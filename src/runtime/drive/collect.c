@@ -1,16 +1,16 @@
 #include "runtime/drive/collect.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/machine.h"
 #include "base/memory.h"
-#include "exchange/numbers.h"
 #include "runtime/drive/agent.h"
 #include "runtime/drive/driver.h"
 #include "runtime/drive/keep.h"
-#include "runtime/job/stored_results.h"
+#include "runtime/job/kept_results.h"
 
 hawser_worker_figures hw_worker_figures_of(const hw_worker *worker)
 {
@@ -69,7 +69,7 @@ hawser_accept_figures hw_session_accepts(const hw_session *session)
 static hawser_status make_results(hawser_run *run, const hw_plan *plan, hawser_error *error)
 {
     const hawser_program *program = plan->program;
-    uint32_t stored = 0;
+    uint32_t kept = 0;
     HAWSER_TRY(HW_NEW(&run->results, program->state_count, "results", error));
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         if (state->kind == HW_DATA)
@@ -78,8 +78,8 @@ static hawser_status make_results(hawser_run *run, const hw_plan *plan, hawser_e
         result->count = hw_plan_count(plan, state);
         HAWSER_TRY(hw_copy_text(&result->name, state->name, error));
         result->type = state->type;
-        result->stored = state->kind == HW_STORED ? stored++ : HW_NOT_STORED;
-        if (state->kind != HW_STORED)
+        result->kept = hw_state_is_kept(state) ? kept++ : HW_NOT_KEPT;
+        if (!hw_state_is_kept(state))
             HAWSER_TRY(hw_new_array(&result->values, result->count, hw_state_size(state), "a result", error));
     }
     for (uint32_t i = 0; i < program->metric_count; i++) {
@@ -133,6 +133,7 @@ hawser_status hw_run_new(const hw_session *session, hawser_run **out, hawser_err
     HAWSER_TRY(HW_NEW(&run, 1, "a run", error));
     run->messages = session->job->messages;
     run->node = hawser_job_node(session->job);
+    run->not_finite.state = UINT32_MAX;
     hawser_status status = make_results(run, session->plan, error);
     if (status == HAWSER_OK)
         status = make_flows(run, error);
@@ -218,10 +219,12 @@ void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS])
     }
 }
 
-void hw_run_add_part(hawser_run *run, const hawser_state *state, size_t first, size_t count, const void *values)
+void hw_run_add_not_finite(hawser_run *run, const hw_not_finite *found)
 {
-    if (count != 0)
-        memcpy((char *)result_of(run, state)->values + first * hw_state_size(state), values, count * hw_state_size(state));
+    hw_not_finite *first = &run->not_finite;
+    if (found->state < first->state || (found->state == first->state && found->number < first->number))
+        *first = *found;
+    first->text[sizeof first->text - 1] = '\0';
 }
 
 hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error)
@@ -242,40 +245,13 @@ void hw_run_add_accepts(hawser_run *run, const hawser_accept_figures *accepts)
 
 /* --------------------------------------------------------------------------------------------------- collecting ---- */
 
-void hw_run_drop_local(hw_state_part *part)
-{
-    free(part->work);
-    free(part->copy);
-    part->work = part->copy = NULL;
-}
-
-/* Moves a block's part of a local state into the result, so that its values are not stored twice. */
-static void take_local(hawser_run *run, hw_state_part *part)
-{
-    hw_result *result = result_of(run, part->state);
-    if (part->count == result->count) { /* one block has all of it */
-        void **values = part->copy != NULL ? (void **)&part->copy : &part->work;
-        free(result->values);
-        result->values = *values;
-        *values = NULL;
-    } else {
-        hw_run_add_part(run, part->state, part->begin, part->count,
-                        part->copy != NULL ? (const void *)part->copy : part->work);
-    }
-    hw_run_drop_local(part);
-}
-
-static void collect_worker(hawser_run *run, const hw_session *session, hw_worker *worker)
+static void collect_worker(hawser_run *run, const hw_session *session, const hw_worker *worker)
 {
     hw_block_record record = hw_worker_record(worker);
     hw_run_add_block(run, &record);
     hw_run_add_events(run, session, worker->events);
-    for (uint32_t i = 0; i < session->program->state_count; i++) {
-        hw_state_part *part = &worker->parts[i];
-        add_flow(run, part->state, &part->flow);
-        if (part->state->kind == HW_LOCAL)
-            take_local(run, part);
-    }
+    for (uint32_t i = 0; i < session->program->state_count; i++)
+        add_flow(run, worker->parts[i].state, &worker->parts[i].flow);
 }
 
 void hw_run_take_travelling(hawser_run *run, const hw_session *session)
@@ -290,15 +266,15 @@ void hw_run_take_travelling(hawser_run *run, const hw_session *session)
     }
 }
 
-void hw_run_take_stored(hawser_run *run, hw_session *session)
+void hw_run_take_kept(hawser_run *run, hw_session *session)
 {
-    if (run == NULL || session->stored == NULL)
+    if (run == NULL || session->kept == NULL)
         return;
-    run->stored = session->stored;
-    session->stored = NULL;
+    run->kept = session->kept;
+    session->kept = NULL;
     for (uint32_t i = 0; i < run->result_count; i++)
-        if (run->results[i].stored != HW_NOT_STORED)
-            run->stored->states[run->results[i].stored].name = run->results[i].name;
+        if (run->results[i].kept != HW_NOT_KEPT)
+            run->kept->states[run->results[i].kept].name = run->results[i].name;
 }
 
 static hawser_status collect_others(hawser_run *run, const hw_session *session, hawser_error *error)
@@ -347,21 +323,16 @@ static void drop_empty_flows(hawser_run *run)
     run->figures.flow_count = kept;
 }
 
-/* Checks the local states, which no other node has seen, once and on their own node. Replicas and the store have checked their values. */
 static hawser_status check_local(hawser_run *run, const hw_session *session, hawser_error *error)
 {
-    for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
-        const hw_result *result = state->kind == HW_LOCAL ? result_of(run, state) : NULL;
-        const hw_numbers *numbers = hw_numbers_of(state->type);
-        size_t bad = result != NULL ? numbers->first_not_finite(result->values, result->count) : 0;
-        if (result == NULL || bad == result->count)
-            continue;
-        char text[HW_NUMBER_TEXT];
-        numbers->text(result->values, bad, text);
-        return hawser_fail(error, HAWSER_NOT_FINITE, "local state '%s': number %zu of the whole became %s", state->name, bad,
-                           text);
-    }
-    return HAWSER_OK;
+    const hw_not_finite *bad = &run->not_finite;
+    const hawser_state *state = session->program->states;
+    while (state != NULL && state->number != bad->state)
+        state = state->next;
+    return state == NULL
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_NOT_FINITE, "local state '%s': number %" PRIu64 " of the whole became %s",
+                             state->name, bad->number, bad->text);
 }
 
 void hw_run_name_asked(hawser_run *run, const hw_session *session, uint64_t asked)
@@ -400,6 +371,11 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     hawser_status status = hw_position_result(session->driver, &run->position, &run->position_size, error);
     if (status == HAWSER_OK)
         status = hw_keep_take(session, error);
+    if (status == HAWSER_OK) {
+        hw_not_finite found;
+        hw_keep_check(session, &found);
+        hw_run_add_not_finite(run, &found);
+    }
     hw_keep_count(session);
     for (uint32_t i = 0; i < session->local; i++)
         collect_worker(run, session, &session->workers[i]);
@@ -414,7 +390,7 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
         hawser_run_free(run);
         return status;
     }
-    hw_run_take_stored(run, session);
+    hw_run_take_kept(run, session);
     *out = run;
     return HAWSER_OK;
 }
@@ -423,7 +399,7 @@ void hawser_run_free(hawser_run *run)
 {
     if (run == NULL)
         return;
-    hw_stored_result_release(run->stored);
+    hw_kept_run_release(run->kept);
     for (uint32_t i = 0; i < run->result_count; i++) {
         free(run->results[i].name);
         free(run->results[i].values);

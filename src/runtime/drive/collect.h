@@ -3,14 +3,15 @@
 #define HW_RUNTIME_COLLECT_H
 
 #include "runtime/block/worker.h"
+#include "runtime/drive/keep.h"
 
-#define HW_NOT_STORED UINT32_MAX
+#define HW_NOT_KEPT UINT32_MAX
 
 typedef struct hw_result {
     char *name;
     hawser_type type;
-    uint32_t stored; /* of a stored state: its place in hawser_run.stored, which has the values; else HW_NOT_STORED */
-    void *values;
+    uint32_t kept; /* of a local or stored state: its place in hawser_run.kept, which has the values; else HW_NOT_KEPT */
+    void *values;  /* of another state */
     size_t count;
 } hw_result;
 
@@ -36,7 +37,8 @@ struct hawser_run {
     hw_policy_changes changes;
     hw_result *results;
     uint32_t result_count;
-    struct hw_stored_result *stored; /* NULL: no state is stored */
+    struct hw_kept_run *kept; /* NULL: no state is local or stored */
+    hw_not_finite not_finite; /* on node 0: the first such number of a local state on all nodes */
     char *metric_names[HW_METRICS_MOST];
     double metrics[HW_METRICS_MOST];
     uint32_t metric_count;
@@ -59,10 +61,8 @@ void hw_run_add_events(hawser_run *run, const hw_session *session, const void *e
 /* Adds one hw_flow per exchanged state and one per kind of message, unaligned. */
 void hw_run_add_flows(hawser_run *run, const hw_session *session, const void *flows);
 void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS]);
-/* Adds a part of a local state. */
-void hw_run_add_part(hawser_run *run, const hawser_state *state, size_t first, size_t count, const void *values);
-/* Frees a block's part of a local state once its values are in the result or in a message. */
-void hw_run_drop_local(hw_state_part *part);
+/* Adds what a node has found in its local states. */
+void hw_run_add_not_finite(hawser_run *run, const hw_not_finite *found);
 /* Moves the exchanged states into the result: every block has all of them, and they are taken from this node's first. */
 void hw_run_take_travelling(hawser_run *run, const hw_session *session);
 hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error) HAWSER_MUST_USE;
@@ -76,8 +76,8 @@ bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link
 /* Returns the counters of the connections to this node; only with several nodes. */
 hawser_accept_figures hw_session_accepts(const hw_session *session);
 
-/* Moves the stored states of the session into a run, if there is one. */
-void hw_run_take_stored(hawser_run *run, hw_session *session);
+/* Moves the local and stored states of the session into a run, if there is one. */
+void hw_run_take_kept(hawser_run *run, hw_session *session);
 /* Collects results and figures from an ended session. */
 hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **run, hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,5 +1,4 @@
-/* gather.c - packs the results of a node's blocks for the driver's node. Both nodes have the same build, so structs are sent as they
- * are. */
+/* gather.c - packs the figures of a node's blocks for the driver's node. Both nodes have the same build, so structs are sent as they are. */
 #include <string.h>
 
 #include "base/hash.h"
@@ -10,11 +9,6 @@
 #include "runtime/drive/cursor.h"
 #include "runtime/drive/keep.h"
 
-static const void *local_values(const hw_state_part *part)
-{
-    return part->copy != NULL ? (const void *)part->copy : part->work;
-}
-
 static void put_block(hw_drive_cursor *cursor, const hw_worker *worker)
 {
     const hawser_program *program = worker->session->program;
@@ -23,14 +17,6 @@ static void put_block(hw_drive_cursor *cursor, const hw_worker *worker)
     hw_put(cursor, worker->events, program->operator_count * sizeof *worker->events);
     for (uint32_t i = 0; i < program->state_count; i++)
         hw_put(cursor, &worker->parts[i].flow, sizeof(hw_flow));
-    for (uint32_t i = 0; i < program->state_count; i++) {
-        const hw_state_part *part = &worker->parts[i];
-        if (part->state->kind != HW_LOCAL)
-            continue;
-        uint64_t range[2] = {part->begin, part->count};
-        hw_put(cursor, range, sizeof range);
-        hw_put(cursor, local_values(part), part->count * hw_state_size(part->state));
-    }
 }
 
 static void put_links(hw_drive_cursor *cursor, const hw_session *session)
@@ -42,9 +28,10 @@ static void put_links(hw_drive_cursor *cursor, const hw_session *session)
     }
 }
 
-static void put_all(hw_drive_cursor *cursor, const hw_session *session, uint64_t digest)
+static void put_all(hw_drive_cursor *cursor, const hw_session *session, uint64_t digest, const hw_not_finite *found)
 {
     hw_put(cursor, &digest, sizeof digest);
+    hw_put(cursor, found, sizeof *found);
     for (uint32_t i = 0; i < session->local; i++)
         put_block(cursor, &session->workers[i]);
     hawser_accept_figures accepts = hw_session_accepts(session);
@@ -75,17 +62,15 @@ bool hw_gather_equals(const hw_message *message, uint64_t digest)
 hawser_status hw_gather_pack(hw_session *session, hw_message **message, hawser_error *error)
 {
     hw_drive_cursor measure = {0};
+    hw_not_finite found;
     HAWSER_TRY(hw_keep_take(session, error));
+    hw_keep_check(session, &found);
     hw_keep_count(session);
     uint64_t digest = hw_session_digest(session);
-    put_all(&measure, session, digest);
+    put_all(&measure, session, digest, &found);
     HAWSER_TRY(hw_message_new(measure.at, message, error));
     hw_drive_cursor cursor = {.bytes = (*message)->payload, .size = measure.at};
-    put_all(&cursor, session, digest);
-    for (uint32_t i = 0; i < session->local; i++)
-        for (uint32_t s = 0; s < session->program->state_count; s++)
-            if (session->workers[i].parts[s].state->kind == HW_LOCAL)
-                hw_run_drop_local(&session->workers[i].parts[s]);
+    put_all(&cursor, session, digest, &found);
     (*message)->envelope.length = cursor.at; /* a link may have ended meanwhile */
     return HAWSER_OK;
 }
@@ -104,21 +89,6 @@ static bool take_block(hw_drive_cursor *cursor, const hw_session *session, uint3
     hw_run_add_block(run, &record);
     hw_run_add_events(run, session, events);
     hw_run_add_flows(run, session, flows);
-    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
-        uint64_t range[2], begin, end;
-        if (state->kind != HW_LOCAL)
-            continue;
-        size_t first, last;
-        hw_plan_range(session->plan, state, record.block, &first, &last);
-        begin = first;
-        end = last;
-        if (!hw_get(cursor, range, sizeof range) || range[0] != begin || range[1] != end - begin)
-            return false;
-        const void *values = hw_get_there(cursor, range[1] * hw_state_size(state));
-        if (values == NULL)
-            return false;
-        hw_run_add_part(run, state, first, last - first, values);
-    }
     return true;
 }
 
@@ -127,7 +97,10 @@ hawser_status hw_gather_take(const hw_session *session, const hw_message *messag
     hw_drive_cursor cursor = {.bytes = message->payload, .size = message->envelope.length};
     uint32_t node = message->envelope.source - session->blocks - 1;
     uint64_t digest;
-    bool fine = hw_get(&cursor, &digest, sizeof digest);
+    hw_not_finite found;
+    bool fine = hw_get(&cursor, &digest, sizeof digest) && hw_get(&cursor, &found, sizeof found);
+    if (fine)
+        hw_run_add_not_finite(run, &found);
     for (uint32_t b = 0; b < session->blocks && fine; b++)
         if (hw_view_node(&session->view, b) == node)
             fine = take_block(&cursor, session, node, run);

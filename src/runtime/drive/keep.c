@@ -1,12 +1,13 @@
 #include "runtime/drive/keep.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "runtime/block/stored.h"
 #include "runtime/drive/driver.h"
-#include "runtime/job/stored_results.h"
+#include "runtime/job/kept_results.h"
 #include "runtime/store/hub.h"
 
 static hawser_status make_table(hw_session *session, const hawser_state *state, hawser_error *error)
@@ -101,8 +102,18 @@ static bool was_abandoned(const hw_session *session)
     return session->driver != NULL ? session->driver->abandoned : session->workers != NULL && session->workers[0].abandoned;
 }
 
-/* Takes a block's share. The block's own memory receives it, if the block has any: it is as large, and is used no more. */
-static hawser_status take_share(const hw_session *session, hw_state_part *part, hw_stored_share *share, hawser_error *error)
+/* Takes a block's share of a local state: what it has committed, if the state is tied, else what the block has. */
+static void take_local(hw_state_part *part, hw_kept_share *share)
+{
+    void **values = part->copy != NULL ? (void **)&part->copy : &part->work;
+    share->values = *values;
+    *values = NULL;
+    free(part->work);
+    part->work = NULL;
+}
+
+/* Takes a block's share of a stored state. The block's own memory receives it, if the block has any: it is as large, and is used no more. */
+static hawser_status take_stored(const hw_session *session, hw_state_part *part, hw_kept_share *share, hawser_error *error)
 {
     uint64_t task;
     size_t count = share->end - share->begin;
@@ -124,18 +135,26 @@ static hawser_status take_share(const hw_session *session, hw_state_part *part, 
     return hawser_store_wait(session->store, task, error);
 }
 
-static hawser_status take_state(const hw_session *session, const hawser_state *state, hw_stored_values *values,
+static hawser_status take_state(const hw_session *session, const hawser_state *state, hw_kept_values *values,
                                 hawser_error *error)
 {
-    *values = (hw_stored_values){
-        .state = state->number, .size = hw_state_size(state), .count = hw_state_count(state), .shares = values->shares};
+    *values = (hw_kept_values){.state = state->number,
+                               .size = hw_state_size(state),
+                               .count = hw_plan_count(session->plan, state),
+                               .shares = values->shares};
     for (uint32_t b = 0; b < session->blocks; b++) {
-        hw_stored_share *share = &values->shares[b];
+        hw_kept_share *share = &values->shares[b];
         share->node = hw_view_node(&session->view, b);
         hw_plan_range(session->plan, state, b, &share->begin, &share->end);
     }
-    for (uint32_t i = 0; i < session->local; i++)
-        HAWSER_TRY(take_share(session, &session->workers[i].parts[state->number], &values->shares[session->own[i]], error));
+    for (uint32_t i = 0; i < session->local; i++) {
+        hw_state_part *part = &session->workers[i].parts[state->number];
+        hw_kept_share *share = &values->shares[session->own[i]];
+        if (state->kind == HW_LOCAL)
+            take_local(part, share);
+        else
+            HAWSER_TRY(take_stored(session, part, share, error));
+    }
     return HAWSER_OK;
 }
 
@@ -143,22 +162,41 @@ hawser_status hw_keep_take(hw_session *session, hawser_error *error)
 {
     uint32_t count = 0;
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        count += state->kind == HW_STORED;
+        count += hw_state_is_kept(state);
     if (count == 0)
         return HAWSER_OK;
     hawser_job *job = session->job;
-    if (job->stored_results == NULL)
-        HAWSER_TRY(hw_stored_results_open(job->cluster, job->timeout, job->messages, &job->stored_results, error));
-    HAWSER_TRY(hw_stored_result_new(job->stored_results, session->number, session->blocks, count, &session->stored, error));
-    hw_stored_result *result = session->stored;
+    if (job->kept_results == NULL)
+        HAWSER_TRY(hw_kept_results_open(job->cluster, job->timeout, job->messages, &job->kept_results, error));
+    HAWSER_TRY(hw_kept_run_new(job->kept_results, session->number, session->blocks, count, &session->kept, error));
+    hw_kept_run *result = session->kept;
     result->data = session->plan->memory_data;
     result->limit = session->plan->settings.memory;
     count = 0;
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (state->kind == HW_STORED)
+        if (hw_state_is_kept(state))
             HAWSER_TRY(take_state(session, state, &result->states[count++], error));
-    hw_stored_result_publish(result);
+    hw_kept_run_publish(result);
     return HAWSER_OK;
+}
+
+void hw_keep_check(const hw_session *session, hw_not_finite *found)
+{
+    *found = (hw_not_finite){.state = UINT32_MAX};
+    uint32_t at = 0;
+    for (const hawser_state *state = session->program->states; session->kept != NULL && state != NULL; state = state->next) {
+        const hw_numbers *numbers = hw_numbers_of(state->type);
+        const hw_kept_values *values = &session->kept->states[at];
+        at += hw_state_is_kept(state);
+        for (uint32_t i = 0; state->kind == HW_LOCAL && i < session->local; i++) {
+            const hw_kept_share *share = &values->shares[session->own[i]];
+            size_t bad = numbers->first_not_finite(share->values, share->end - share->begin);
+            if (bad == share->end - share->begin || found->state <= state->number)
+                continue;
+            *found = (hw_not_finite){.state = state->number, .number = share->begin + bad};
+            numbers->text(share->values, bad, found->text);
+        }
+    }
 }
 
 void hw_keep_count(const hw_session *session)

@@ -5,7 +5,7 @@
 #include "base/messages.h"
 #include "base/type.h"
 #include "runtime/drive/collect.h"
-#include "runtime/job/stored_results.h"
+#include "runtime/job/kept_results.h"
 
 static const hw_result *find(const hawser_run *run, const char *state)
 {
@@ -15,23 +15,26 @@ static const hw_result *find(const hawser_run *run, const char *state)
     return NULL;
 }
 
-/* Returns all numbers of a stored state. The caller has no place for an error, so it is reported. */
-static const void *whole_of(const hawser_run *run, const hw_result *result)
+static hawser_status no_result(const char *state, hawser_error *error)
 {
-    hawser_error error = {0};
-    const void *values = NULL;
-    if (hw_stored_result_whole(run->stored, result->stored, &values, &error) != HAWSER_OK)
-        hw_notify(run->messages, HAWSER_WARNING, run->node, "%s", error.text);
-    return values;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the run has no result of a state '%.200s'", state);
 }
 
-/* Returns the result of a state of a type; NULL if there is none. */
+/* Stores where all numbers of a state are, which may have to be fetched. */
+static hawser_status whole_of(const hawser_run *run, const hw_result *result, const void **values, hawser_error *error)
+{
+    *values = result->values;
+    return result->kept == HW_NOT_KEPT ? HAWSER_OK : hw_kept_run_whole(run->kept, result->kept, values, error);
+}
+
+/* Returns the result of a state of a type; NULL if there is none. The caller has no place for an error, so it is reported. */
 static const void *find_typed(const hawser_run *run, const char *state, hawser_type type, size_t *count)
 {
     const hw_result *result = find(run, state);
     const void *values = NULL;
-    if (result != NULL && result->type == type)
-        values = result->stored == HW_NOT_STORED ? result->values : whole_of(run, result);
+    hawser_error error = {0};
+    if (result != NULL && result->type == type && whole_of(run, result, &values, &error) != HAWSER_OK)
+        hw_notify(run->messages, HAWSER_WARNING, run->node, "%s", error.text);
     if (count != NULL)
         *count = values != NULL ? result->count : 0;
     return values;
@@ -63,6 +66,17 @@ size_t hawser_result_size(const hawser_run *run, const char *state)
     return result != NULL ? result->count : 0;
 }
 
+hawser_status hawser_result_fetch(const hawser_run *run, const char *state, hawser_error *error)
+{
+    const void *values = NULL;
+    HW_GIVEN(run);
+    HW_GIVEN(state);
+    const hw_result *result = find(run, state);
+    if (result == NULL)
+        return no_result(state, error);
+    return whole_of(run, result, &values, error);
+}
+
 /* `call`: the name of the public function. */
 static hawser_status read_range(const char *call, const hawser_run *run, const char *state, hawser_type type, size_t first,
                                 size_t count, void *values, hawser_error *error)
@@ -72,7 +86,7 @@ static hawser_status read_range(const char *call, const hawser_run *run, const c
     const hw_result *result = find(run, state);
     size_t size = hw_type_size(type);
     if (result == NULL)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the run has no result of a state '%.200s'", state);
+        return no_result(state, error);
     if (result->type != type)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "state '%s' has numbers of %s, and %s were requested", result->name,
                            hw_type_name(result->type), hw_type_name(type));
@@ -80,8 +94,8 @@ static hawser_status read_range(const char *call, const hawser_run *run, const c
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "state '%s' has %zu numbers, and %zu from number %zu on were requested", result->name,
                            result->count, count, first);
-    if (result->stored != HW_NOT_STORED)
-        return hw_stored_result_read(run->stored, result->stored, first, count, values, error);
+    if (result->kept != HW_NOT_KEPT)
+        return hw_kept_run_read(run->kept, result->kept, first, count, values, error);
     if (count > 0)
         memcpy(values, (const char *)result->values + first * size, count * size);
     return HAWSER_OK;

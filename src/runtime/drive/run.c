@@ -4,7 +4,7 @@
 #include "runtime/drive/collect.h"
 #include "runtime/drive/driver.h"
 #include "runtime/drive/keep.h"
-#include "runtime/job/stored_results.h"
+#include "runtime/job/kept_results.h"
 #include "runtime/session/fetch.h"
 #include "runtime/session/status.h"
 
@@ -130,7 +130,7 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
 static void close_session(hw_session *session, const hawser_error *ended)
 {
     stop_watching(session);
-    hw_stored_result_drop(session->stored);
+    hw_kept_run_drop(session->kept);
     hw_keep_close(session, ended);
     hw_status_table_close(session->status_table);
     if (session->cluster != NULL)
@@ -233,7 +233,7 @@ static hawser_status follow(hw_session *session, hawser_run **run, hawser_error 
     session->agreed = agent->result != NULL;
     if (agent->error.status == HAWSER_OK) {
         hawser_status status = hw_share_take(session, agent->result, run, error);
-        hw_run_take_stored(*run, session);
+        hw_run_take_kept(*run, session);
         return status;
     }
     if (error != NULL)
@@ -295,7 +295,7 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     if (status == HAWSER_PEER_LOST && job->cluster != NULL)
         hw_cluster_name_lost(job->cluster, &own);
     if (status == HAWSER_PEER_LOST)
-        hw_stored_results_told(job->stored_results);
+        hw_kept_results_told(job->kept_results);
     /* A run that ends well takes back the reason of one before it, after which the program went on: nodes that still wait for others would fail by it. */
     if (job->cluster != NULL)
         hw_cluster_set_reason(job->cluster, status < HAWSER_OK ? own.text : "");

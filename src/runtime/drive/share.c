@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/type.h"
 #include "runtime/drive/agent.h"
 #include "runtime/drive/collect.h"
 #include "runtime/drive/cursor.h"
@@ -47,21 +48,12 @@ static bool take_values(hw_drive_cursor *cursor, void *values, size_t count, siz
            hw_get(cursor, (char *)values + range[0] * size, range[1] * size);
 }
 
-/* Returns the next state with a result: results are in the order of the states other than data. */
-static const hawser_state *next_result(const hawser_state *state)
+static void put_results(hw_drive_cursor *cursor, const hawser_run *run)
 {
-    while (state != NULL && state->kind == HW_DATA)
-        state = state->next;
-    return state;
-}
-
-static void put_results(hw_drive_cursor *cursor, const hw_session *session, const hawser_run *run, bool whole)
-{
-    const hawser_state *state = session->program->states;
-    for (uint32_t i = 0; i < run->result_count; i++, state = state->next) {
-        state = next_result(state);
-        if (state->kind != HW_STORED && (whole || !hw_state_is_exchanged(state)))
-            put_values(cursor, run->results[i].values, run->results[i].count, hw_state_size(state));
+    for (uint32_t i = 0; i < run->result_count; i++) {
+        const hw_result *result = &run->results[i];
+        if (result->kept == HW_NOT_KEPT)
+            put_values(cursor, result->values, result->count, hw_type_size(result->type));
     }
 }
 
@@ -81,7 +73,8 @@ static void put_run(hw_drive_cursor *cursor, const hw_session *session, const ha
     hw_put(cursor, run->workers, session->blocks * sizeof *run->workers);
     hw_put(cursor, run->staleness, HW_STALENESS_BUCKETS * sizeof *run->staleness);
     hw_put(cursor, run->metrics, sizeof run->metrics);
-    put_results(cursor, session, run, whole);
+    if (whole)
+        put_results(cursor, run);
 }
 
 hawser_status hw_share_pack(const hw_session *session, const hawser_error *ended, const hawser_run *run, bool whole,
@@ -126,15 +119,14 @@ static bool take_figures(hw_drive_cursor *cursor, const hw_session *session, haw
 
 static bool take_results(hw_drive_cursor *cursor, const hw_session *session, hawser_run *run, bool whole)
 {
-    const hawser_state *state = session->program->states;
     bool fine = true;
-    for (uint32_t i = 0; i < run->result_count && fine; i++, state = state->next) {
-        state = next_result(state);
-        if (state->kind != HW_STORED && (whole || !hw_state_is_exchanged(state)))
-            fine = take_values(cursor, run->results[i].values, run->results[i].count, hw_state_size(state));
-    }
     if (!whole)
         hw_run_take_travelling(run, session);
+    for (uint32_t i = 0; i < run->result_count && fine && whole; i++) {
+        const hw_result *result = &run->results[i];
+        if (result->kept == HW_NOT_KEPT)
+            fine = take_values(cursor, result->values, result->count, hw_type_size(result->type));
+    }
     return fine;
 }
 

@@ -1,7 +1,7 @@
 /* job.c - opens a job: options, machine, and the request to stop. */
 #include "runtime/job/job.h"
 #include "runtime/job/cluster.h"
-#include "runtime/job/stored_results.h"
+#include "runtime/job/kept_results.h"
 #include "runtime/job/watch.h"
 
 #include <inttypes.h>
@@ -270,7 +270,7 @@ void hawser_close(hawser_job *job)
     free(job->earlier.all);
     hw_topology_free(job->topology);
     free(job->names);
-    hw_stored_results_close(job->stored_results);
+    hw_kept_results_close(job->kept_results);
     if (job->on != NULL)
         hw_cluster_give_back(job->on);
     else

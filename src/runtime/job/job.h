@@ -89,8 +89,8 @@ struct hawser_job {
     bool workers_given;         /* also by an option that names a worker */
     struct hawser_store *store; /* the open one; NULL: none */
     uint64_t runs;              /* calls of hawser_run_program */
-    struct hw_stored_results *stored_results; /* of these runs; NULL: there were none */
-    bool fibers;                              /* tests: units run as fibers under a seed, or in a chosen order */
+    struct hw_kept_results *kept_results; /* of these runs; NULL: there were none */
+    bool fibers;                          /* tests: units run as fibers under a seed, or in a chosen order */
     uint64_t fiber_seed;
     hw_chooser chooser;
     hw_scratch_drops drops;

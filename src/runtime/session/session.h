@@ -31,11 +31,11 @@ typedef struct hw_session {
     struct hawser_store *store;             /* NULL: the program has no stored states */
     uint32_t *tables;                       /* of the store, by state number */
     uint64_t number;                        /* of the run among those of the job, from 1 */
-    struct hw_stored_result *stored;        /* what the run leaves in the store's place; NULL: nothing, or not yet */
-    atomic_uint ended;                      /* local blocks that have ended */
-    atomic_bool ending;                     /* the driver was asked to end the run */
-    atomic_bool late;                       /* blocks have agreed that the time limit is over */
-    atomic_uint_fast64_t received;          /* messages that this node's mailboxes have received */
+    struct hw_kept_run *kept;      /* shares of local and stored states that the run leaves; NULL: none, or not yet */
+    atomic_uint ended;             /* local blocks that have ended */
+    atomic_bool ending;            /* the driver was asked to end the run */
+    atomic_bool late;              /* blocks have agreed that the time limit is over */
+    atomic_uint_fast64_t received; /* messages that this node's mailboxes have received */
     double began;
     bool led;     /* the driver has ended */
     bool agreed;  /* all nodes have the run's result, or it has been sent to them */

@@ -1,4 +1,4 @@
-#include "runtime/job/stored_results.h"
+#include "runtime/job/kept_results.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -14,8 +14,8 @@ enum {
     WINDOW = 4       /* pieces that a reader has requested at a time */
 };
 
-/* envelope.part of HW_MESSAGE_STORED */
-typedef enum stored_message { READ = 1, NUMBERS, RELEASE } stored_message;
+/* envelope.part of HW_MESSAGE_KEPT */
+typedef enum kept_message { READ = 1, NUMBERS, RELEASE } kept_message;
 
 /* Payload of READ: numbers [first, first + count) of a state, which one block has. */
 typedef struct read_head {
@@ -38,7 +38,7 @@ typedef struct release_head {
 /* A call that reads numbers of other nodes. */
 typedef struct fetch {
     struct fetch *next;
-    hw_stored_results *results;
+    hw_kept_results *results;
     uint64_t number;
     char *out;
     size_t bytes;           /* that `out` has, */
@@ -46,7 +46,7 @@ typedef struct fetch {
     bool refused;
 } fetch;
 
-struct hw_stored_results {
+struct hw_kept_results {
     hw_cluster *cluster;       /* NULL: one node */
     pid_t process;             /* that has made it */
     hawser_messages *messages; /* of the job */
@@ -56,7 +56,7 @@ struct hw_stored_results {
     uint32_t references;   /* the job, and results that are not freed */
     bool closed;           /* the job is closed */
     bool told;             /* an error has named a lost node */
-    hw_stored_result *first;
+    hw_kept_run *first;
     fetch *fetches;
     uint64_t numbered;
     bool *left; /* by node: it reads no more */
@@ -64,7 +64,7 @@ struct hw_stored_results {
 
 /* --------------------------------------------------------------------------------------------------------- memory ---- */
 
-static void free_values(const hw_stored_result *result, hw_stored_values *values)
+static void free_values(const hw_kept_run *result, hw_kept_values *values)
 {
     for (uint32_t b = 0; values->shares != NULL && b < result->blocks; b++) {
         if (!values->joined)
@@ -73,7 +73,7 @@ static void free_values(const hw_stored_result *result, hw_stored_values *values
     }
 }
 
-static void free_result(hw_stored_result *result)
+static void free_result(hw_kept_run *result)
 {
     for (uint32_t i = 0; result->states != NULL && i < result->count; i++) {
         free_values(result, &result->states[i]);
@@ -86,13 +86,13 @@ static void free_result(hw_stored_result *result)
 }
 
 /* Returns whether this is a forked child, in which no thread receives numbers of other nodes, and the mutex may be held for ever. */
-static bool is_forked(const hw_stored_results *results)
+static bool is_forked(const hw_kept_results *results)
 {
     return results->cluster != NULL && results->process != getpid();
 }
 
 /* Drops a reference; the mutex is held, and is not afterwards. */
-static void unlock_and_drop(hw_stored_results *results, uint32_t references)
+static void unlock_and_drop(hw_kept_results *results, uint32_t references)
 {
     results->references -= references;
     bool last = results->references == 0;
@@ -104,9 +104,9 @@ static void unlock_and_drop(hw_stored_results *results, uint32_t references)
     free(results);
 }
 
-static void unlink_result(hw_stored_result *result)
+static void unlink_result(hw_kept_run *result)
 {
-    for (hw_stored_result **at = &result->owner->first; *at != NULL; at = &(*at)->next)
+    for (hw_kept_run **at = &result->owner->first; *at != NULL; at = &(*at)->next)
         if (*at == result) {
             *at = result->next;
             return;
@@ -114,9 +114,9 @@ static void unlink_result(hw_stored_result *result)
 }
 
 /* Returns whether no program reads the result any more. Once the job is closed, only the own program can. */
-static bool is_unused(const hw_stored_result *result)
+static bool is_unused(const hw_kept_run *result)
 {
-    const hw_stored_results *results = result->owner;
+    const hw_kept_results *results = result->owner;
     bool unused = result->released[results->self];
     for (uint32_t n = 0; !results->closed && n < results->nodes; n++)
         unused = unused && (n == results->self || result->released[n] || results->left[n]);
@@ -124,11 +124,11 @@ static bool is_unused(const hw_stored_result *result)
 }
 
 /* Frees the results that no program reads any more, and returns their number. The mutex is held. */
-static uint32_t free_unused(hw_stored_results *results)
+static uint32_t free_unused(hw_kept_results *results)
 {
     uint32_t freed = 0;
-    for (hw_stored_result **at = &results->first; *at != NULL;) {
-        hw_stored_result *result = *at;
+    for (hw_kept_run **at = &results->first; *at != NULL;) {
+        hw_kept_run *result = *at;
         if (!is_unused(result)) {
             at = &result->next;
             continue;
@@ -142,29 +142,29 @@ static uint32_t free_unused(hw_stored_results *results)
 
 /* ------------------------------------------------------------------------------------------------ on the net's thread ---- */
 
-static hawser_status make(stored_message part, const void *head, size_t length, size_t more, hw_message **message,
+static hawser_status make(kept_message part, const void *head, size_t length, size_t more, hw_message **message,
                           hawser_error *error)
 {
     HAWSER_TRY(hw_message_new(length + more, message, error));
     memcpy((*message)->payload, head, length);
-    (*message)->envelope.kind = HW_MESSAGE_STORED;
+    (*message)->envelope.kind = HW_MESSAGE_KEPT;
     (*message)->envelope.part = part;
     return HAWSER_OK;
 }
 
 /* Returns where the requested numbers are; NULL: this node has no such result. */
-static const char *find(const hw_stored_results *results, const read_head *wanted, size_t *size)
+static const char *find(const hw_kept_results *results, const read_head *wanted, size_t *size)
 {
-    const hw_stored_result *result = results->first;
+    const hw_kept_run *result = results->first;
     while (result != NULL && result->run != wanted->run)
         result = result->next;
     for (uint32_t i = 0; result != NULL && i < result->count; i++) {
-        const hw_stored_values *values = &result->states[i];
+        const hw_kept_values *values = &result->states[i];
         if (values->state != wanted->state || wanted->count > PIECE / values->size)
             continue;
         *size = values->size;
         for (uint32_t b = 0; b < result->blocks; b++) {
-            const hw_stored_share *share = &values->shares[b];
+            const hw_kept_share *share = &values->shares[b];
             if (share->values != NULL && wanted->first >= share->begin && wanted->first < share->end &&
                 wanted->count <= share->end - wanted->first)
                 return (const char *)share->values + (wanted->first - share->begin) * values->size;
@@ -173,7 +173,7 @@ static const char *find(const hw_stored_results *results, const read_head *wante
     return NULL;
 }
 
-static void reply(hw_stored_results *results, uint32_t node, const read_head *wanted)
+static void reply(hw_kept_results *results, uint32_t node, const read_head *wanted)
 {
     hawser_error error = {0};
     hw_message *message = NULL;
@@ -192,7 +192,7 @@ static void reply(hw_stored_results *results, uint32_t node, const read_head *wa
         hw_cluster_give_up(results->cluster, error.text);
 }
 
-static void take_numbers(hw_stored_results *results, const hw_message *message)
+static void take_numbers(hw_kept_results *results, const hw_message *message)
 {
     numbers_head head;
     memcpy(&head, message->payload, sizeof head);
@@ -213,12 +213,12 @@ static void take_numbers(hw_stored_results *results, const hw_message *message)
     hw_cluster_wake(results->cluster);
 }
 
-static void take_release(hw_stored_results *results, uint32_t node, uint64_t run)
+static void take_release(hw_kept_results *results, uint32_t node, uint64_t run)
 {
     pthread_mutex_lock(&results->mutex);
     if (run == 0)
         results->left[node] = true;
-    for (hw_stored_result *result = results->first; result != NULL; result = result->next)
+    for (hw_kept_run *result = results->first; result != NULL; result = result->next)
         if (result->run == run)
             result->released[node] = true;
     results->references -= free_unused(results); /* the job has one more */
@@ -229,7 +229,7 @@ static void take_release(hw_stored_results *results, uint32_t node, uint64_t run
 /* Messages of a node that is not this build's are dropped: the sender proved the job's key, so this is a fault of ours. */
 static void arrived(void *argument, uint32_t node, hw_message *message)
 {
-    hw_stored_results *results = argument;
+    hw_kept_results *results = argument;
     size_t length = message->envelope.length;
     read_head wanted;
     release_head released;
@@ -247,21 +247,21 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
 
 /* -------------------------------------------------------------------------------------------------- making, freeing ---- */
 
-hawser_status hw_stored_results_open(hw_cluster *cluster, double timeout, hawser_messages *messages, hw_stored_results **out,
-                                     hawser_error *error)
+hawser_status hw_kept_results_open(hw_cluster *cluster, double timeout, hawser_messages *messages, hw_kept_results **out,
+                                   hawser_error *error)
 {
-    hw_stored_results *results = NULL;
+    hw_kept_results *results = NULL;
     *out = NULL;
-    HAWSER_TRY(HW_NEW(&results, 1, "stored results", error));
-    *results = (hw_stored_results){.cluster = cluster,
-                                   .process = getpid(),
-                                   .timeout = timeout,
-                                   .messages = messages,
-                                   .nodes = cluster != NULL ? hw_cluster_nodes(cluster) : 1,
-                                   .self = cluster != NULL ? hw_cluster_self(cluster) : 0,
-                                   .references = 1};
+    HAWSER_TRY(HW_NEW(&results, 1, "results", error));
+    *results = (hw_kept_results){.cluster = cluster,
+                                 .process = getpid(),
+                                 .timeout = timeout,
+                                 .messages = messages,
+                                 .nodes = cluster != NULL ? hw_cluster_nodes(cluster) : 1,
+                                 .self = cluster != NULL ? hw_cluster_self(cluster) : 0,
+                                 .references = 1};
     pthread_mutex_init(&results->mutex, NULL);
-    hawser_status status = HW_NEW(&results->left, results->nodes, "stored results", error);
+    hawser_status status = HW_NEW(&results->left, results->nodes, "results", error);
     const hw_channel channel = {.argument = results, .arrived = arrived};
     if (status == HAWSER_OK && cluster != NULL)
         status = hw_cluster_channel(cluster, HW_CHANNEL_RESULTS, &channel, error);
@@ -276,18 +276,18 @@ hawser_status hw_stored_results_open(hw_cluster *cluster, double timeout, hawser
     return status;
 }
 
-hawser_status hw_stored_result_new(hw_stored_results *results, uint64_t run, uint32_t blocks, uint32_t count,
-                                   hw_stored_result **out, hawser_error *error)
+hawser_status hw_kept_run_new(hw_kept_results *results, uint64_t run, uint32_t blocks, uint32_t count, hw_kept_run **out,
+                              hawser_error *error)
 {
-    hw_stored_result *result = NULL;
+    hw_kept_run *result = NULL;
     *out = NULL;
-    HAWSER_TRY(HW_NEW(&result, 1, "stored results", error));
-    *result = (hw_stored_result){.owner = results, .run = run, .blocks = blocks, .count = count};
-    hawser_status status = HW_NEW(&result->states, count, "stored results", error);
+    HAWSER_TRY(HW_NEW(&result, 1, "results", error));
+    *result = (hw_kept_run){.owner = results, .run = run, .blocks = blocks, .count = count};
+    hawser_status status = HW_NEW(&result->states, count, "results", error);
     if (status == HAWSER_OK)
-        status = HW_NEW(&result->released, result->owner->nodes, "stored results", error);
+        status = HW_NEW(&result->released, result->owner->nodes, "results", error);
     for (uint32_t i = 0; status == HAWSER_OK && i < count; i++)
-        status = HW_NEW(&result->states[i].shares, blocks, "stored results", error);
+        status = HW_NEW(&result->states[i].shares, blocks, "results", error);
     if (status != HAWSER_OK) {
         free_result(result);
         return status;
@@ -299,7 +299,7 @@ hawser_status hw_stored_result_new(hw_stored_results *results, uint64_t run, uin
     return HAWSER_OK;
 }
 
-void hw_stored_result_publish(hw_stored_result *result)
+void hw_kept_run_publish(hw_kept_run *result)
 {
     pthread_mutex_lock(&result->owner->mutex);
     result->next = result->owner->first;
@@ -307,11 +307,11 @@ void hw_stored_result_publish(hw_stored_result *result)
     pthread_mutex_unlock(&result->owner->mutex);
 }
 
-void hw_stored_result_drop(hw_stored_result *result)
+void hw_kept_run_drop(hw_kept_run *result)
 {
     if (result == NULL)
         return;
-    hw_stored_results *results = result->owner;
+    hw_kept_results *results = result->owner;
     pthread_mutex_lock(&results->mutex);
     unlink_result(result);
     free_result(result);
@@ -319,7 +319,7 @@ void hw_stored_result_drop(hw_stored_result *result)
 }
 
 /* Reports to the other nodes that this node reads no more of a run (0: of all). A node that it cannot reach is lost, or has left. */
-static void send_release(const hw_stored_results *results, uint64_t run)
+static void send_release(const hw_kept_results *results, uint64_t run)
 {
     const release_head head = {run};
     for (uint32_t n = 0; results->cluster != NULL && n < results->nodes; n++) {
@@ -334,11 +334,11 @@ static void send_release(const hw_stored_results *results, uint64_t run)
     }
 }
 
-void hw_stored_result_release(hw_stored_result *result)
+void hw_kept_run_release(hw_kept_run *result)
 {
     if (result == NULL || is_forked(result->owner))
         return;
-    hw_stored_results *results = result->owner;
+    hw_kept_results *results = result->owner;
     uint64_t run = result->run;
     pthread_mutex_lock(&results->mutex);
     bool open = !results->closed;
@@ -371,7 +371,7 @@ static bool few_pending(void *argument)
 /* Waits until at most `enough` bytes of the call are pending, all of which `node` sends. */
 static hawser_status await_pieces(fetch *call, uint32_t node, size_t enough, hawser_error *error)
 {
-    hw_stored_results *results = call->results;
+    hw_kept_results *results = call->results;
     call->enough = enough;
     hawser_status status = hw_cluster_await(results->cluster, few_pending, call, node, results->timeout, false, error);
     pthread_mutex_lock(&results->mutex);
@@ -379,17 +379,17 @@ static hawser_status await_pieces(fetch *call, uint32_t node, size_t enough, haw
     results->told |= status == HAWSER_PEER_LOST;
     pthread_mutex_unlock(&results->mutex);
     if (status == HAWSER_OK && refused)
-        status = hawser_fail(error, HAWSER_INTERNAL, "node %u (%s) has no such result of a stored state", node,
+        status = hawser_fail(error, HAWSER_INTERNAL, "node %u (%s) has no such result of a state", node,
                              hw_cluster_member(results->cluster, node)->name);
     return status;
 }
 
 /* Reads numbers [first, first + count), which are in one share of another node. `base`: the number that belongs at the begin of the call's memory. */
-static hawser_status fetch_share(const hw_stored_result *result, uint32_t at, const hw_stored_share *share, size_t base,
+static hawser_status fetch_share(const hw_kept_run *result, uint32_t at, const hw_kept_share *share, size_t base,
                                  size_t first, size_t count, fetch *call, hawser_error *error)
 {
-    const hw_stored_values *values = &result->states[at];
-    hw_stored_results *results = call->results;
+    const hw_kept_values *values = &result->states[at];
+    hw_kept_results *results = call->results;
     size_t most = PIECE / values->size;
     for (size_t done = 0, now; done < count; done += now) {
         hw_message *message = NULL;
@@ -411,16 +411,16 @@ static hawser_status fetch_share(const hw_stored_result *result, uint32_t at, co
 }
 
 /* Copies the part of a range that is on this node. Returns false if the rest is on other nodes. The mutex is held. */
-static bool copy_here(const hw_stored_result *result, uint32_t at, size_t first, size_t count, char *out)
+static bool copy_here(const hw_kept_run *result, uint32_t at, size_t first, size_t count, char *out)
 {
-    const hw_stored_values *values = &result->states[at];
+    const hw_kept_values *values = &result->states[at];
     size_t size = values->size, copied = 0;
     if (values->whole != NULL) {
         memcpy(out, (const char *)values->whole + first * size, count * size);
         return true;
     }
     for (uint32_t b = 0; b < result->blocks; b++) {
-        const hw_stored_share *share = &values->shares[b];
+        const hw_kept_share *share = &values->shares[b];
         size_t from = share->begin > first ? share->begin : first,
                to = share->end < first + count ? share->end : first + count;
         if (from >= to || share->values == NULL)
@@ -431,16 +431,16 @@ static bool copy_here(const hw_stored_result *result, uint32_t at, size_t first,
     return copied == count;
 }
 
-static hawser_status fetch_rest(hw_stored_result *result, uint32_t at, size_t first, size_t count, fetch *call,
+static hawser_status fetch_rest(hw_kept_run *result, uint32_t at, size_t first, size_t count, fetch *call,
                                 hawser_error *error)
 {
-    const hw_stored_values *values = &result->states[at];
+    const hw_kept_values *values = &result->states[at];
     uint32_t self = result->owner->self, begin = 0;
     /* Nodes begin with the shares behind their own, so that they do not all request those of one node first. */
     while (begin < result->blocks && values->shares[begin].node <= self)
         begin++;
     for (uint32_t i = 0; i < result->blocks; i++) {
-        const hw_stored_share *share = &values->shares[(begin + i) % result->blocks];
+        const hw_kept_share *share = &values->shares[(begin + i) % result->blocks];
         size_t from = share->begin > first ? share->begin : first,
                to = share->end < first + count ? share->end : first + count;
         if (from < to && share->node != self)
@@ -457,10 +457,9 @@ static void forget(fetch *call)
     *at = call->next;
 }
 
-hawser_status hw_stored_result_read(hw_stored_result *result, uint32_t at, size_t first, size_t count, void *out,
-                                    hawser_error *error)
+hawser_status hw_kept_run_read(hw_kept_run *result, uint32_t at, size_t first, size_t count, void *out, hawser_error *error)
 {
-    hw_stored_results *results = result->owner;
+    hw_kept_results *results = result->owner;
     if (count == 0)
         return HAWSER_OK;
     if (is_forked(results))
@@ -478,7 +477,7 @@ hawser_status hw_stored_result_read(hw_stored_result *result, uint32_t at, size_
         return HAWSER_OK;
     if (closed)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "the job is closed, and numbers of stored state '%s' were on other nodes; read them before",
+                           "the job is closed, and numbers of state '%s' were on other nodes; read them before",
                            result->states[at].name);
     hawser_status status = fetch_rest(result, at, first, count, &call, error);
     pthread_mutex_lock(&results->mutex);
@@ -490,7 +489,7 @@ hawser_status hw_stored_result_read(hw_stored_result *result, uint32_t at, size_
 /* -------------------------------------------------------------------------------------------------------- the whole ---- */
 
 /* Returns the bytes of the state's numbers on this node. */
-static uint64_t bytes_here(const hw_stored_result *result, const hw_stored_values *values)
+static uint64_t bytes_here(const hw_kept_run *result, const hw_kept_values *values)
 {
     uint64_t bytes = 0;
     for (uint32_t b = 0; b < result->blocks; b++)
@@ -500,7 +499,7 @@ static uint64_t bytes_here(const hw_stored_result *result, const hw_stored_value
 }
 
 /* Returns the share that has all numbers; NULL: there is none. */
-static hw_stored_share *only_share(const hw_stored_result *result, const hw_stored_values *values)
+static hw_kept_share *only_share(const hw_kept_run *result, const hw_kept_values *values)
 {
     for (uint32_t b = 0; b < result->blocks; b++)
         if (values->shares[b].end - values->shares[b].begin == values->count && values->shares[b].values != NULL)
@@ -509,9 +508,9 @@ static hw_stored_share *only_share(const hw_stored_result *result, const hw_stor
 }
 
 /* Makes the whole of shares that are all on this node, each of which is freed once it was copied. The mutex is held. */
-static hawser_status join(const hw_stored_result *result, hw_stored_values *values, hawser_error *error)
+static hawser_status join(const hw_kept_run *result, hw_kept_values *values, hawser_error *error)
 {
-    hw_stored_share *only = only_share(result, values);
+    hw_kept_share *only = only_share(result, values);
     char *whole = NULL;
     if (only != NULL) {
         values->whole = only->values;
@@ -520,7 +519,7 @@ static hawser_status join(const hw_stored_result *result, hw_stored_values *valu
     }
     HAWSER_TRY(hw_new_array((void **)&whole, values->count, values->size, "a result", error));
     for (uint32_t b = 0; b < result->blocks; b++) {
-        hw_stored_share *share = &values->shares[b];
+        hw_kept_share *share = &values->shares[b];
         if (share->values == NULL)
             continue;
         memcpy(whole + share->begin * values->size, share->values, (share->end - share->begin) * values->size);
@@ -532,11 +531,11 @@ static hawser_status join(const hw_stored_result *result, hw_stored_values *valu
     return HAWSER_OK;
 }
 
-static hawser_status check_memory(const hw_stored_result *result, const hw_stored_values *values, hawser_error *error)
+static hawser_status check_memory(const hw_kept_run *result, const hw_kept_values *values, hawser_error *error)
 {
     uint64_t here = result->data, whole = (uint64_t)values->count * values->size;
     for (uint32_t i = 0; i < result->count; i++) {
-        const hw_stored_values *other = &result->states[i];
+        const hw_kept_values *other = &result->states[i];
         bool copied = other->whole != NULL && !other->joined;
         here += bytes_here(result, other) + (copied ? (uint64_t)other->count * other->size : 0);
     }
@@ -544,18 +543,18 @@ static hawser_status check_memory(const hw_stored_result *result, const hw_store
         return HAWSER_OK;
     return hawser_fail(
         error, HAWSER_NO_MEMORY,
-        "the whole result of stored state '%s' takes %.1f MiB on this node, besides %.1f MiB of data and "
+        "the whole result of state '%s' takes %.1f MiB on this node, besides %.1f MiB of data and "
         "results, and its limit is %.1f MiB; read it in parts by hawser_result_range, or raise --memory-limit",
         values->name, (double)whole / 0x1p20, (double)here / 0x1p20, (double)result->limit / 0x1p20);
 }
 
 /* Reads all numbers. Another thread may do so as well; then one of both is kept. */
-static hawser_status fetch_whole(hw_stored_result *result, uint32_t at, hawser_error *error)
+static hawser_status fetch_whole(hw_kept_run *result, uint32_t at, hawser_error *error)
 {
-    hw_stored_values *values = &result->states[at];
+    hw_kept_values *values = &result->states[at];
     void *whole = NULL;
     HAWSER_TRY(hw_new_array(&whole, values->count, values->size, "a result", error));
-    hawser_status status = hw_stored_result_read(result, at, 0, values->count, whole, error);
+    hawser_status status = hw_kept_run_read(result, at, 0, values->count, whole, error);
     pthread_mutex_lock(&result->owner->mutex);
     if (status == HAWSER_OK && values->whole == NULL) {
         values->whole = whole;
@@ -566,9 +565,9 @@ static hawser_status fetch_whole(hw_stored_result *result, uint32_t at, hawser_e
     return status;
 }
 
-hawser_status hw_stored_result_whole(hw_stored_result *result, uint32_t at, const void **whole, hawser_error *error)
+hawser_status hw_kept_run_whole(hw_kept_run *result, uint32_t at, const void **whole, hawser_error *error)
 {
-    hw_stored_values *values = &result->states[at];
+    hw_kept_values *values = &result->states[at];
     hawser_status status = HAWSER_OK;
     *whole = NULL;
     if (is_forked(result->owner))
@@ -586,7 +585,7 @@ hawser_status hw_stored_result_whole(hw_stored_result *result, uint32_t at, cons
 
 /* -------------------------------------------------------------------------------------------------------- the end ---- */
 
-void hw_stored_results_told(hw_stored_results *results)
+void hw_kept_results_told(hw_kept_results *results)
 {
     if (results == NULL)
         return;
@@ -597,7 +596,7 @@ void hw_stored_results_told(hw_stored_results *results)
 
 /* What hawser_close waits for. */
 typedef struct closing {
-    hw_stored_results *results;
+    hw_kept_results *results;
     uint32_t node;
 } closing;
 
@@ -607,13 +606,13 @@ static bool is_done(void *argument)
     const closing *it = argument;
     bool done = true;
     pthread_mutex_lock(&it->results->mutex);
-    for (const hw_stored_result *result = it->results->first; result != NULL; result = result->next)
+    for (const hw_kept_run *result = it->results->first; result != NULL; result = result->next)
         done = done && (result->released[it->node] || it->results->left[it->node]);
     pthread_mutex_unlock(&it->results->mutex);
     return done;
 }
 
-static void await_readers(hw_stored_results *results)
+static void await_readers(hw_kept_results *results)
 {
     hawser_error error = {0};
     hawser_status status = HAWSER_OK;
@@ -624,7 +623,7 @@ static void await_readers(hw_stored_results *results)
     if (!waits)
         return;
     hw_cluster_say_end(results->cluster); /* so that other nodes do not wait for this one in a collective call */
-    hw_cluster_set_phase(results->cluster, "waiting until all nodes have read their results of stored states");
+    hw_cluster_set_phase(results->cluster, "waiting until all nodes have read their results");
     for (uint32_t n = 0; n < results->nodes && status == HAWSER_OK; n++) {
         closing it = {results, n};
         if (n != results->self)
@@ -634,7 +633,7 @@ static void await_readers(hw_stored_results *results)
         hw_notify(results->messages, HAWSER_WARNING, results->self, "%s", error.text);
 }
 
-void hw_stored_results_close(hw_stored_results *results)
+void hw_kept_results_close(hw_kept_results *results)
 {
     if (results == NULL)
         return;
@@ -645,7 +644,7 @@ void hw_stored_results_close(hw_stored_results *results)
     pthread_mutex_lock(&results->mutex);
     results->closed = true;
     uint32_t freed = free_unused(results);
-    for (hw_stored_result *result = results->first; results->nodes > 1 && result != NULL; result = result->next)
+    for (hw_kept_run *result = results->first; results->nodes > 1 && result != NULL; result = result->next)
         for (uint32_t i = 0; i < result->count; i++)
             free_values(result, &result->states[i]);
     unlock_and_drop(results, freed + 1);

@@ -1,5 +1,5 @@
 /*
- * Results of stored states after a run: every node reads every range of them, of every type, from whichever nodes have them; the whole is fetched on
+ * Results of local and stored states after a run: every node reads every range of them, of every type, from whichever nodes have them; the whole is fetched on
  * request alone; a job is closed once no other node can read from it; wrong ranges and closed jobs are refused.
  */
 #include <math.h>
@@ -15,7 +15,7 @@
 
 #include "nodes.h"
 #include "runtime/drive/collect.h"
-#include "runtime/job/stored_results.h"
+#include "runtime/job/kept_results.h"
 
 enum { COUNT = 23, CLOCKS = 3, THREADS = 2, NODES = 3 };
 
@@ -29,6 +29,12 @@ static double left(const char *state, size_t e, uint32_t blocks)
     case 'l': return (double)e * 5 - 7 + CLOCKS;    /* i64, one writer */
     case 'm': return (double)e + blocks;            /* i64, the largest of all */
     case 'a': return (double)e + all * CLOCKS;      /* f64, a sum */
+    case 'p': return (double)e / 4 - 1 + CLOCKS;    /* f64, local */
+    case 'q': return (double)e * 7 + CLOCKS;        /* f32, local */
+    case 'o': return (double)e * 9 - 3 + CLOCKS;    /* i64, local */
+    case 'i': return (double)e - 11 + CLOCKS;       /* i32, local */
+    case 't': return (double)e + 1.5 + CLOCKS;      /* f64, local, tied: of two copies */
+    case 'z': return (double)e + 0.5;               /* f64, local: no unit uses it */
     case 'u': return (double)e - 0.25;              /* f64, one writer: no unit uses it */
     case 'v': return (double)e - 0.75;              /* f32, a sum: likewise */
     default: return (double)(CLOCKS + 10 * (int)e); /* r: i32, replicated, changed by one block */
@@ -48,6 +54,13 @@ static hawser_status step(hawser_context *context)
         d[i - 1]++;
         f[i - 1]++;
         l[i - 1]++;
+    }
+    for (size_t i = hawser_part(context, "p", NULL); i > 0; i--) {
+        hawser_local(context, "p")[i - 1]++;
+        hawser_local_f32(context, "q")[i - 1]++;
+        hawser_local_i64(context, "o")[i - 1]++;
+        hawser_local_i32(context, "i")[i - 1]++;
+        hawser_local(context, "t")[i - 1]++;
     }
     for (size_t e = 0; e < COUNT; e++) {
         keys[e] = e;
@@ -69,12 +82,23 @@ static hawser_status fall_apart(hawser_context *context)
     return HAWSER_OK;
 }
 
+/* Several blocks, and thereby nodes, leave numbers that are not finite: the first one is reported. */
+static hawser_status fall_apart_locally(hawser_context *context)
+{
+    size_t first;
+    double *p = hawser_local(context, "p");
+    for (size_t i = hawser_part(context, "p", &first); i > 0 && hawser_clock(context) == 1; i--)
+        if (first + i - 1 >= 3)
+            p[i - 1] = -INFINITY;
+    return HAWSER_OK;
+}
+
 /* First values; they must live until the run. */
 typedef struct first_values {
-    double d[COUNT], a[COUNT], u[COUNT];
-    float f[COUNT], v[COUNT];
-    int64_t l[COUNT];
-    int32_t r[COUNT];
+    double d[COUNT], a[COUNT], u[COUNT], p[COUNT], t[COUNT], z[COUNT];
+    float f[COUNT], v[COUNT], q[COUNT];
+    int64_t l[COUNT], o[COUNT];
+    int32_t r[COUNT], i[COUNT];
 } first_values;
 
 static void fill(first_values *first)
@@ -87,13 +111,38 @@ static void fill(first_values *first)
         first->f[e] = (float)e * 3;
         first->l[e] = e * 5 - 7;
         first->r[e] = 10 * e;
+        first->p[e] = e / 4.0 - 1;
+        first->q[e] = (float)e * 7;
+        first->o[e] = e * 9 - 3;
+        first->i[e] = e - 11;
+        first->t[e] = e + 1.5;
+        first->z[e] = e + 0.5;
     }
+}
+
+/* Adds local states along the columns of a matrix. One is tied to a replicated state that no unit changes. */
+static void add_local(hawser_program *p, first_values *first, hawser_state *locals[6])
+{
+    static const double data[COUNT] = {1};
+    static const hawser_matrix A = {
+        .rows = 1, .cols = COUNT, .stored = COUNT, .values = (void *)(uintptr_t)data, .stride = 1};
+    hawser_state *X = hawser_data_state(p, "X", &A, HAWSER_BY_COLUMN);
+    (void)hawser_local_state(p, "z", X, 1, first->z);
+    locals[0] = hawser_local_state(p, "p", X, 1, first->p);
+    locals[1] = hawser_local_state_of(p, "q", HAWSER_F32, X, 1, first->q);
+    locals[2] = hawser_local_state_of(p, "o", HAWSER_I64, X, 1, first->o);
+    locals[3] = hawser_local_state_of(p, "i", HAWSER_I32, X, 1, first->i);
+    locals[4] = hawser_local_state(p, "t", X, 1, first->t);
+    locals[5] = hawser_replicated_state(p, "tied", 1, 1, NULL, (hawser_rule){0});
+    hawser_tie(locals[4], locals[5]);
 }
 
 static hawser_program *program(hawser_unit_function *unit, first_values *first)
 {
     fill(first);
+    hawser_state *locals[6];
     hawser_program *p = hawser_program_new("results", NULL);
+    add_local(p, first, locals);
     (void)hawser_stored_state(p, "u", COUNT, NULL, first->u, NULL, NULL);
     hawser_state *d = hawser_stored_state(p, "d", COUNT, NULL, first->d, NULL, NULL);
     hawser_state *f = hawser_stored_state_of(p, "f", HAWSER_F32, COUNT, NULL, first->f, NULL, NULL);
@@ -103,7 +152,8 @@ static hawser_program *program(hawser_unit_function *unit, first_values *first)
     hawser_state *a = hawser_stored_state(p, "a", COUNT, NULL, first->a, "add", NULL);
     hawser_state *m = hawser_stored_state_of(p, "m", HAWSER_I64, COUNT, NULL, NULL, "max", NULL);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = CLOCKS}, hawser_bsp());
-    (void)hawser_unit(loop, "step", unit, NULL, HAWSER_UPDATES(d, f, l, r, a, m));
+    (void)hawser_unit(loop, "step", unit, NULL,
+                      HAWSER_UPDATES(d, f, l, r, a, m, locals[0], locals[1], locals[2], locals[3], locals[4], locals[5]));
     return p;
 }
 
@@ -122,9 +172,12 @@ static hawser_type type_of(const char *state)
 {
     switch (state[0]) {
     case 'f':
+    case 'q':
     case 'v': return HAWSER_F32;
     case 'l':
+    case 'o':
     case 'm': return HAWSER_I64;
+    case 'i':
     case 'r': return HAWSER_I32;
     default: return HAWSER_F64;
     }
@@ -189,7 +242,7 @@ static hawser_status check_whole(const hawser_run *run, const char *state, uint3
     return HAWSER_OK;
 }
 
-static const char *const states[] = {"u", "d", "f", "v", "l", "r", "a", "m"};
+static const char *const states[] = {"u", "d", "f", "v", "l", "r", "a", "m", "p", "q", "o", "i", "t", "z"};
 enum { STATES = sizeof states / sizeof *states };
 
 static hawser_status check_all_states(const hawser_run *run, uint32_t blocks, size_t stride, hawser_error *error)
@@ -402,8 +455,11 @@ static void read_around_a_failure(test_node *node)
     hawser_error ignored = {0};
     uint32_t blocks = hawser_job_workers(node->job);
     node->status = run_one(node->job, step, &before, &node->error);
-    if (node->status == HAWSER_OK && run_one(node->job, fall_apart, &failed, &ignored) != HAWSER_NOT_FINITE)
+    hawser_unit_function *unit = node->user != NULL ? fall_apart_locally : fall_apart;
+    if (node->status == HAWSER_OK && run_one(node->job, unit, &failed, &ignored) != HAWSER_NOT_FINITE)
         node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the run has not failed: %s", ignored.text);
+    if (unit == fall_apart_locally && strstr(ignored.text, "local state 'p': number 3 of the whole became -inf") == NULL)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "another failure: %s", ignored.text);
     if (node->status == HAWSER_OK)
         node->status = check_all_states(before, blocks, 2, &node->error);
     if (node->status == HAWSER_OK)
@@ -421,7 +477,8 @@ static void test_results_outlive_a_failed_run(void **ignored)
 {
     (void)ignored;
     for (uint32_t count = 1; count <= NODES; count++)
-        on_nodes(count, "4", read_around_a_failure, NULL);
+        for (int local = 0; local < 2; local++)
+            on_nodes(count, "4", read_around_a_failure, local ? "local" : NULL);
 }
 
 /* The nodes that have freed the run, or have gone to close the job with it. */
@@ -464,9 +521,17 @@ static void test_nodes_that_close_the_job_serve_the_others(void **ignored)
         /* Once the job is closed, a run has what it had fetched. */
         assert_int_equal(check_whole(all.runs[1], "d", 5, &error), HAWSER_OK);
         assert_int_equal(range(all.runs[1], "d", 2, COUNT - 2, got, &error), HAWSER_OK);
-        assert_int_equal(range(all.runs[1], "a", 0, COUNT, got, &error), HAWSER_BAD_ARGUMENT);
-        assert_string_equal(error.text,
-                            "the job is closed, and numbers of stored state 'a' were on other nodes; read them before");
+        for (const char *state = "ap"; *state != '\0'; state++) { /* stored and local */
+            const char name[] = {*state, '\0'};
+            char text[100];
+            snprintf(text, sizeof text, "the job is closed, and numbers of state '%s' were on other nodes; read them before",
+                     name);
+            assert_int_equal(range(all.runs[1], name, 0, COUNT, got, &error), HAWSER_BAD_ARGUMENT);
+            assert_string_equal(error.text, text);
+            assert_int_equal(hawser_result_fetch(all.runs[1], name, &error), HAWSER_BAD_ARGUMENT);
+            assert_string_equal(error.text, text);
+            assert_null(hawser_result(all.runs[1], name, NULL));
+        }
         for (int n = 0; n < NODES; n++)
             hawser_run_free(all.runs[n]);
     }
@@ -492,23 +557,27 @@ static void read_with_little_memory(test_node *node)
 {
     hawser_run *run = NULL;
     hawser_error error = {0};
-    const void *whole = NULL;
     double got[COUNT];
     node->status = run_one(node->job, step, &run, &node->error);
     if (node->status != HAWSER_OK)
         return;
-    for (uint32_t i = 0; i < run->stored->count; i++)
-        assert_null(run->stored->states[i].whole);
-    run->stored->limit = 200;
-    hawser_status status = hw_stored_result_whole(run->stored, 1, &whole, &error);
-    assert_null(whole);
-    if (status != HAWSER_NO_MEMORY ||
-        strstr(error.text, "the whole result of stored state 'd' takes 0.0 MiB on this node, besides 0.0 MiB of data and "
-                           "results, and its limit is 0.0 MiB; read it in parts by hawser_result_range") == NULL)
-        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the whole is not refused: %s", error.text);
-    if (node->status == HAWSER_OK)
-        node->status = range(run, "d", 0, COUNT, got, &node->error);
-    assert_null(run->stored->states[1].whole);
+    for (uint32_t i = 0; i < run->kept->count; i++)
+        assert_null(run->kept->states[i].whole);
+    run->kept->limit = 200;
+    for (const char *state = "dp"; node->status == HAWSER_OK && *state != '\0'; state++) { /* stored and local */
+        const char name[] = {*state, '\0'};
+        char text[200];
+        snprintf(text, sizeof text,
+                 "the whole result of state '%s' takes 0.0 MiB on this node, besides 0.0 MiB of data and results, and its "
+                 "limit is 0.0 MiB; read it in parts by hawser_result_range",
+                 name);
+        if (hawser_result_fetch(run, name, &error) != HAWSER_NO_MEMORY || strstr(error.text, text) == NULL)
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the whole is not refused: %s", error.text);
+        if (node->status == HAWSER_OK)
+            node->status = range(run, name, 0, COUNT, got, &node->error);
+    }
+    for (uint32_t i = 0; i < run->kept->count; i++)
+        assert_null(run->kept->states[i].whole);
     hawser_run_free(run);
 }
 
@@ -535,6 +604,8 @@ static void read_wrongly(test_node *node)
     assert_int_equal(hawser_result_range_f32(run, "d", 0, 1, f, &error), HAWSER_BAD_ARGUMENT);
     assert_string_equal(error.text, "state 'd' has numbers of f64, and f32 were requested");
     assert_int_equal(hawser_result_range(run, "none", 0, 1, d, &error), HAWSER_BAD_ARGUMENT);
+    assert_string_equal(error.text, "the run has no result of a state 'none'");
+    assert_int_equal(hawser_result_fetch(run, "none", &error), HAWSER_BAD_ARGUMENT);
     assert_string_equal(error.text, "the run has no result of a state 'none'");
     assert_int_equal(hawser_result_range(NULL, "d", 0, 1, d, &error), HAWSER_BAD_ARGUMENT);
     assert_int_equal(hawser_result_range(run, "d", 0, 1, NULL, &error), HAWSER_BAD_ARGUMENT);
