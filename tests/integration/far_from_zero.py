@@ -192,13 +192,19 @@ def check_refused(folder):
 
 
 def check_small_lambda(folder):
-    """A lambda below 1e-12 of lambda_max ends as 0 does."""
-    problem = Problem(random.Random(5), "logistic")
-    problem.weights = None
-    reference, best = train(folder, problem, [0] * COLUMNS, 0, ["--lambda", "0"], "csv")
-    for lam in ("1e-14", "1e-20", "1e-300"):
-        printed, model = train(folder, problem, [0] * COLUMNS, 0, ["--lambda", lam], "csv")
-        assert model == best and printed["lambda"] == 0, (lam, printed)
+    """A lambda below 1e-12 of lambda_max ends as 0 does, and one of a squared penalty below 1e-20 of the columns' mean squares."""
+    for algorithm, options, lambdas in (("logistic", [], ("1e-14", "1e-20", "1e-300")), ("logistic", ["--l1-ratio", "0"], ("1e-30", "1e-310")),
+                                        ("lasso", ["--l1-ratio", "0"], ("1e-21", "1e-100")), ("poisson", ["--l1-ratio", "0"], ("1e-100",)),
+                                        ("lasso", ["--l1-ratio", "0", "--standardize"], ("1e-100",))):
+        problem = Problem(random.Random(5), algorithm)
+        problem.weights = None
+        reference, best = train(folder, problem, [0] * COLUMNS, 0, ["--lambda", "0"] + options, "csv")
+        for lam in lambdas:
+            printed, model = train(folder, problem, [0] * COLUMNS, 0, ["--lambda", lam] + options, "csv")
+            assert model == best and printed["lambda"] == 0, (algorithm, options, lam, printed)
+        if "0" in options:
+            printed, _ = train(folder, problem, [0] * COLUMNS, 0, ["--lambda", "1e-15"] + options, "csv")
+            assert printed["lambda"] == 1e-15, (algorithm, options, printed)
 
 
 def main():

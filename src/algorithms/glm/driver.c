@@ -143,7 +143,8 @@ bool hw_linear_begin_path(hawser_progress *progress, void *user)
         hw_linear_grid(driver->linear, record->lambda_max, record->lambdas);
         if (record->lambda_max == 0.0)
             shorten(driver);
-        record->stopped = hw_linear_vanishes(driver->linear, record->lambda_max); /* hw_linear_train begins again */
+        record->stopped = hw_linear_vanishes(driver->linear, record->lambda_max,
+                                             hawser_progress_metric(progress, "weakest")); /* hw_linear_train begins again */
         note_unreachable(driver);
         note_assumed(driver);
     }

@@ -59,7 +59,7 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
 {
     const hw_linear_problem *problem = &linear->problem;
     const hw_linear_settings *settings = &linear->choices.settings;
-    columns->reach = 0.0;
+    columns->reach = columns->weakest = 0.0;
     for (size_t j = 0; j < columns->X.cols; j++) {
         size_t whole = columns->X.first + j;
         double sum = 0.0, squares = 0.0, mean = 0.0;
@@ -87,6 +87,8 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
         double factor = problem->factor != NULL ? problem->factor[whole] : 1.0;
         columns->l1[j] = factor * settings->l1_ratio * scale;
         columns->l2[j] = factor * (1.0 - settings->l1_ratio) * scale * scale;
+        if (columns->norm[j] > 0.0)
+            columns->weakest = fmax(columns->weakest, columns->l2[j] / columns->norm[j]);
         columns->lower[j] = hw_linear_lower(problem, whole);
         columns->upper[j] = hw_linear_upper(problem, whole);
     }

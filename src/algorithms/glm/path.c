@@ -16,14 +16,17 @@ bool hw_linear_given_lambda(const hw_linear *linear)
     return linear->choices.settings.cost > 0.0 || linear->choices.settings.lambda >= 0.0;
 }
 
-bool hw_linear_vanishes(const hw_linear *linear, double lambda_max)
+bool hw_linear_vanishes(const hw_linear *linear, double lambda_max, double weakest)
 {
+    static const double least_of_squares = 1e-20; /* of a mean square: what rounding leaves of a gap is far larger */
     const hw_linear_settings *settings = &linear->choices.settings;
     bool list = settings->path_list != NULL;
     if (!list && !hw_linear_given_lambda(linear))
         return false;
     double least = list ? settings->path_list[settings->path_count - 1] : hw_linear_one_lambda(linear, lambda_max);
-    return least > 0.0 && least < 1e-12 * lambda_max;
+    if (settings->l1_ratio > 0.0)
+        return least > 0.0 && least < 1e-12 * lambda_max;
+    return least > 0.0 && weakest > 0.0 && least * weakest < least_of_squares;
 }
 
 void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)

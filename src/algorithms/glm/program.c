@@ -23,15 +23,15 @@ static void declare_metrics(hawser_program *program)
     static const struct {
         const char *name;
         hawser_combine_by by;
-    } metrics[] = {{"fold", HAWSER_LAST},        {"lambda", HAWSER_LAST},         {"lambda_number", HAWSER_LAST},
-                   {"fits_left", HAWSER_LAST},   {"lambdas_free", HAWSER_LAST},   {"objective", HAWSER_LAST},
-                   {"gap", HAWSER_LAST},         {"keep", HAWSER_LAST},           {"best", HAWSER_LAST},
-                   {"failure", HAWSER_LAST},     {"zero_objective", HAWSER_LAST}, {"lambda_max", HAWSER_MAX},
-                   {"reach", HAWSER_MAX},        {"loss", HAWSER_LAST},           {"intercept", HAWSER_LAST},
-                   {"penalty", HAWSER_SUM},      {"ratio", HAWSER_MAX},           {"nonzeros", HAWSER_SUM},
-                   {"conjugate", HAWSER_SUM},    {"plain_conjugate", HAWSER_SUM}, {"slack", HAWSER_SUM},
-                   {"working_set", HAWSER_SUM},  {"largest_set", HAWSER_MAX},     {"screened", HAWSER_SUM},
-                   {"held_weight", HAWSER_LAST}, {"held_errors", HAWSER_LAST}};
+    } metrics[] = {{"fold", HAWSER_LAST},      {"lambda", HAWSER_LAST},         {"lambda_number", HAWSER_LAST},
+                   {"fits_left", HAWSER_LAST}, {"lambdas_free", HAWSER_LAST},   {"objective", HAWSER_LAST},
+                   {"gap", HAWSER_LAST},       {"keep", HAWSER_LAST},           {"best", HAWSER_LAST},
+                   {"failure", HAWSER_LAST},   {"zero_objective", HAWSER_LAST}, {"lambda_max", HAWSER_MAX},
+                   {"reach", HAWSER_MAX},      {"weakest", HAWSER_MAX},         {"loss", HAWSER_LAST},
+                   {"intercept", HAWSER_LAST}, {"penalty", HAWSER_SUM},         {"ratio", HAWSER_MAX},
+                   {"nonzeros", HAWSER_SUM},   {"conjugate", HAWSER_SUM},       {"plain_conjugate", HAWSER_SUM},
+                   {"slack", HAWSER_SUM},      {"working_set", HAWSER_SUM},     {"largest_set", HAWSER_MAX},
+                   {"screened", HAWSER_SUM},   {"held_weight", HAWSER_LAST},    {"held_errors", HAWSER_LAST}};
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(program, metrics[k].name, metrics[k].by);
     for (size_t g = 0; g < HW_LINEAR_GRADES; g++)

@@ -11,6 +11,8 @@
 #include "algorithms/glm/rest.h"
 #include "algorithms/glm/validation.h"
 
+enum { VANISHING = 80 }; /* bytes of the reason why a lambda is as good as 0 */
+
 /* A training that has ended. The rest (rest.h) is certified or collected by a program of its own. */
 typedef struct ending {
     hawser_job *job;
@@ -256,26 +258,37 @@ static hawser_status run_and_finish(ending *rest, const hawser_training_input *i
     return hawser_job_agree(rest->job, status, error);
 }
 
-/* Trains once. Sets *vanishing, on all nodes, if the given lambda is too small beside lambda_max. */
+/* Writes why a lambda is too small. */
+static void describe_vanishing(const hw_linear *linear, double most, char *text, size_t size)
+{
+    if (linear->choices.settings.l1_ratio > 0.0)
+        (void)snprintf(text, size, "below 1e-12 of lambda_max, %.4g", most);
+    else
+        (void)snprintf(text, size, "below 1e-20 of the mean squares of the columns");
+}
+
+/* Trains once. Sets *vanishing, on all nodes, to why the given lambda is too small; "": it is not. */
 static hawser_status train(const hw_linear_units *units, hawser_job *job, const hawser_training_input *input,
-                           bool without_penalty, hawser_training *training, double *vanishing, hawser_error *error)
+                           bool without_penalty, hawser_training *training, char vanishing[VANISHING], hawser_error *error)
 {
     hw_linear linear = {0};
     hw_linear_driver driver = {.linear = &linear, .training = training};
     hawser_status status = new_driver(&driver, units->kind, job, input, without_penalty, error);
     ending rest = {.job = job, .driver = &driver, .units = units, .state = "alpha"};
+    vanishing[0] = '\0';
     if (status == HAWSER_OK) {
         hw_linear_policy(&linear, input->options, training->policy, sizeof training->policy);
         status = run_and_finish(&rest, input, error);
     }
-    double most = status == HAWSER_OK ? hawser_result_metric(training->run, "lambda_max") : 0.0;
-    *vanishing = isfinite(most) && hw_linear_vanishes(&linear, most) ? most : 0.0;
-    if (*vanishing > 0.0 && linear.choices.settings.path_list != NULL)
-        status =
-            hawser_fail(error, HAWSER_BAD_OPTION,
-                        "--path: %g is below 1e-12 of lambda_max, %.4g, which is as good as no penalty; leave it out, and "
-                        "train with --lambda 0 in its place",
-                        linear.choices.settings.path_list[linear.choices.settings.path_count - 1], most);
+    double most = status == HAWSER_OK ? hawser_result_metric(training->run, "lambda_max") : NAN;
+    double weakest = status == HAWSER_OK ? hawser_result_metric(training->run, "weakest") : 0.0;
+    if (isfinite(most) && hw_linear_vanishes(&linear, most, weakest))
+        describe_vanishing(&linear, most, vanishing, VANISHING);
+    if (vanishing[0] != '\0' && linear.choices.settings.path_list != NULL)
+        status = hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--path: %g is %s, which is as good as no penalty; leave it out, and train with --lambda 0 in its place",
+            linear.choices.settings.path_list[linear.choices.settings.path_count - 1], vanishing);
     hawser_run_free(rest.run);
     free_driver(&driver);
     return status;
@@ -284,16 +297,16 @@ static hawser_status train(const hw_linear_units *units, hawser_job *job, const 
 hawser_status hw_linear_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                               hawser_training *training, hawser_error *error)
 {
-    double vanishing = 0.0;
+    char vanishing[VANISHING], none[VANISHING];
     memset(training, 0, sizeof *training);
-    HAWSER_TRY(train(algorithm->user, job, input, false, training, &vanishing, error));
-    if (vanishing == 0.0)
+    HAWSER_TRY(train(algorithm->user, job, input, false, training, vanishing, error));
+    if (vanishing[0] == '\0')
         return HAWSER_OK;
     hawser_model_free(training->model);
     hawser_run_free(training->run);
     memset(training, 0, sizeof *training);
-    hw_linear_note(training, "lambda is below 1e-12 of lambda_max, %.4g: the training is that of --lambda 0", vanishing);
-    return train(algorithm->user, job, input, true, training, &vanishing, error);
+    hw_linear_note(training, "lambda is %s: the training is that of --lambda 0", vanishing);
+    return train(algorithm->user, job, input, true, training, none, error);
 }
 
 bool hw_linear_centres(const hawser_options *options)

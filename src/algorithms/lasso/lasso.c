@@ -48,6 +48,7 @@ static hawser_status prepare(hawser_context *context)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
     HAWSER_TRY(hawser_report(context, "reach", block->columns.reach));
+    HAWSER_TRY(hawser_report(context, "weakest", block->columns.weakest));
     return hawser_report(context, "lambda_max", most);
 }
 

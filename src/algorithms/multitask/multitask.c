@@ -40,6 +40,7 @@ static hawser_status prepare(hawser_context *context)
             hawser_local(context, "means")[j] = block->columns.mean[j];
     HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
     HAWSER_TRY(hawser_report(context, "reach", block->columns.reach));
+    HAWSER_TRY(hawser_report(context, "weakest", block->columns.weakest));
     return hawser_report(context, "lambda_max", fold == 0 ? hw_multitask_lambda_max(block) : 0.0);
 }
 

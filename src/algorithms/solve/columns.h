@@ -26,6 +26,7 @@ typedef struct hw_linear_columns {
     double *lower, *upper; /* -inf and inf without bounds */
     double
         reach; /* the largest |mean| / deviation of a column: certificates lose this many times the rounding of a double */
+    double weakest; /* the largest ratio of a squared penalty of lambda 1 to the mean square of its column */
 } hw_linear_columns;
 
 /* Allocates the arrays by column, for the columns of columns->X. They are adjacent, from `mean` on: hw_linear_columns_free frees them. */
