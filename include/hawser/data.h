@@ -135,7 +135,7 @@ typedef struct hawser_load {
     /** Bytes; 0: what cgroup and machine have free, divided among the job's nodes on the host. With 0 an input may also have at most 2^24 rows or
      *  columns plus 16 for each byte of its text */
     uint64_t memory_limit;
-    /** Reads only part `part` of `parts`: the lines of svmlight and CSV that begin in this share of the bytes, kept as rows if sparse; this share of
+    /** Reads only part `part` of `parts`: the lines of svmlight and CSV that begin in this share of the bytes, kept as rows; this share of
      *  the rows of .npy and idx; the entries of Matrix Market in these lines, coordinates with rows of the whole matrix and an array as one
      *  column of its values. Not combined with files of names, weights, offsets or targets. The part may have no rows. parts 0: the whole */
     uint32_t part, parts;

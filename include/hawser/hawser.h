@@ -359,8 +359,8 @@ HAWSER_API void hawser_scratch_record(hawser_program *program, hawser_scratch_vi
 /** Sets the memory that units are expected to take besides states and data, for the plan's estimate: `block` bytes in each block (stored in
  *  its scratch) and `node` bytes once in each process. A run may take more. */
 HAWSER_API void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node);
-/** Sets the number of entries of a replicated or partitioned state that a run is expected to use, for the plan's estimate. A state may be as
- *  large as the worst case, since entries that never change take no memory. */
+/** Sets the number of entries that a run is expected to use, for the plan's estimate. Of a replicated or partitioned state, which may be as large as
+ *  the worst case, since entries that never change take no memory; or of a HAWSER_FETCHED data state: those that a node fetches (if unset, all). */
 HAWSER_API void hawser_state_expect(hawser_state *state, size_t entries);
 /** Says that nodes will fetch the whole result of a local or stored state (hawser_result), so that the plan's estimate counts it on every node, besides
  *  the share that stays there. Results of other states are whole on every node, and are always counted. */

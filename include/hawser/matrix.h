@@ -46,7 +46,7 @@ typedef struct hawser_matrix {
     size_t first; /**< index in the whole matrix of this view's first column, or of its first row in a view of rows */
     /** NULL: all entries are on this node. Else some columns are on other nodes until they are fetched (hawser_job_load, hawser_data_fetch) */
     struct hawser_residence *residence;
-    /** The entries are pages of a file that the kernel may drop and read again (a cache that was loaded by row): they count for no limit of memory */
+    /** The entries are pages of a file that the kernel may drop and read again (of a cache): they count for no limit of memory */
     bool mapped;
 } hawser_matrix;
 

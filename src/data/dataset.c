@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/argument.h"
 #include "base/memory.h"
@@ -218,6 +219,15 @@ void hw_dataset_drop_entries(hawser_dataset *dataset)
     A->values = NULL;
     A->indices = NULL;
     A->offsets = NULL;
+}
+
+void hw_dataset_release(const hawser_dataset *dataset, const void *array, size_t begin, size_t end)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), from = ((uintptr_t)array + begin + page - 1) / page * page,
+                    to = ((uintptr_t)array + end) / page * page;
+    for (size_t i = 0; i < dataset->owned_count; i++)
+        if (array != NULL && dataset->owned[i] == array && from < to)
+            madvise((void *)from, to - from, MADV_DONTNEED);
 }
 
 const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset)

@@ -75,6 +75,8 @@ void hw_dataset_own(hawser_dataset *dataset, void *memory);
 void hw_dataset_disown(hawser_dataset *dataset, const void *memory);
 /* Frees the matrix's arrays if they are owned, and keeps its shape. */
 void hw_dataset_drop_entries(hawser_dataset *dataset);
+/* Gives the whole pages among bytes [begin, end) of an array back to the system, if the dataset owns the array, which stays allocated; their values are lost. */
+void hw_dataset_release(const hawser_dataset *dataset, const void *array, size_t begin, size_t end);
 
 /* Names the columns by a schema, which may be another one's. */
 hawser_status hw_dataset_name_columns(hawser_dataset *dataset, const hawser_schema *schema,

@@ -44,8 +44,8 @@ static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error
     double need = (data + text / bytes * lines * 32) * 1.05 + (double)(4 << 20) * job->threads;
     if (!by_row)
         need += (double)hw_buckets_extra(job->threads, (uint64_t)data);
-    else if (!job->input.all_mapped || job->load->columns != 0 || job->load->parts > 1)
-        need += data * 1.05; /* for the parts from which the rows are made */
+    else if (!job->input.all_mapped || job->load->columns != 0)
+        need += data * 0.05; /* for a part from which rows are made, and what is made of it */
     return hw_budget_estimate(&job->budget, (uint64_t)need, error);
 }
 

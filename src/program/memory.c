@@ -16,13 +16,19 @@ static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
     return (settings->blocks + nodes - 1) / nodes;
 }
 
-/* Returns whether every node fetches all columns of a matrix, because a state over it is whole. */
-static bool is_fetched(const hw_plan *plan, const hawser_matrix *A)
+uint64_t hw_plan_fetched(const hw_plan *plan, const hawser_matrix *A)
 {
-    for (const hawser_state *state = plan->program->states; state != NULL; state = state->next)
-        if (state->kind == HW_DATA && state->matrix->values == A->values && plan->states[state->number].fetched != 0)
-            return true;
-    return false;
+    const uint64_t others = A->stored - A->stored / plan->settings.nodes;
+    uint64_t most = 0;
+    for (const hawser_state *state = plan->program->states; state != NULL; state = state->next) {
+        if (state->kind != HW_DATA || state->matrix->values != A->values)
+            continue;
+        bool fetches = state->split == HAWSER_FETCHED;
+        uint64_t entries = fetches && state->expected != 0 && state->expected < others ? state->expected : others;
+        if ((fetches || plan->states[state->number].fetched != 0) && entries > most)
+            most = entries;
+    }
+    return most;
 }
 
 /* Returns the columns in messages of a node that fetches them: those that it has requested, and replies to all other nodes. */
@@ -58,9 +64,10 @@ static uint64_t data_bytes(const hw_plan *plan, const hawser_state *state)
             return 0;
     if (A->residence != NULL && A->residence->rows != NULL)
         return bytes_of_rows(A, entry);
-    if (A->residence != NULL)
-        bytes = (is_fetched(plan, A) ? bytes + in_replies(plan, bytes) : bytes / plan->settings.nodes) +
-                lines * (sizeof(uint32_t) + 1);
+    if (A->residence != NULL) {
+        uint64_t fetched = hw_plan_fetched(plan, A) * entry;
+        bytes = bytes / plan->settings.nodes + fetched + in_replies(plan, fetched) + lines * (sizeof(uint32_t) + 1);
+    }
     return bytes + (hw_is_dense(A) ? 0 : lines * sizeof *A->offsets);
 }
 
@@ -372,12 +379,14 @@ hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error)
     parts[HW_MEMORY_PROCESS] = PROCESS;
     parts[HW_MEMORY_LINKS] = plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
     parts[HW_MEMORY_STATES] = of_states(plan, memory);
-    parts[HW_MEMORY_DATA] = parts[HW_MEMORY_FIRST_VALUES] = parts[HW_MEMORY_HOLES] = 0;
+    parts[HW_MEMORY_DATA] = parts[HW_MEMORY_FIRST_VALUES] = parts[HW_MEMORY_HOLES] = parts[HW_MEMORY_LOAD] = 0;
     /* Holes between other allocations. With several nodes not all of the updates that are counted are in flight at once. */
     parts[HW_MEMORY_HOLES] = plan->settings.nodes <= 1 && !large ? sum(parts) / 16 : 0;
     parts[HW_MEMORY_DATA] = of_data(plan);
     parts[HW_MEMORY_FIRST_VALUES] = plan->memory_loaded;
-    plan->memory_needed = sum(parts);
+    const uint64_t loaded = plan->settings.loaded + (plan->settings.loaded > 0 ? PROCESS : 0), run = sum(parts);
+    parts[HW_MEMORY_LOAD] = loaded > run ? loaded - run : 0;
+    plan->memory_needed = run + parts[HW_MEMORY_LOAD];
     plan->memory_late = of_late(plan, memory);
     free(memory);
     return HAWSER_OK;

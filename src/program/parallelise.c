@@ -283,8 +283,9 @@ static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
     const char *name = plan->program->name,
                *shared = settings->shared > 0 ? ", without what is shared with nodes of this host" : "";
     const hw_state_plan *whole = NULL;
-    double needed = (double)plan->memory_needed / 0x1p20, limit = (double)settings->memory / 0x1p20;
-    if (plan->memory_needed <= settings->memory)
+    const uint64_t run = plan->memory_needed - plan->memory_parts[HW_MEMORY_LOAD]; /* the load had a limit of its own */
+    double needed = (double)run / 0x1p20, limit = (double)settings->memory / 0x1p20;
+    if (run <= settings->memory)
         return HAWSER_OK;
     for (uint32_t i = 0; i < plan->program->state_count; i++)
         if (plan->states[i].fetched > (whole != NULL ? whole->fetched : 0))
@@ -296,6 +297,18 @@ static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
             "with that program '%s' needs about %.1f MiB, but the limit is %.1f MiB%s; make the state "
             "HAWSER_FETCHED or HAWSER_BY_COLUMN, or raise --memory-limit",
             whole->state->name, settings->nodes, (double)whole->fetched / 0x1p20, name, needed, limit, shared);
+    const hawser_state *open = NULL; /* nothing says how much of it is fetched */
+    for (const hawser_state *state = plan->program->states; state != NULL; state = state->next)
+        if (state->kind == HW_DATA && state->split == HAWSER_FETCHED && state->expected == 0 &&
+            state->matrix->residence != NULL)
+            open = state;
+    if (open != NULL)
+        return hawser_fail(
+            error, HAWSER_NO_MEMORY,
+            "program '%s' needs about %.1f MiB if a node fetches all of data state '%s', but the limit is %.1f "
+            "MiB%s; say by hawser_state_expect how many of its entries a node fetches, or raise "
+            "--memory-limit",
+            name, needed, open->name, limit, shared);
     return hawser_fail(error, HAWSER_NO_MEMORY,
                        "program '%s' needs about %.1f MiB for its data, its states and the work of %u %s, but the limit "
                        "is %.1f MiB%s; %sraise --memory-limit",

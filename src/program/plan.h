@@ -21,6 +21,7 @@ typedef struct hw_plan_settings {
     const char *const *names;      /* of the nodes; NULL: they have none */
     uint64_t memory;               /* limit of each process in bytes, without `shared` */
     uint64_t shared;               /* bytes of memory shared with other nodes of this host */
+    uint64_t loaded;               /* the most bytes that a load of this job has taken */
     hw_filter filter;              /* max_held 0: the loop's staleness + 1 */
     const hawser_options *options; /* with filters, quotas and forms of single states; NULL: none */
     uint64_t seed;
@@ -75,6 +76,7 @@ typedef enum hw_memory_part {
     HW_MEMORY_LINKS,
     HW_MEMORY_PROCESS, /* what no data set makes larger */
     HW_MEMORY_HOLES,   /* between allocations */
+    HW_MEMORY_LOAD,    /* what the load of the data took beyond all this */
     HW_MEMORY_PARTS
 } hw_memory_part;
 
@@ -136,6 +138,9 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
 /* print_json.c: both plans as one line of JSON. */
 hawser_status hw_plan_print_json(const hw_plan *plan, FILE *out, hawser_error *error) HAWSER_MUST_USE;
 
+/* Returns the entries of columns of other nodes for which a node has memory: all, because a state over the matrix is whole, or those that units are expected
+ * to fetch. */
+uint64_t hw_plan_fetched(const hw_plan *plan, const hawser_matrix *A);
 /* Estimates the memory of a split plan: block_bytes of the states, memory_data, memory_needed, memory_parts and memory_late. */
 hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 

@@ -217,7 +217,10 @@ void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out)
 static void print_unsplit(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out)
 {
     if (own->state->split == HAWSER_FETCHED && own->state->matrix->residence != NULL)
-        fprintf(out, "%seach node has the columns of its own blocks, and others once units have fetched them", newline);
+        fprintf(out,
+                "%seach node has the columns of its own blocks, and others once units have fetched them; memory is reserved "
+                "for %" PRIu64 " of their entries",
+                newline, hw_plan_fetched(plan, own->state->matrix));
     else
         fprintf(out, "%sread whole by every block, one copy in memory%s", newline,
                 plan->settings.nodes > 1 ? " per node" : "");

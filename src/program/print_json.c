@@ -38,6 +38,7 @@ static json_t *memory_of(const hw_plan *plan, bool *ok)
         [HW_MEMORY_CHUNKS] = "chunks",   [HW_MEMORY_FIRST_VALUES] = "first_values",
         [HW_MEMORY_THREADS] = "threads", [HW_MEMORY_LINKS] = "links",
         [HW_MEMORY_PROCESS] = "process", [HW_MEMORY_HOLES] = "holes",
+        [HW_MEMORY_LOAD] = "load",
     };
     json_t *memory = json_object(), *parts = json_object();
     hw_json_count(memory, "needed_bytes", plan->memory_needed, ok);
@@ -122,6 +123,8 @@ static void add_data(const hw_plan *plan, const hw_state_plan *own, json_t *obje
     hw_json_text(object, "split", hw_split_name(own->state->split), ok);
     hw_json_count(object, "fetched_bytes", own->fetched, ok);
     hw_json_count(object, "fetched_bytes_all", own->fetched_all, ok);
+    if (own->state->split == HAWSER_FETCHED)
+        hw_json_count(object, "reserved_entries", A->residence != NULL ? hw_plan_fetched(plan, A) : 0, ok);
     if (own->bounds == NULL)
         return;
     json_t *shares = json_array();

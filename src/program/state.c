@@ -169,9 +169,11 @@ void hawser_state_expect(hawser_state *state, size_t entries)
 {
     if (state == NULL)
         return;
-    if (state->kind != HW_REPLICATED && state->kind != HW_PARTITIONED)
+    bool fetched = state->kind == HW_DATA && state->split == HAWSER_FETCHED;
+    if (state->kind != HW_REPLICATED && state->kind != HW_PARTITIONED && !fetched)
         hw_program_mistake(state->program, HAWSER_BAD_PROGRAM,
-                           "state '%s' is expected to use %zu entries, but is neither replicated nor partitioned",
+                           "state '%s' is expected to use %zu entries, but is neither replicated nor partitioned, and its "
+                           "columns are not fetched",
                            state->name, entries);
     else
         state->expected = entries;

@@ -508,6 +508,8 @@ static hawser_status with_split(test_node *node, const hawser_matrix *A, hawser_
     hawser_program *program = hawser_program_new("wide", NULL);
     hawser_run *run = NULL;
     hawser_state *data = hawser_data_state(program, "data", A, split);
+    if (split == HAWSER_FETCHED && node->user == NULL)
+        hawser_state_expect(data, 1);
     hawser_unit(hawser_root(program), "look", look_at_nothing, HAWSER_READS(data), NULL);
     hawser_status status = plan != NULL ? hawser_plan_print(node->job, program, HAWSER_PLAN_PHYSICAL, plan, &node->error)
                                         : hawser_run_program(node->job, program, &run, &node->error);
@@ -554,6 +556,12 @@ static void whole_state_over_the_memory_limit_is_refused(void **state)
             fail_msg("%s", nodes[i].error.text);
         assert_true(fabs(fetched - WIDE * (WIDE / 2) * 8.0 / 0x1p20) < 0.1);
         assert_true(limit == 10 && needed > limit);
+    }
+    run_nodes(nodes, 2, options[0], run_wide, nodes);
+    for (uint32_t i = 0; i < 2; i++) {
+        assert_int_equal(nodes[i].status, HAWSER_NO_MEMORY);
+        if (strstr(nodes[i].error.text, "if a node fetches all of data state 'data', but the limit is 10.0 MiB") == NULL)
+            fail_msg("%s", nodes[i].error.text);
     }
     run_nodes(nodes, 2, options[1], run_wide, NULL);
     check_all(nodes, 2, "with more memory");

@@ -387,7 +387,7 @@ static void columns_that_cannot_fit_are_refused(void **state)
     fprintf(file, "1 1:1 2:3\n2 2:1 9999999:4\n3 1:2\n");
     fclose(file);
     all_refuse((refusal){.path = "far.svm",
-                         .text = "the load needs about 343.3 MiB of memory",
+                         .text = "the load needs about 381.5 MiB of memory",
                          .memory_limit = 300 << 20,
                          .status = HAWSER_NO_MEMORY});
 }

@@ -11,6 +11,37 @@ hawser_state *hw_linear_sets_state(const hw_linear_frame *frame, size_t fields)
     return sets;
 }
 
+/* Returns the entries that so many columns have at most. Columns are counted by powers of two. */
+static size_t most_entries(const hawser_matrix *X, size_t columns)
+{
+    enum { POWERS = 65 };
+    uint64_t count[POWERS] = {0}, entries[POWERS] = {0}, most = 0;
+    if (X->layout == HAWSER_DENSE || X->layout == HAWSER_DENSE_ROWS)
+        return columns * X->rows;
+    for (size_t j = 0; j < X->cols; j++) {
+        uint64_t stored = X->offsets[j + 1] - X->offsets[j];
+        int power = 0;
+        while (stored >> power > 1)
+            power++;
+        count[power]++;
+        entries[power] += stored;
+    }
+    for (int power = POWERS - 1; power >= 0 && columns > 0; power--) {
+        uint64_t taken = count[power] < columns ? count[power] : columns, widest = taken << (power + 1);
+        most += widest < entries[power] ? widest : entries[power];
+        columns -= (size_t)taken;
+    }
+    return (size_t)most;
+}
+
+hawser_state *hw_linear_whole_state(const hw_linear_frame *frame)
+{
+    const hw_linear *linear = frame->driver->linear;
+    hawser_state *whole = hawser_data_state(frame->program, "whole", linear->problem.X, HAWSER_FETCHED);
+    hawser_state_expect(whole, most_entries(linear->problem.X, hw_linear_expected(linear)));
+    return whole;
+}
+
 size_t hw_linear_sets_share(const hw_linear *linear, size_t fields)
 {
     return 1 + hw_linear_most_of_share(linear) * fields;

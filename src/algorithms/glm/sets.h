@@ -9,6 +9,8 @@
 
 /* Makes the state "sets", with `fields` fields per member. */
 hawser_state *hw_linear_sets_state(const hw_linear_frame *frame, size_t fields);
+/* Makes the data state "whole", of which a node fetches the members' columns. The entries of HW_LINEAR_EXPECTED members, the widest columns, are reserved. */
+hawser_state *hw_linear_whole_state(const hw_linear_frame *frame);
 /* Returns the doubles of a share with `fields` fields per member. */
 size_t hw_linear_sets_share(const hw_linear *linear, size_t fields);
 

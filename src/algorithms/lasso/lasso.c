@@ -267,9 +267,8 @@ static void release(void *scratch)
 static hawser_operator *joint_work(const hw_linear_frame *frame)
 {
     const hw_linear *lasso = frame->driver->linear;
-    hawser_program *p = frame->program;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
-    hawser_state *whole = hawser_data_state(p, "whole", lasso->problem.X, HAWSER_FETCHED);
+    hawser_state *whole = hw_linear_whole_state(frame);
     hawser_state *sets = hw_linear_sets_state(frame, HW_LASSO_JOINT_FIELDS);
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, frame->driver);
     hawser_operator *joint = hawser_sequence(small);

@@ -317,7 +317,7 @@ static void joint_work(const hw_linear_frame *frame, hawser_operator *work)
     const hw_linear *linear = frame->driver->linear;
     hawser_program *p = frame->program;
     hawser_state *v = frame->v, *alpha = frame->alpha;
-    hawser_state *whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_FETCHED);
+    hawser_state *whole = hw_linear_whole_state(frame);
     hawser_state *sets = hw_linear_sets_state(frame, HW_NEWTON_JOINT_FIELDS);
     size_t most = hw_linear_most_members(linear);
     hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + most, 1, NULL, (hawser_rule){0});

@@ -400,7 +400,7 @@ static hawser_status grant_wishes(hawser_dataset *d, const char *path, const haw
     if (!in_pieces && hw_is_by_row(&d->matrix) != (load->rows_layout != 0))
         HAWSER_TRY(flip_dataset(d, path, load, error));
     else
-        d->matrix.mapped = load->split == HAWSER_BY_ROW;
+        d->matrix.mapped = true;
     d->figures.rows_read = NULL; /* mapped: no thread has read a row */
     d->figures.readers = 0;
     d->figures.format = HAWSER_CACHE;

@@ -404,7 +404,7 @@ static hawser_status take_table(hw_job *job, hw_csv *csv, hawser_dataset *datase
     }
     hw_table_wishes wishes = {.type = load->type,
                               .by_row = load->rows_layout != 0 || load->parts > 1,
-                              .dense_rows = load->rows_layout != 0,
+                              .dense_rows = load->rows_layout != 0 || load->parts > 1,
                               .keep_missing = load->parts > 1 && load->means == NULL,
                               .means = load->means,
                               .threads = job->threads};

@@ -187,7 +187,7 @@ hawser_status hw_dense_begin(hw_dense *w, hw_job *job, uint64_t rows, size_t wid
                     .width = width,
                     .rows = rows,
                     .single = job->load->type == HAWSER_F32,
-                    .by_row = job->load->rows_layout != 0};
+                    .by_row = job->load->rows_layout != 0 || job->load->parts > 1};
     for (size_t j = 0; j < width; j++) {
         unsigned role = roles[j];
         w->features += role == HW_FEATURE;

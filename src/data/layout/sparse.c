@@ -108,14 +108,18 @@ static hawser_status run_of_parts(void *context, uint32_t thread, hawser_error *
     return HAWSER_OK;
 }
 
-/* Copies entries of rows, without those beyond the model's columns. */
+/* Copies entries of rows, without those beyond the model's columns. The arrays' pages take memory as rows arrive, while the parts are released; they are counted
+ * accordingly. */
 static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *error)
 {
     const scatter_work *w = context;
-    (void)error;
+    const size_t size = w->single ? sizeof(float) : sizeof(double);
     for (uint64_t p = w->first_parts[thread]; p < w->first_parts[thread + 1]; p++) {
         hw_text_part *part = hw_job_part(w->job, p);
         uint64_t row = w->first_rows[p], place = w->scattering ? w->offsets[row] : 0;
+        if (w->scattering)
+            HAWSER_TRY(hw_budget_take(&w->job->budget, (w->offsets[row + part->rows] - place) * (sizeof *w->indices + size),
+                                      error));
         for (uint64_t r = 0, e = 0; r < part->rows; r++, row++) {
             uint64_t begin = e, kept = 0;
             for (; e < part->ends[r]; e++)
@@ -126,7 +130,6 @@ static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *err
             }
             for (uint64_t k = 0; k < kept; k++)
                 w->indices[place + k] = part->indices[begin + k] - w->base;
-            size_t size = w->single ? sizeof(float) : sizeof(double);
             memcpy((char *)w->values + place * size, (char *)part->values + begin * size, kept * size);
             place += kept;
         }
@@ -182,9 +185,12 @@ static hawser_status make_arrays(scatter_work *w, uint64_t stored, uint64_t targ
                                  hawser_error *error)
 {
     hw_budget *budget = &w->job->budget;
-    HAWSER_TRY(hw_budget_array(budget, (void **)&w->indices, stored, sizeof *w->indices, "indices", error));
+    const size_t size = w->single ? 4 : 8;
+    if (w->coordinates)
+        HAWSER_TRY(hw_budget_take(budget, stored * (sizeof *w->indices + size), error));
+    HAWSER_TRY(hw_huge_array((void **)&w->indices, stored, sizeof *w->indices, "indices", error));
     hw_dataset_own(dataset, w->indices);
-    HAWSER_TRY(hw_budget_array(budget, &w->values, stored, w->single ? 4 : 8, "values", error));
+    HAWSER_TRY(hw_huge_array(&w->values, stored, size, "values", error));
     hw_dataset_own(dataset, w->values);
     if (targets > 0) {
         HAWSER_TRY(hw_budget_array(budget, (void **)&w->target, targets, sizeof(double), "the target", error));

@@ -156,26 +156,28 @@ static hawser_status new_piece(hw_bytes *piece, size_t length, const shard_head 
     return HAWSER_OK;
 }
 
-/* Returns whether a node owns a column, and the round has it. */
-static bool takes_part(const hw_owners *owners, hw_shard_round round, size_t column, uint32_t node)
-{
-    return hw_in_round(round, column) && hw_owner(owners, column) == node;
-}
-
 /* Where the next entry of a node's piece is written. */
 typedef struct writer {
     uint32_t *counts, *columns;
     char *values;
 } writer;
 
-static void write_rows(const hawser_matrix *A, uint32_t shift, const hw_owners *owners, hw_shard_round round, uint32_t nodes,
+/* The rows of a round. */
+typedef struct sent_rows {
+    uint64_t begin, end;
+} sent_rows;
+
+static sent_rows rows_of(const hawser_matrix *A, hw_shard_round round)
+{
+    return (sent_rows){hw_round_begin(round, A->rows), hw_round_end(round, A->rows)};
+}
+
+static void write_rows(const hawser_matrix *A, uint32_t shift, const hw_owners *owners, sent_rows rows, uint32_t nodes,
                        size_t size, writer *writers)
 {
-    for (size_t r = 0; r < A->rows; r++) {
+    for (size_t r = rows.begin; r < rows.end; r++) {
         for (uint64_t e = A->offsets[r]; e < A->offsets[r + 1]; e++) {
             uint32_t column = A->indices[e] + shift;
-            if (!hw_in_round(round, column))
-                continue;
             writer *to = &writers[hw_owner(owners, column)];
             *to->counts += 1;
             *to->columns++ = column;
@@ -188,30 +190,30 @@ static void write_rows(const hawser_matrix *A, uint32_t shift, const hw_owners *
 }
 
 static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
-                                 hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error)
+                                 sent_rows range, uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     const hawser_matrix *A = &rows->matrix;
     uint32_t shift = shift_of(rows, whole);
-    uint64_t *entries = NULL;
+    uint64_t *entries = NULL, count = range.end - range.begin;
     writer *writers = NULL;
     hawser_status status = HW_NEW(&entries, nodes, "a part of the input", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&writers, nodes, "a part of the input", error);
-    for (uint64_t e = 0; status == HAWSER_OK && A->rows != 0 && e < A->stored; e++)
-        if (hw_in_round(round, A->indices[e] + shift))
-            entries[hw_owner(owners, A->indices[e] + shift)]++;
+    for (uint64_t e = count == 0 ? 0 : A->offsets[range.begin];
+         status == HAWSER_OK && count != 0 && e < A->offsets[range.end]; e++)
+        entries[hw_owner(owners, A->indices[e] + shift)]++;
     for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
-        shard_head h = {A->rows, entries[d]};
+        shard_head h = {count, entries[d]};
         status = new_piece(&pieces[d], values_at(&h) + entries[d] * hw_type_size(whole->type), &h, error);
         if (status != HAWSER_OK)
             break;
         char *bytes = pieces[d].data;
         writers[d].counts = (uint32_t *)(void *)(bytes + sizeof h);
-        writers[d].columns = writers[d].counts + A->rows;
+        writers[d].columns = writers[d].counts + count;
         writers[d].values = bytes + values_at(&h);
     }
     if (status == HAWSER_OK)
-        write_rows(A, shift, owners, round, nodes, hw_type_size(whole->type), writers);
+        write_rows(A, shift, owners, range, nodes, hw_type_size(whole->type), writers);
     free(entries);
     free(writers);
     return status;
@@ -230,17 +232,17 @@ static void copy_numbers(const void *from, size_t step, size_t count, size_t siz
             ((double *)to)[i] = ((const double *)from)[i * step];
 }
 
-/* Writes a node's columns of a round one after the other, `stride` numbers apart. Rows that are stored by row are read some at a time, so that a line of the
- * processor's cache serves the columns that it has. */
-static void put_columns(const hawser_matrix *A, const hw_owners *owners, hw_shard_round round, uint32_t node, void *to,
+/* Writes some rows of a node's columns one after the other, `stride` numbers apart. Rows that are stored by row are read some at a time, so that a line of
+ * the processor's cache serves the columns that it has. */
+static void put_columns(const hawser_matrix *A, const hw_owners *owners, sent_rows rows, uint32_t node, void *to,
                         size_t stride)
 {
     bool by_row = A->layout == HAWSER_DENSE_ROWS;
-    size_t size = hw_type_size(A->type), run = by_row ? 64 : A->rows;
-    for (size_t first = 0; first < A->rows; first += run) {
-        size_t count = run < A->rows - first ? run : A->rows - first, at = first;
+    size_t size = hw_type_size(A->type), run = by_row ? 64 : rows.end - rows.begin;
+    for (size_t first = rows.begin; first < rows.end; first += run) {
+        size_t count = run < rows.end - first ? run : rows.end - first, at = first - rows.begin;
         for (size_t j = 0; j < A->cols; j++) {
-            if (!takes_part(owners, round, j, node))
+            if (hw_owner(owners, j) != node)
                 continue;
             copy_numbers((const char *)A->values + hw_dense_place(A, first, j) * size, by_row ? A->stride : 1, count, size,
                          (char *)to + at * size);
@@ -250,17 +252,17 @@ static void put_columns(const hawser_matrix *A, const hw_owners *owners, hw_shar
 }
 
 static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
-                                hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error)
+                                sent_rows range, uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
     const hawser_matrix *A = &rows->matrix;
     size_t size = hw_type_size(whole->type);
     for (uint32_t d = 0; d < nodes; d++) {
-        shard_head h = {.rows = A->rows};
-        for (size_t j = 0; A->rows != 0 && j < A->cols; j++)
-            h.entries += takes_part(owners, round, j, d) ? A->rows : 0;
+        shard_head h = {.rows = range.end - range.begin};
+        for (size_t j = 0; h.rows != 0 && j < A->cols; j++)
+            h.entries += hw_owner(owners, j) == d ? h.rows : 0;
         HAWSER_TRY(new_piece(&pieces[d], sizeof h + h.entries * size, &h, error));
-        if (A->rows != 0)
-            put_columns(A, owners, round, d, (char *)pieces[d].data + sizeof h, A->rows);
+        if (h.rows != 0)
+            put_columns(A, owners, range, d, (char *)pieces[d].data + sizeof h, h.rows);
     }
     return HAWSER_OK;
 }
@@ -268,15 +270,102 @@ static hawser_status pack_dense(const hawser_dataset *rows, const hw_shard_facts
 hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
                             hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error)
 {
+    const sent_rows range = rows_of(&rows->matrix, round);
     memset(pieces, 0, nodes * sizeof *pieces);
-    hawser_status status = whole->layout != HAWSER_DENSE ? pack_sparse(rows, whole, owners, round, nodes, pieces, error)
+    hawser_status status = whole->layout != HAWSER_DENSE ? pack_sparse(rows, whole, owners, range, nodes, pieces, error)
                            : whole->scattered            ? hw_array_pack(rows, owners, nodes, pieces, error)
-                                                         : pack_dense(rows, whole, owners, round, nodes, pieces, error);
+                                                         : pack_dense(rows, whole, owners, range, nodes, pieces, error);
     for (uint32_t d = 0; status != HAWSER_OK && d < nodes; d++) {
         free(pieces[d].data);
         pieces[d] = (hw_bytes){0};
     }
     return status;
+}
+
+void hw_shard_release(const hawser_dataset *rows, hw_shard_round round)
+{
+    const hawser_matrix *A = &rows->matrix;
+    const sent_rows range = rows_of(A, round);
+    const bool dense = hw_is_dense(A);
+    if (A->layout == HAWSER_DENSE || range.begin == range.end)
+        return; /* a row is not one range of memory */
+    uint64_t begin = dense ? range.begin * A->stride : A->offsets[range.begin];
+    uint64_t end = dense ? range.end * A->stride : A->offsets[range.end];
+    size_t size = hw_type_size(A->type);
+    hw_dataset_release(rows, A->values, begin * size, end * size);
+    if (!dense)
+        hw_dataset_release(rows, A->indices, begin * sizeof *A->indices, end * sizeof *A->indices);
+}
+
+/* ------------------------------------------------------------------------------------------------------- places ---- */
+
+hawser_status hw_shard_pack_counts(const uint64_t *counts, const hw_shard_facts *whole, const hw_owners *owners,
+                                   uint32_t nodes, hw_bytes *pieces, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    memset(pieces, 0, nodes * sizeof *pieces);
+    for (size_t j = 0; j < whole->cols; j++)
+        pieces[hw_owner(owners, j)].length += sizeof *counts;
+    for (uint32_t d = 0; d < nodes && status == HAWSER_OK; d++) {
+        status = hw_new_array(&pieces[d].data, pieces[d].length, 1, "counts of entries", error);
+        pieces[d].length = 0;
+    }
+    for (size_t j = 0; status == HAWSER_OK && j < whole->cols; j++) {
+        hw_bytes *to = &pieces[hw_owner(owners, j)];
+        memcpy((char *)to->data + to->length, &counts[j], sizeof counts[j]);
+        to->length += sizeof counts[j];
+    }
+    for (uint32_t d = 0; status != HAWSER_OK && d < nodes; d++) {
+        free(pieces[d].data);
+        pieces[d] = (hw_bytes){0};
+    }
+    return status;
+}
+
+/* Adds up the counts of the nodes before each, column by column. */
+static hawser_status place_nodes(hw_shard_places *places, const hw_bytes *pieces, hawser_error *error)
+{
+    for (uint32_t node = 0; node + 1 < places->nodes; node++) {
+        const uint64_t *count = pieces[node].data, *before = places->next + node * places->own;
+        uint64_t *next = places->next + (node + 1) * places->own;
+        if (pieces[node].length != places->own * sizeof *count)
+            return hw_share_misfit(node, error);
+        for (size_t k = 0; k < places->own; k++)
+            next[k] = before[k] + count[k];
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_shard_places_new(const hw_shard_facts *whole, const uint64_t *offsets, const hw_owners *owners,
+                                  uint32_t self, const hw_bytes *pieces, uint32_t nodes, hw_shard_places *places,
+                                  hawser_error *error)
+{
+    *places = (hw_shard_places){.nodes = pieces != NULL ? nodes : 1};
+    HAWSER_TRY(HW_NEW(&places->rank, whole->cols, "places of entries", error));
+    for (size_t j = 0; j < whole->cols; j++)
+        places->rank[j] = hw_owner(owners, j) == self ? (uint32_t)places->own++ : UINT32_MAX;
+    HAWSER_TRY(HW_NEW(&places->next, places->own * places->nodes, "places of entries", error));
+    for (size_t j = 0; j < whole->cols; j++)
+        if (places->rank[j] != UINT32_MAX)
+            places->next[places->rank[j]] = offsets[j];
+    return pieces != NULL ? place_nodes(places, pieces, error) : HAWSER_OK;
+}
+
+bool hw_shard_is_filled(const hw_shard_places *places, const uint64_t *offsets)
+{
+    const uint64_t *last = places->next + (places->nodes - 1) * places->own;
+    bool filled = true;
+    for (size_t j = 0, k = 0; k < places->own; j++)
+        if (places->rank[j] != UINT32_MAX)
+            filled = last[k++] == offsets[j + 1] && filled;
+    return filled;
+}
+
+void hw_shard_places_free(hw_shard_places *places)
+{
+    free(places->rank);
+    free(places->next);
+    *places = (hw_shard_places){0};
 }
 
 /* ------------------------------------------------------------------------------------------------------ filling ---- */
@@ -332,81 +421,79 @@ hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawse
     return HAWSER_OK;
 }
 
-/* Stores rows from `first` on; places[j] is where column j's next entry is stored. */
-static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *whole, const hw_bytes *piece, uint64_t first,
-                                 uint64_t *places, uint32_t node, hawser_error *error)
+/* Where the rows of a piece belong in the whole: `rows` of them from `first` on, which node `node` has read. */
+typedef struct piece_rows {
+    uint64_t first, rows;
+    uint32_t node;
+} piece_rows;
+
+static hawser_status fill_sparse(const hawser_matrix *A, const hw_shard_facts *whole, const hw_bytes *piece, piece_rows at,
+                                 const hw_shard_places *places, hawser_error *error)
 {
     shard_head h;
     size_t size = hw_type_size(whole->type);
     if (piece->length < sizeof h)
-        return hw_share_misfit(node, error);
+        return hw_share_misfit(at.node, error);
     memcpy(&h, piece->data, sizeof h);
-    if (h.rows > whole->rows - first || h.entries > whole->stored || piece->length != values_at(&h) + h.entries * size)
-        return hw_share_misfit(node, error);
+    if (h.rows != at.rows || h.entries > whole->stored || piece->length != values_at(&h) + h.entries * size)
+        return hw_share_misfit(at.node, error);
     const uint32_t *counts = (const uint32_t *)(const void *)((const char *)piece->data + sizeof h);
     const uint32_t *columns = counts + h.rows;
     const char *values = (const char *)piece->data + values_at(&h);
+    uint64_t *next = places->next + (places->nodes > 1 ? at.node * places->own : 0), e = 0;
     uint32_t *indices = (uint32_t *)(uintptr_t)A->indices;
-    uint64_t e = 0;
     for (uint64_t r = 0; r < h.rows; r++)
         for (uint64_t end = e + counts[r]; e < end; e++) {
-            if (e >= h.entries || columns[e] >= whole->cols || places[columns[e]] >= A->offsets[columns[e] + 1])
-                return hw_share_misfit(node, error);
-            uint64_t place = places[columns[e]]++;
-            indices[place] = (uint32_t)(first + r);
+            if (e >= h.entries || columns[e] >= whole->cols || places->rank[columns[e]] == UINT32_MAX)
+                return hw_share_misfit(at.node, error);
+            uint64_t place = next[places->rank[columns[e]]]++;
+            if (place >= A->offsets[columns[e] + 1])
+                return hw_share_misfit(at.node, error);
+            indices[place] = (uint32_t)(at.first + r);
             memcpy((char *)(uintptr_t)A->values + place * size, values + e * size, size);
         }
-    return e == h.entries ? HAWSER_OK : hw_share_misfit(node, error);
+    return e == h.entries ? HAWSER_OK : hw_share_misfit(at.node, error);
 }
 
-static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const hw_owners *owners,
-                                hw_shard_round round, uint32_t self, const hw_bytes *piece, uint64_t first, uint32_t node,
-                                hawser_error *error)
+static hawser_status fill_dense(const hawser_matrix *A, const hw_shard_facts *whole, const hw_owners *owners, uint32_t self,
+                                const hw_bytes *piece, piece_rows rows, hawser_error *error)
 {
     shard_head h;
     size_t size = hw_type_size(whole->type), at = sizeof h;
     if (piece->length < sizeof h)
-        return hw_share_misfit(node, error);
+        return hw_share_misfit(rows.node, error);
     memcpy(&h, piece->data, sizeof h);
-    if (h.rows > whole->rows - first)
-        return hw_share_misfit(node, error);
+    if (h.rows != rows.rows)
+        return hw_share_misfit(rows.node, error);
     for (size_t j = 0; h.rows != 0 && j < A->cols; j++) {
-        if (!takes_part(owners, round, j, self))
+        if (hw_owner(owners, j) != self)
             continue;
         if (piece->length - at < h.rows * size)
-            return hw_share_misfit(node, error);
-        memcpy((char *)(uintptr_t)A->values + (j * A->stride + first) * size, (const char *)piece->data + at, h.rows * size);
+            return hw_share_misfit(rows.node, error);
+        memcpy((char *)(uintptr_t)A->values + (j * A->stride + rows.first) * size, (const char *)piece->data + at,
+               h.rows * size);
         at += h.rows * size;
     }
-    return at == piece->length ? HAWSER_OK : hw_share_misfit(node, error);
+    return at == piece->length ? HAWSER_OK : hw_share_misfit(rows.node, error);
 }
 
-hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners,
-                            hw_shard_round round, uint32_t self, hw_bytes *pieces, uint32_t nodes, hawser_error *error)
+hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_shard_facts *all,
+                            const hw_owners *owners, hw_shard_round round, uint32_t self, hw_shard_places *places,
+                            hw_bytes *pieces, uint32_t nodes, hawser_error *error)
 {
     const hawser_matrix *A = &dataset->matrix;
-    uint64_t *places = NULL, first = 0;
-    bool dense = A->layout == HAWSER_DENSE;
-    if (!dense) {
-        HAWSER_TRY(HW_NEW(&places, A->cols, "places of entries", error));
-        memcpy(places, A->offsets, A->cols * sizeof *places);
-    }
     hawser_status status = HAWSER_OK;
+    uint64_t first = 0;
     for (uint32_t node = 0; node < nodes && status == HAWSER_OK; node++) {
-        status = !dense             ? fill_sparse(A, whole, &pieces[node], first, places, node, error)
+        const uint64_t begin = hw_round_begin(round, all[node].rows), end = hw_round_end(round, all[node].rows);
+        const piece_rows rows = {.first = first + begin, .rows = end - begin, .node = node};
+        status = A->layout != HAWSER_DENSE ? fill_sparse(A, whole, &pieces[node], rows, places, error)
                  : whole->scattered ? hw_array_fill(A, whole->symmetric != 0, owners, self, &pieces[node], node, error)
-                                    : fill_dense(A, whole, owners, round, self, &pieces[node], first, node, error);
-        if (status == HAWSER_OK && !whole->scattered)
-            first += ((const shard_head *)pieces[node].data)->rows;
+                                    : fill_dense(A, whole, owners, self, &pieces[node], rows, error);
+        first += whole->scattered ? 0 : all[node].rows;
         free(pieces[node].data);
         pieces[node] = (hw_bytes){0};
     }
-    for (size_t j = 0; !dense && status == HAWSER_OK && j < A->cols; j++)
-        if (takes_part(owners, round, j, self) && places[j] != A->offsets[j + 1])
-            status = hw_share_misfit(self, error);
-    if (status == HAWSER_OK && first != whole->rows && !whole->scattered)
-        status = hw_share_misfit(self, error);
-    free(places);
     return status;
 }
 
@@ -423,8 +510,8 @@ static void take_dense(const hawser_matrix *to, const hawser_matrix *A, const hw
         part.cols = end - begin;
         part.values = (const char *)A->values + hw_dense_place(A, 0, begin) * size;
         const hw_owners all = {.view = owners->view, .block = owners->block + begin};
-        put_columns(&part, &all, (hw_shard_round){.count = 1, .run = 1}, self,
-                    (char *)(uintptr_t)to->values + begin * to->stride * size, to->stride);
+        put_columns(&part, &all, (sent_rows){0, A->rows}, self, (char *)(uintptr_t)to->values + begin * to->stride * size,
+                    to->stride);
     }
 }
 

@@ -46,32 +46,59 @@ uint64_t hw_shard_before(const hw_shard_facts *facts, uint32_t node);
 /* Counts the entries per column of the rows read here, in the whole's numbering; counts has whole->cols zeroed items. */
 void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uint64_t *counts);
 
-/* A share of the columns: each run of `run` columns, which may be one line of the processor's cache, is in one of `count` rounds. With several rounds little
- * is in flight at a time, while the rows stay. */
+/* A part of the rows that each node has read: of n rows those from n * number / count to n * (number + 1) / count. With several rounds little is in flight at
+ * a time, and rows that were sent can be released. */
 typedef struct hw_shard_round {
-    uint32_t number, count, run;
+    uint32_t number, count;
 } hw_shard_round;
 
-static inline bool hw_in_round(hw_shard_round round, size_t column)
+static inline uint64_t hw_round_begin(hw_shard_round round, uint64_t rows)
 {
-    return column / round.run % round.count == round.number;
+    return rows / round.count * round.number + rows % round.count * round.number / round.count;
 }
 
-/* Packs for each node the entries of its columns of a round in these rows. Owners name the node of a column. pieces has one item per node; the
+static inline uint64_t hw_round_end(hw_shard_round round, uint64_t rows)
+{
+    return hw_round_begin((hw_shard_round){round.number + 1, round.count}, rows);
+}
+
+/* Packs for each node the entries of its columns in a round of these rows. Owners name the node of a column. pieces has one item per node; the
  * caller frees them. Dense rows likewise, in either layout. Scattered entries have one round. */
 hawser_status hw_shard_pack(const hawser_dataset *rows, const hw_shard_facts *whole, const hw_owners *owners,
                             hw_shard_round round, uint32_t nodes, hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
+/* Gives the memory of the rows of a round back to the system, where it belongs to the dataset. Their values are lost; hw_dataset_free frees the arrays. */
+void hw_shard_release(const hawser_dataset *rows, hw_shard_round round);
+
+/* Where the next entries of own columns of sparse data are stored. With several rounds, each node's entries of a column have a place of their own, so that
+ * they end in the order of the rows. */
+typedef struct hw_shard_places {
+    uint32_t nodes; /* 1: the nodes' entries follow each other */
+    size_t own;     /* columns of this node */
+    uint32_t *rank; /* of each column: its number among own ones; UINT32_MAX: it is another node's */
+    uint64_t *next; /* nodes x own */
+} hw_shard_places;
+
+/* Packs for each node how many entries its columns have in the rows of this node. */
+hawser_status hw_shard_pack_counts(const uint64_t *counts, const hw_shard_facts *whole, const hw_owners *owners,
+                                   uint32_t nodes, hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
+/* Makes the places. pieces: the counts of all nodes; NULL: there is one round. */
+hawser_status hw_shard_places_new(const hw_shard_facts *whole, const uint64_t *offsets, const hw_owners *owners,
+                                  uint32_t self, const hw_bytes *pieces, uint32_t nodes, hw_shard_places *places,
+                                  hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether all entries of own columns have been stored. */
+bool hw_shard_is_filled(const hw_shard_places *places, const uint64_t *offsets);
+void hw_shard_places_free(hw_shard_places *places);
 
 /* Returns the figures that follow from the facts. */
 hawser_load_figures hw_shard_figures(const hw_shard_facts *whole);
 /* Makes a dataset of the whole's shape without entries; it takes over offsets (cols + 1, NULL if dense). */
 hawser_status hw_shard_new(const hw_shard_facts *whole, uint64_t *offsets, hawser_dataset **dataset,
                            hawser_error *error) HAWSER_MUST_USE;
-/* Stores the entries of own columns of a round. Pieces come from all nodes in the order of their rows; each is freed after use. Refuses data that do
- * not fit. */
-hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_owners *owners,
-                            hw_shard_round round, uint32_t self, hw_bytes *pieces, uint32_t nodes,
-                            hawser_error *error) HAWSER_MUST_USE;
+/* Stores the entries of own columns of a round. Pieces come from all nodes, of which node i has read all[i]; each is freed after use. places: of sparse data.
+ * Refuses data that do not fit. */
+hawser_status hw_shard_fill(hawser_dataset *dataset, const hw_shard_facts *whole, const hw_shard_facts *all,
+                            const hw_owners *owners, hw_shard_round round, uint32_t self, hw_shard_places *places,
+                            hw_bytes *pieces, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
 /* Stores the entries of own columns from rows that are all of the whole, in either dense layout or CSR. */
 hawser_status hw_shard_take(hawser_dataset *dataset, const hawser_dataset *rows, const hw_owners *owners, uint32_t self,

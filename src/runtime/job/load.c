@@ -12,6 +12,7 @@
 #include "base/type.h"
 #include "data/load.h"
 #include "data/residence.h"
+#include "data/share/array.h"
 #include "data/share/shard.h"
 #include "data/source/budget.h"
 #include "data/source/claims.h"
@@ -189,7 +190,7 @@ hawser_status hw_loading_settle(hw_loading *l, hawser_schema *schema, hawser_err
     struct hw_table *table = l->rows->table;
     hw_table_wishes wishes = {.type = l->load->type,
                               .by_row = true,
-                              .dense_rows = l->load->split == HAWSER_BY_ROW,
+                              .dense_rows = true,
                               .keep_missing = true,
                               .threads = l->load->threads != 0 ? l->load->threads : hw_machine_processors()};
     l->rows->schema = schema;
@@ -265,12 +266,18 @@ hawser_status hw_loading_check_columns(const hw_loading *l, hawser_error *error)
     return l->whole.cols > HW_CLAIMS_FREE ? hw_cluster_agree(l->cluster, status, error) : status;
 }
 
+/* Returns the bytes of a stored entry. */
+static uint64_t entry_bytes(const hw_loading *l)
+{
+    return hw_type_size((hawser_type)l->whole.type) + (l->whole.layout == HAWSER_DENSE ? 0 : sizeof(uint32_t));
+}
+
 /* Checks the memory that a column takes on every node, before any of it is allocated. */
 static hawser_status afford_columns(hw_loading *l, hawser_error *error)
 {
     /* For the whole run: its offset and its owner. For a while: its count here, the counts of other nodes in this node's slice, and
-     * their sums. */
-    const uint64_t each = 4 * sizeof *l->offsets + sizeof *l->owners.block;
+     * their sums; later its rank and its places. */
+    const uint64_t each = 4 * sizeof *l->offsets + 2 * sizeof *l->owners.block;
     const hawser_matrix *rows = &l->rows->matrix;
     hw_budget budget;
     if (l->whole.layout == HAWSER_DENSE)
@@ -280,8 +287,8 @@ static hawser_status afford_columns(hw_loading *l, hawser_error *error)
     l->estimate = l->whole.cols * each + rows->rows * sizeof *l->offsets;
     if (l->turned)
         return HAWSER_OK; /* checked with the entries, of which some are sent at a time */
-    l->estimate += rows->stored * (sizeof *rows->indices + hw_type_size(rows->type));
-    return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
+    return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate + rows->stored * entry_bytes(l), error),
+                            error);
 }
 
 /* Each node adds up the counts of a slice of the lines and sends the sums to all. */
@@ -319,7 +326,6 @@ hawser_status hw_loading_sum(const hw_loading *l, size_t cols, const uint64_t *c
 /* Counts the entries of all columns, and makes their offsets. `together`: each node has some of the rows. */
 static hawser_status make_offsets(hw_loading *l, bool together, hawser_error *error)
 {
-    uint64_t *counts = NULL;
     hawser_status status = HAWSER_OK;
     if (l->whole.layout == HAWSER_DENSE)
         return HAWSER_OK;
@@ -327,10 +333,9 @@ static hawser_status make_offsets(hw_loading *l, bool together, hawser_error *er
     if (!together) {
         hw_shard_count(l->rows, &l->whole, l->offsets);
     } else {
-        HAWSER_TRY(HW_NEW(&counts, l->whole.cols, "counts", error));
-        hw_shard_count(l->rows, &l->whole, counts);
-        status = hw_loading_sum(l, l->whole.cols, counts, l->offsets, error);
-        free(counts);
+        HAWSER_TRY(HW_NEW(&l->counts, l->whole.cols, "counts", error));
+        hw_shard_count(l->rows, &l->whole, l->counts);
+        status = hw_loading_sum(l, l->whole.cols, l->counts, l->offsets, error);
     }
     for (uint64_t j = 0, sum = 0; status == HAWSER_OK && j <= l->whole.cols; j++) {
         uint64_t count = l->offsets[j];
@@ -364,62 +369,105 @@ static hawser_status find_owners(hw_loading *l, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Returns the first round in which entries are sent. Rows that were read are packed at once and dropped. Rows that stay, because they are the caller's or
- * those of a cache, are packed again and again, so that less is in flight; a round of sparse rows takes a pass over all of them. */
+/* Returns the first round in which entries are sent. Little is in flight at a time; scattered entries are not in the order of rows, and are sent at once. */
 static hw_shard_round first_round(const hw_loading *l)
 {
-    const uint64_t share = l->whole.stored * hw_type_size(l->whole.type) / l->nodes, least = (uint64_t)1 << 20;
-    const uint32_t most = l->whole.layout == HAWSER_DENSE ? 8 : 4;
-    const bool stay = l->paths == NULL || l->turned;
-    hw_shard_round round = {.count = 1, .run = 1};
-    if (!stay || share <= least)
-        return round;
-    round.count = share / least < most ? (uint32_t)(share / least) : most;
-    const uint64_t columns = l->whole.cols / ((uint64_t)round.count * l->nodes); /* of a node in a round */
-    round.run = columns >= 32 ? 8 : columns >= 4 ? (uint32_t)(columns / 4) : 1;
-    return round;
+    enum { MOST = 32 };
+    const uint64_t share = l->whole.stored * entry_bytes(l) / l->nodes, least = (uint64_t)1 << 20, count = share / least;
+    return (hw_shard_round){.count = l->whole.scattered || count < 1 ? 1 : count < MOST ? (uint32_t)count : MOST};
 }
 
-/* Checks the memory of own columns of a cache by rows, and of what is in flight. Collective. */
-static hawser_status afford_columns_of_cache(hw_loading *l, hawser_error *error)
+/* Returns whether the rows that this node has read stay until they are sent: they are the caller's, or pages of a cache. */
+static bool rows_stay(const hw_loading *l)
 {
-    const bool dense = l->whole.layout == HAWSER_DENSE;
-    const uint64_t entry = hw_type_size((hawser_type)l->whole.type) + (dense ? 0 : sizeof(uint32_t));
+    return l->paths == NULL || l->turned;
+}
+
+/* Checks the memory of own columns, of rows that have not been sent, which are released as own columns grow, and of what is in flight: as pieces, as
+ * messages, and as what has arrived. Collective. */
+static hawser_status afford_trade(hw_loading *l, hawser_error *error)
+{
+    enum { IN_FLIGHT = 3 };
+    const hw_shard_round round = first_round(l);
+    const uint64_t entry = entry_bytes(l), read = l->rows->matrix.stored * entry;
     uint64_t own = 0;
     for (size_t j = 0; j < l->whole.cols; j++)
         if (hw_owner(&l->owners, j) == l->self)
-            own += dense ? l->whole.rows : l->offsets[j + 1] - l->offsets[j];
-    return hw_loading_afford_turn(l, l->estimate + own * entry,
-                                  (l->rows->matrix.stored + own) * entry / first_round(l).count, error);
+            own += (l->whole.layout == HAWSER_DENSE ? l->whole.rows : l->offsets[j + 1] - l->offsets[j]) * entry;
+    const uint64_t in_flight = IN_FLIGHT * (own > read ? own : read) / round.count;
+    if (l->turned)
+        return hw_loading_afford_turn(l, l->estimate + own, in_flight, error);
+    hw_budget budget;
+    hw_budget_init(&budget, l->limit);
+    l->estimate += in_flight + (rows_stay(l)                                          ? own
+                                : l->whole.layout != HAWSER_DENSE || round.count == 1 ? own + read
+                                : own > read                                          ? own
+                                                                                      : read);
+    return hw_cluster_agree(l->cluster, hw_budget_estimate(&budget, l->estimate, error), error);
 }
 
-static hawser_status trade_round(hw_loading *l, hw_shard_round round, hw_bytes *out, hw_bytes *in, hawser_error *error)
+/* Finds where the entries of own columns are stored. Collective. */
+static hawser_status find_places(hw_loading *l, hw_shard_round round, hw_shard_places *places, hw_bytes *out, hw_bytes *in,
+                                 hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    if (l->whole.layout == HAWSER_DENSE)
+        return HAWSER_OK;
+    if (round.count > 1) {
+        status = hw_shard_pack_counts(l->counts, &l->whole, &l->owners, l->nodes, out, error);
+        status = hw_cluster_agree(l->cluster, status, error);
+        if (status == HAWSER_OK)
+            status = hw_cluster_hand_over(l->cluster, out, in, error);
+    }
+    free(l->counts);
+    l->counts = NULL;
+    if (status == HAWSER_OK)
+        status = hw_shard_places_new(&l->whole, l->offsets, &l->owners, l->self, round.count > 1 ? in : NULL, l->nodes,
+                                     places, error);
+    for (uint32_t i = 0; i < l->nodes; i++) {
+        free(in[i].data);
+        in[i] = (hw_bytes){0};
+    }
+    return hw_cluster_agree(l->cluster, status, error);
+}
+
+static hawser_status trade_round(hw_loading *l, hw_shard_round round, hw_shard_places *places, hw_bytes *out, hw_bytes *in,
+                                 hawser_error *error)
 {
     hawser_status status = hw_shard_pack(l->rows, &l->whole, &l->owners, round, l->nodes, out, error);
+    if (!rows_stay(l))
+        hw_shard_release(l->rows, round);
     if (round.number + 1 == round.count)
-        hw_dataset_drop_entries(l->rows); /* here and below: at most one copy of the share at a time */
+        hw_dataset_drop_entries(l->rows);
     status = hw_cluster_agree(l->cluster, status, error);
     if (status == HAWSER_OK)
         status = hw_cluster_hand_over(l->cluster, out, in, error);
-    if (status == HAWSER_OK && round.number == 0)
-        status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
-    if (l->dataset != NULL)
-        l->offsets = NULL; /* the dataset owns them now */
     if (status == HAWSER_OK)
-        status = hw_shard_fill(l->dataset, &l->whole, &l->owners, round, l->self, in, l->nodes, error);
+        status = hw_shard_fill(l->dataset, &l->whole, l->all, &l->owners, round, l->self, places, in, l->nodes, error);
     return round.number + 1 < round.count ? hw_cluster_agree(l->cluster, status, error) : status;
 }
 
 static hawser_status trade_entries(hw_loading *l, hawser_error *error)
 {
     hw_bytes *out = NULL, *in = NULL;
+    hw_shard_places places = {0};
+    hw_shard_round round = first_round(l);
     hawser_status status = HW_NEW(&out, l->nodes, "parts of the input", error);
     if (status == HAWSER_OK)
         status = HW_NEW(&in, l->nodes, "parts of the input", error);
     status = hw_cluster_agree(l->cluster, status, error);
-    hw_shard_round round = first_round(l);
+    if (status == HAWSER_OK)
+        status = find_places(l, round, &places, out, in, error);
+    if (status == HAWSER_OK) {
+        status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
+        l->offsets = NULL; /* the dataset owns them, or they are freed */
+        status = hw_cluster_agree(l->cluster, status, error);
+    }
     for (; round.number < round.count && status == HAWSER_OK; round.number++)
-        status = trade_round(l, round, out, in, error);
+        status = trade_round(l, round, &places, out, in, error);
+    if (status == HAWSER_OK && places.nodes != 0 && !hw_shard_is_filled(&places, l->dataset->matrix.offsets))
+        status = hw_share_misfit(l->self, error);
+    hw_shard_places_free(&places);
     hw_bytes_free(out, l->nodes);
     hw_bytes_free(in, l->nodes);
     return status;
@@ -535,7 +583,7 @@ static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
     if (hw_trims_columns(l->load, l->rows->figures.format))
         HAWSER_TRY(trim_columns(l, error));
     hw_shard_facts own = hw_shard_facts_of(l->rows);
-    if (l->turned && own.layout == HAWSER_DENSE_ROWS)
+    if (l->load->split != HAWSER_BY_ROW && own.layout == HAWSER_DENSE_ROWS)
         own.layout = HAWSER_DENSE; /* what the rows become */
     HAWSER_TRY(hw_loading_agree_facts(l, own, error));
     return hw_shard_complete(&l->whole, name, error);
@@ -546,8 +594,7 @@ hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error
     HAWSER_TRY(afford_columns(l, error));
     HAWSER_TRY(make_offsets(l, true, error));
     HAWSER_TRY(find_owners(l, error));
-    if (l->turned)
-        HAWSER_TRY(afford_columns_of_cache(l, error));
+    HAWSER_TRY(afford_trade(l, error));
     HAWSER_TRY(trade_entries(l, error));
     if (l->whole.scattered && l->whole.layout != HAWSER_DENSE)
         HAWSER_TRY(hw_cluster_agree(l->cluster, hw_shard_sort(l->dataset, &l->owners, l->self, name, error), error));
@@ -592,6 +639,7 @@ void hw_loading_free(hw_loading *l)
     if (l->words != NULL)
         hw_levels_free(l->words);
     free(l->words);
+    free(l->counts);
     hw_owners_free(&l->owners);
 }
 
@@ -732,5 +780,8 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     if (own.cancellation == NULL)
         own.cancellation = job->cancellation;
     hw_job_cancellable(job, own.cancellation);
-    return hw_job_uncancellable(job, load_on_all(job, paths, count, &own, dataset, error));
+    hawser_status status = hw_job_uncancellable(job, load_on_all(job, paths, count, &own, dataset, error));
+    if (status == HAWSER_OK && (*dataset)->figures.memory_estimate > job->settings.loaded)
+        job->settings.loaded = (*dataset)->figures.memory_estimate;
+    return status;
 }

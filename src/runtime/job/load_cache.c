@@ -149,7 +149,8 @@ static hawser_status afford(hw_loading *l, struct hw_row_blocks *blocks, hawser_
         if (hw_row_block_here(blocks, b))
             own += entries_of(l, blocks, b) * entry + (blocks->bounds[b + 1] - blocks->bounds[b]) * 4 * sizeof(double);
     const uint64_t counts = l->offsets != NULL ? l->whole.rows * sizeof *l->offsets : 0;
-    return hw_loading_afford_turn(l, own + counts, (l->rows->matrix.stored * sent + own) / blocks->rounds, error);
+    /* as pieces, and once more as messages */
+    return hw_loading_afford_turn(l, own + counts, 2 * (l->rows->matrix.stored * sent + own) / blocks->rounds, error);
 }
 
 static hawser_status trade_round(hw_loading *l, struct hw_row_blocks *blocks, hw_bytes *out, hw_bytes *in, uint64_t *moved,

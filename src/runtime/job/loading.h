@@ -23,6 +23,7 @@ typedef struct hw_loading {
     hw_shard_facts *all;  /* what each node has read */
     hw_shard_facts whole;
     uint64_t *offsets;
+    uint64_t *counts; /* entries of each column in the rows of this node */
     hw_owners owners; /* of each column */
     hawser_dataset *dataset;
     bool

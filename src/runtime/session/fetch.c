@@ -138,6 +138,22 @@ static hawser_status fetch(hw_mailbox *mailbox, const hawser_state *state, const
     return status == HAWSER_OK ? hw_wait(mailbox, all_here, &wait) : status;
 }
 
+/* Fetches columns a few at a time, so that the messages with them take little memory. */
+static hawser_status fetch_in_pieces(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count)
+{
+    const struct hawser_residence *residence = state->matrix->residence;
+    size_t bytes = 0, first = 0;
+    for (size_t k = 0; k < count; k++) {
+        bytes += hw_is_here(residence, columns[k]) ? 0 : hw_column_bytes(residence, columns[k]);
+        if (bytes < HW_FETCH_BYTES && k + 1 < count)
+            continue;
+        HAWSER_TRY(fetch(mailbox, state, columns + first, k + 1 - first));
+        first = k + 1;
+        bytes = 0;
+    }
+    return HAWSER_OK;
+}
+
 hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns, size_t count)
 {
     for (size_t k = 0; k < count; k++)
@@ -146,7 +162,7 @@ hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, c
                                columns[k], state->name, state->matrix->cols);
     const struct hawser_residence *residence = state->matrix->residence;
     bool all = residence == NULL || residence->rows != NULL; /* a block's own rows have all columns */
-    return all ? HAWSER_OK : fetch(mailbox, state, columns, count);
+    return all ? HAWSER_OK : fetch_in_pieces(mailbox, state, columns, count);
 }
 
 /* Returns the first column of a part that this node has received at the load, where each node begins: so they do not all ask the same node. */
@@ -160,21 +176,13 @@ static size_t first_own(const hawser_matrix *part)
 
 hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, hawser_matrix *part)
 {
-    const struct hawser_residence *residence = part->residence;
     uint32_t *list = NULL;
-    size_t count = 0, bytes = 0, begin = first_own(part);
+    size_t begin = first_own(part);
     hawser_status status = HW_NEW(&list, part->cols, "columns of a block", mailbox->error);
-    for (size_t k = 0; status == HAWSER_OK && k < part->cols; k++) {
-        size_t column = hw_presence_column(part, (begin + k) % part->cols);
-        if (!hw_is_here(residence, (uint32_t)column)) {
-            list[count++] = (uint32_t)column;
-            bytes += hw_column_bytes(residence, column);
-        }
-        if (bytes >= HW_FETCH_BYTES || k + 1 == part->cols) {
-            status = fetch(mailbox, state, list, count);
-            count = bytes = 0;
-        }
-    }
+    for (size_t k = 0; status == HAWSER_OK && k < part->cols; k++)
+        list[k] = (uint32_t)hw_presence_column(part, (begin + k) % part->cols);
+    if (status == HAWSER_OK)
+        status = fetch_in_pieces(mailbox, state, list, part->cols);
     free(list);
     if (status == HAWSER_OK)
         part->residence = NULL; /* fetched columns stay */
