@@ -145,8 +145,8 @@ hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_tra
     hawser_job_fit(job, kmeans->X->stored * kmeans->clusters, 1 << 21);
     kmeans->blocks = hawser_job_workers(job);
     HAWSER_TRY(check_options(kmeans, job, options, error));
-    if (kmeans->single)
-        HAWSER_TRY(hw_centre_find(&kmeans->centre, job, input->data, HW_CENTRE_COLUMNS, error));
+    HAWSER_TRY(
+        hw_centre_find(&kmeans->centre, job, input->data, kmeans->single ? HW_CENTRE_COLUMNS : HW_CENTRE_VERY_FAR, error));
     for (size_t e = 0; kmeans->given != NULL && kmeans->centre.count > 0 && e < kmeans->clusters * kmeans->X->cols; e++)
         kmeans->given[e] -= kmeans->centre.shift[e % kmeans->X->cols];
     if (kmeans->batch > 0)

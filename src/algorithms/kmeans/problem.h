@@ -23,7 +23,7 @@ typedef struct hw_kmeans {
     size_t reduced;    /* the most numbers of a reduction */
     hw_early early;    /* with mini-batches */
     bool single;       /* distances are computed in float */
-    hw_centre centre;  /* `single`: rows and centres are less these shifts before they are rounded, except in results */
+    hw_centre centre;  /* rows and centres are less these shifts, except in results */
     uint64_t seed;
     uint32_t blocks;
 } hw_kmeans;

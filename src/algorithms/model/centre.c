@@ -23,7 +23,7 @@ enum {
 }; /* what is known of a column; deviation: 0 if all values are equal, -1 if they are not on one side of zero */
 
 /* A column is far from zero if its mean is this many standard deviations. */
-static const double far_from = 64.0;
+static const double far_from = 64.0, very_far_from = 0x1p20;
 
 /* Returns the most standard deviations that a mean of numbers of a type may be: one spans about 1000 different numbers then. */
 static double most_of(hawser_type type)
@@ -417,6 +417,15 @@ static hawser_status take(hw_centre *c, size_t columns, const double *measured, 
     return status;
 }
 
+/* Returns whether some column is far enough for HW_CENTRE_VERY_FAR. */
+static bool any_very_far(const double *measured, size_t columns)
+{
+    for (const double *m = measured; m < measured + columns * MEASURES; m += MEASURES)
+        if (m[DEVIATION] > 0.0 && fabs(m[MEAN]) >= very_far_from * m[DEVIATION])
+            return true;
+    return false;
+}
+
 hawser_status hw_centre_find(hw_centre *c, hawser_job *job, const hawser_dataset *data, hw_centre_of what,
                              hawser_error *error)
 {
@@ -436,9 +445,9 @@ hawser_status hw_centre_find(hw_centre *c, hawser_job *job, const hawser_dataset
     if (status == HAWSER_STOP)
         status = hawser_fail(error, HAWSER_STOP, "the training ended before its columns were measured; no model is kept");
     const double *measured = status == HAWSER_OK ? hawser_result(run, "columns", NULL) : NULL;
-    for (size_t j = 0; what != HW_CENTRE_COLUMNS && status == HAWSER_OK && j < columns + target; j++)
+    for (size_t j = 0; what >= HW_CENTRE_FITTED && status == HAWSER_OK && j < columns + target; j++)
         status = hw_centre_check(data, j, measured[j * MEASURES + MEAN], measured[j * MEASURES + DEVIATION], error);
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK && (what != HW_CENTRE_VERY_FAR || any_very_far(measured, columns)))
         status = take(c, columns, measured, target, error);
     hawser_run_free(run);
     return status;

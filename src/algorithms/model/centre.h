@@ -20,8 +20,8 @@ typedef struct hw_centre {
     double target;    /* the shift of the target */
 } hw_centre;
 
-/* What is measured. */
-typedef enum hw_centre_of { HW_CENTRE_COLUMNS, HW_CENTRE_FITTED, HW_CENTRE_FITTED_TARGET } hw_centre_of;
+/* What is measured. HW_CENTRE_VERY_FAR: columns, which are shifted only if the mean of some is 2^20 standard deviations: less harms no sum in double. */
+typedef enum hw_centre_of { HW_CENTRE_COLUMNS, HW_CENTRE_VERY_FAR, HW_CENTRE_FITTED, HW_CENTRE_FITTED_TARGET } hw_centre_of;
 /* Measures the columns over the rows with a weight above 0, by a short program, and the target too. HAWSER_BAD_INPUT, unless the columns alone are
  * measured: what an intercept is fitted to is so far from zero that the numbers of its type hardly tell its values apart. Collective. The caller calls
  * hw_centre_free, also after a failure. */
