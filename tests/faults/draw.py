@@ -27,6 +27,7 @@ FAULTS = {
     "memory": {"one": ["front"], "nodes": ["front"], "hand": ["front", "joiner"], "serve": ["front"]},
     "cgroup": {"one": ["front"], "nodes": ["front", "agent", "node 0", "node 1"], "hosts": ["agent", "node 1"], "serve": ["front"],
                "servers": ["front", "agent", "node 1"]},
+    "limit": {"one": ["front"], "nodes": ["front"], "hosts": ["front"], "hand": ["front"]},
     "descriptors": {"one": ["front"], "nodes": ["front"], "hand": ["front", "joiner"], "serve": ["front"]},
 }
 
@@ -48,7 +49,7 @@ class Trial:
         self.signal = chance.choice(["INT", "TERM", "HUP"] if self.fault == "early" else ["INT", "TERM"])
         self.old = chance.random() < 0.5          # a model of an earlier run exists at the path of the new one
         self.limit = {"memory": chance.randint(24, 400) << 20, "cgroup": chance.choice([1, 2, 3, 4, 6, 8, 12, 20, 40]) << 20,
-                      "descriptors": chance.randint(4, 40)}.get(self.fault, 0)
+                      "limit": int(2 ** chance.uniform(20, 26)), "descriptors": chance.randint(4, 40)}.get(self.fault, 0)
 
     def __str__(self):
         words = [f"{self.number}: {self.fault}", f"{self.job}/{self.victim}"]
@@ -61,5 +62,5 @@ class Trial:
         elif self.fault in ("hang-up", "pause"):
             words.append(f"{self.gap if self.fault == 'hang-up' else self.pause:g} s")
         if self.limit:
-            words.append(f"{self.limit if self.fault == 'descriptors' else f'{self.limit >> 20} MiB'}")
+            words.append(f"{self.limit if self.fault == 'descriptors' else f'{self.limit / 2**20:.1f} MiB'}")
         return ", ".join(words)

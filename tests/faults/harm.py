@@ -186,4 +186,5 @@ def remove(group):
 
 
 HARMS = {"kill": kill, "stop": stop, "pause": pause, "hang-up": hang_up, "interrupt": interrupt, "terminal": terminal, "early": early,
-         "disk": disk, "memory": nothing, "cgroup": confine, "descriptors": nothing}
+         "disk": disk, "memory": nothing, "cgroup": confine, "limit": nothing,
+         "descriptors": nothing}

@@ -130,6 +130,7 @@ class Job:
         words = self.world.train(self.trial.training)
         pace = "1:60" if self.trial.training[0] != "linear" else "1:200" if self.trial.job == "one" else "1:5"
         words += ["-q", "--json", "-o", self.model, "--slow", pace, "--failure-timeout", "2", "--join-timeout", "10", "--grace", "3"]
+        words += ["--memory-limit", str(self.trial.limit)] if self.trial.fault == "limit" else []
         return words + (["--record-history", self.history] if self.history else [])
 
     def launcher(self):

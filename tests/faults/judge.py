@@ -48,6 +48,8 @@ def expected(job):
         return {0} if job.serves else {4, 0}
     if fault == "cgroup":  # 8: the exit code of another host's agent is unknown
         return {0, 5, -signal.SIGKILL if victim == "front" else 0, KILLED if front != "one" else 0, 8 if front == "hosts" else 0}
+    if fault == "limit":
+        return {0, 5}
     if fault == "memory":  # 8: a node had no memory to check the key of a joining node, which then timed out
         alone = victim == "joiner" or REFUSED in job.text()
         return {0, 5, 8} if alone else {0, 5}
@@ -159,6 +161,8 @@ class Judge:
             self.whole(self.job.model)
         if self.job.front.pid not in self.job.killed and self.job.terminal is None and self.code >= 0:
             self.check("hawser" in self.job.text(), "a failure without a word")
+        if self.job.trial.fault == "limit":
+            self.check("memory-limit" in self.job.text(), "no line names the limit of memory")
         if self.job.trial.fault == "descriptors":
             self.check("ulimit" in self.job.text() or "ulimit" in "".join(self.job.text(f"joiner.{i}.err") for i in range(2)),
                        "no line names the limit of descriptors")
