@@ -21,6 +21,8 @@ typedef struct walker {
     /* By how many exchanges a read of each stage may lag (UINT64_MAX: tap), the least of them, and that for which this exchange was checked. */
     uint64_t slacks[STAGES_MOST], least_slack, read_slack;
     uint64_t updates, used; /* stages of a clock that update the state, and that use it: one bit each */
+    uint64_t turn;          /* clock of the loop, and */
+    uint32_t stage;         /* stage, of the last read; STAGES_MOST: none */
     uint64_t own, left;     /* own clocks ended; the last `left` of them have no recorded update yet */
     uint32_t part;          /* next part of the own clock */
     uint64_t held, digest;
@@ -111,13 +113,16 @@ static uint64_t done_of(const walk *w, walker *k, uint32_t source)
     return least;
 }
 
-static uint64_t least_done(const walk *w, walker *k)
+/* Returns the clocks that are merged of all blocks, and stores those of the furthest block. */
+static uint64_t least_done(const walk *w, walker *k, uint64_t *most)
 {
     uint64_t least = UINT64_MAX;
+    *most = 0;
     for (uint32_t source = 0; source < w->blocks; source++)
         if (is_source(k, source)) {
             uint64_t done = done_of(w, k, source);
             least = done < least ? done : least;
+            *most = done > *most ? done : *most;
         }
     return least;
 }
@@ -216,7 +221,8 @@ static bool walk_state(walk *w)
 {
     const hw_event_record *r = here(w);
     if (r->part != w->blocks || r->range < 1 || r->range > w->blocks || r->object > UINT16_MAX ||
-        (r->from != HW_HISTORY_NONE && r->from >= w->blocks))
+        (r->from != HW_HISTORY_NONE && r->from >= w->blocks) || (w->blocks == 1 && r->from != 0) ||
+        (r->clock > 0 && (r->flags & HW_EVENT_HOLDS) == 0))
         return ALONE(w, HW_RULE_RECORD, "a state of %" PRIu32 " blocks and %u ranges where %" PRIu32 " blocks have streams",
                      r->part, r->range, w->blocks);
     size_t before = w->count;
@@ -249,6 +255,10 @@ static bool walk_begin(walk *w, walker *k)
         return ALONE(w, HW_RULE_VALUE, "the state has changed between two epochs");
     if (r->part > HW_EVENT_TAP)
         return ALONE(w, HW_RULE_RECORD, "there is no policy %" PRIu32, r->part);
+    if ((r->part == HW_EVENT_BSP || r->part == HW_EVENT_TAP) && r->count > 0)
+        return ALONE(w, HW_RULE_RECORD, "policy %" PRIu32 " has no s, but the record has %" PRIu64, r->part, r->count);
+    if ((r->first & ~r->last) != 0)
+        return ALONE(w, HW_RULE_RECORD, "stages %" PRIx64 " update a state that stages %" PRIx64 " use", r->first, r->last);
     hw_places_clear(&k->whole);
     hw_places_clear(&k->range);
     k->begun = true;
@@ -262,6 +272,8 @@ static bool walk_begin(walk *w, walker *k)
     k->least_slack = k->slacks[0];
     k->updates = r->first != 0 ? r->first : 1;
     k->used = r->first != 0 ? r->last : 1;
+    k->stage = STAGES_MOST;
+    k->turn = 0;
     k->own = k->left = 0;
     k->part = 0;
     k->read = k->forgotten = false;
@@ -275,7 +287,8 @@ static bool walk_begin(walk *w, walker *k)
 static bool walk_stricter(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
-    if (r->first >= STAGES_MOST || r->part > HW_EVENT_SSP || k->own > 0 || k->read)
+    if (r->first >= STAGES_MOST || (k->used >> r->first & 1) == 0 || r->part > HW_EVENT_SSP ||
+        (r->part == HW_EVENT_BSP && r->count > 0) || k->own > 0 || k->read)
         return ALONE(w, HW_RULE_RECORD, "stage %" PRIu64 " of block %" PRIu32 " cannot wait by policy %" PRIu32, r->first,
                      w->block, r->part);
     uint64_t slack = r->part == HW_EVENT_SSP ? r->count : 0;
@@ -353,17 +366,54 @@ static bool see_all(walk *w, walker *k)
     return true;
 }
 
+/* Returns whether the next update of this state sends what is held, after the last clock of the loop. */
+static bool flushes_next(const walk *w)
+{
+    const hw_event_record *r = here(w);
+    for (size_t i = w->at + 1; i < w->stream->count; i++) {
+        const hw_event_record *next = &w->stream->records[i];
+        bool own = next->object == r->object && next->epoch == r->epoch;
+        if (own && (next->kind == HW_EVENT_WRITE || next->kind == HW_EVENT_END))
+            return next->kind == HW_EVENT_WRITE && (next->flags & HW_EVENT_FLUSH) != 0;
+    }
+    return hw_is_cut(w->checker);
+}
+
+/* Checks that a read is in the next stage that uses the state, in the exchange of that stage, or in the same stage again. */
+static bool check_stage(walk *w, walker *k)
+{
+    const hw_event_record *r = here(w);
+    uint64_t each = hw_bits_set(k->updates);
+    if (r->part >= STAGES_MOST)
+        return ALONE(w, HW_RULE_RECORD, "stage %" PRIu32 " of a clock", r->part);
+    uint64_t before = hw_bits_set_below(k->updates, r->part), turn = (r->clock - before) / each;
+    bool used = (k->used >> r->part & 1) != 0 && r->clock >= before && (r->clock - before) % each == 0;
+    bool first = hw_bits_set_below(k->used, r->part) == 0, last = (k->used >> k->stage >> 1) == 0;
+    bool next = k->stage == STAGES_MOST ? turn == 0 && first
+                : turn == k->turn       ? hw_bits_set_below(k->used, r->part) == hw_bits_set_below(k->used, k->stage) + 1
+                                        : turn == k->turn + 1 && first && last;
+    bool again = (r->flags & HW_EVENT_INNER) != 0 && turn == k->turn && r->part == k->stage;
+    hw_applied(w->checker, HW_RULE_ORDER);
+    if ((used && (next || again)) || (r->part == 0 && r->clock % each == 0 && flushes_next(w))) {
+        k->turn = turn;
+        k->stage = r->part;
+        return true;
+    }
+    return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " reads in stage %" PRIu32 " of a clock, which is not next", w->block,
+                 r->part);
+}
+
 static bool walk_read(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
     bool inner = (r->flags & HW_EVENT_INNER) != 0, source = is_source(k, w->block);
-    uint64_t least = least_done(w, k);
+    uint64_t most, least = least_done(w, k, &most);
     hw_applied(w->checker, HW_RULE_ORDER);
     if (source && (r->clock != k->own || inner != k->read))
         return ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " %s clock %" PRIu64 " where clock %" PRIu64 " is %s", w->block,
                      inner ? "yields in" : "begins", r->clock, k->own, k->read ? "in progress" : "next");
-    if (r->part >= STAGES_MOST)
-        return ALONE(w, HW_RULE_RECORD, "stage %" PRIu32 " of a clock", r->part);
+    if (!check_stage(w, k))
+        return false;
     /* The first read of an exchange, or the first one of a stricter stage: more can only have been merged since. */
     if (!inner || k->slacks[r->part] < k->read_slack) {
         if (!see_all(w, k))
@@ -374,10 +424,11 @@ static bool walk_read(walk *w, walker *k)
     if (source && r->count != k->own)
         return ALONE(w, HW_RULE_MINE, "block %" PRIu32 " begins clock %" PRIu64 " with %" PRIu64 " of its own clocks in",
                      w->block, r->clock, r->count);
-    if (r->first != least)
+    if (r->first != least || r->last != most)
         return ALONE(w, k->policy == HW_EVENT_BSP ? HW_RULE_BSP : HW_RULE_VISIBLE,
-                     "block %" PRIu32 " takes %" PRIu64 " clocks of all blocks to be merged where %" PRIu64 " are", w->block,
-                     r->first, least);
+                     "block %" PRIu32 " takes %" PRIu64 " to %" PRIu64 " clocks of the blocks to be merged where %" PRIu64
+                     " to %" PRIu64 " are",
+                     w->block, r->first, r->last, least, most);
     hw_applied(w->checker, HW_RULE_VALUE);
     if (((inner && k->steps) || !take_moved(k, r->clock)) && r->digest != k->digest)
         return ALONE(w, HW_RULE_VALUE, "what block %" PRIu32 " reads has changed without an update", w->block);
@@ -524,6 +575,9 @@ static bool walk_seen(walk *w, walker *k)
     size_t begin = r->range == 0 ? 0 : r->range - 1u, end = r->range == 0 ? k->ranges : r->range;
     if (!is_source(k, r->from))
         return ALONE(w, HW_RULE_ONCE, "block %" PRIu32 " may not change this state", r->from);
+    if ((k->ranges == 1 && r->range > 0) || (!leaf && (w->checker->history->nodes == 1 || k->policy != HW_EVENT_BSP ||
+                                                       r->span > 0 || (r->flags & HW_EVENT_VALUES))))
+        return ALONE(w, HW_RULE_RECORD, "a sum of updates that no block adds up");
     if (!check_after_loss(w))
         return false;
     if (!(leaf ? check_leaf(w, k) : check_sum(w, k, begin, end)) || !check_lead(w, k))
@@ -539,7 +593,11 @@ static bool walk_seen(walk *w, walker *k)
 static bool check_held(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
-    if ((k->state->flags & HW_EVENT_HOLDS) == 0)
+    bool holds = (k->state->flags & HW_EVENT_HOLDS) != 0;
+    if (r->first == 0 ? r->last != UINT64_MAX : !holds || r->first > k->state->count || r->last > r->clock)
+        return ALONE(w, HW_RULE_HELD, "block %" PRIu32 " holds back %" PRIu64 " entries since clock %" PRIu64, w->block,
+                     r->first, r->last);
+    if (!holds)
         return true;
     hw_applied(w->checker, HW_RULE_HELD);
     k->held = r->first;
@@ -612,14 +670,25 @@ static bool check_choice(walk *w, const walker *k)
                  w->block, stage, w->chosen->clock);
 }
 
+/* Returns whether an update can be sent in this form: values by the only writer of an entry, and in a rebuild all that is held. */
+static bool is_sent(const walk *w, const walker *k)
+{
+    const hw_event_record *r = here(w);
+    bool values = (r->flags & HW_EVENT_VALUES) != 0, holds = (k->state->flags & (HW_EVENT_HOLDS | HW_EVENT_ROUNDS)) != 0;
+    bool always = (k->state->flags & HW_EVENT_VALUES) != 0, may = k->state->from != HW_HISTORY_NONE && !holds;
+    bool flush = (r->flags & HW_EVENT_FLUSH) != 0;
+    return (values ? always || may : !always) && (k->plain ? flush : !flush || (r->flags & HW_EVENT_LAST)) &&
+           (w->blocks > 1 || !values || (r->count == 0 && r->digest == 0));
+}
+
 static bool walk_write(walk *w, walker *k)
 {
     const hw_event_record *r = here(w);
     uint64_t due = k->own - k->left;
     bool ends = k->left > 0 && r->clock + 1 == k->own; /* the update of deferred clocks, between two clocks */
     hw_applied(w->checker, HW_RULE_ORDER);
-    if (!is_source(k, w->block) || r->span > r->clock)
-        return ALONE(w, HW_RULE_RECORD, "block %" PRIu32 " may not change this state", w->block);
+    if (!is_source(k, w->block) || r->span > r->clock || !is_sent(w, k))
+        return ALONE(w, HW_RULE_RECORD, "block %" PRIu32 " may not change this state so", w->block);
     if (r->clock - r->span < due || (r->clock == k->own && r->part < k->part))
         return ALONE(w, HW_RULE_ONCE, "block %" PRIu32 " writes part %" PRIu32 " of clock %" PRIu64 " again", w->block,
                      r->part, r->clock);
@@ -717,6 +786,8 @@ static bool walk_record(walk *w)
     if (r->kind == HW_EVENT_BEGIN)
         return walk_begin(w, k);
     if (r->kind == HW_EVENT_FORGET) {
+        if (r->epoch != k->epoch)
+            return ALONE(w, HW_RULE_ORDER, "a record of epoch %" PRIu64 ", which is not the last", r->epoch);
         k->held = 0;
         k->forgotten = true;
         return true;
@@ -858,7 +929,8 @@ static void check_agreement(hw_checker *checker, hw_index *agree)
             (void)hw_violation(checker, rule, both, 2, "two blocks choose the branches of a clock differently");
         else if (a->key[3] == AGREE_POLICY && (x->part != y->part || x->count != y->count))
             (void)hw_violation(checker, rule, both, 2, "two blocks run the same loop under different policies");
-        else if (rule != HW_RULE_END && rule != HW_RULE_ORDER && (x->digest != y->digest))
+        else if (rule != HW_RULE_END && rule != HW_RULE_ORDER &&
+                 (x->digest != y->digest || ((a->key[3] & 0xff) == AGREE_SUM && x->count != y->count)))
             (void)hw_violation(checker, rule, both, 2, "two blocks have different bits where they must have the same");
     }
 }

@@ -116,14 +116,19 @@ hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, h
     hw_checker checker = {.history = history, .verdict = verdict};
     *verdict = (hw_verdict){.streams = history->count, .records = history->records};
     hawser_status status = make_index(&checker, error);
+    hw_check_shapes(&checker);
     if (status == HAWSER_OK)
         status = hw_check_turns(&checker, error);
+    if (status == HAWSER_OK)
+        status = hw_check_alike(&checker, error);
     if (status == HAWSER_OK)
         status = hw_check_blocks(&checker, error);
     if (status == HAWSER_OK)
         status = hw_check_reductions(&checker, error);
     if (status == HAWSER_OK)
         status = hw_check_stripes(&checker, error);
+    if (status == HAWSER_OK)
+        status = hw_check_pieces(&checker, error);
     if (status == HAWSER_OK)
         status = hw_check_tasks(&checker, error);
     free(checker.turns.entries);

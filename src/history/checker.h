@@ -31,6 +31,12 @@ typedef struct hw_turns {
     size_t count, capacity;
 } hw_turns;
 
+/* A record in a stream. */
+typedef struct hw_at {
+    const hw_stream *stream;
+    size_t number;
+} hw_at;
+
 typedef struct hw_checker {
     const hw_history *history;
     hw_verdict *verdict;
@@ -39,6 +45,7 @@ typedef struct hw_checker {
     hw_index served; /* pieces of tasks: run, client, task, kind */
     hw_index asked;  /* run and client, task, 0: ASKED or 1: ANSWER */
     hw_index losses; /* node */
+    hw_at ticks;     /* the first request of the store that ends a clock */
 } hw_checker;
 
 hawser_status hw_index_add(hw_index *index, const uint64_t key[5], const hw_stream *stream, size_t number,
@@ -54,10 +61,6 @@ static inline const hw_event_record *hw_record_of(const hw_indexed *entry)
 
 /* Reports a violation by `count` records, given as pairs of stream and number. Keeps the report that was found first with the fewest
  * records. Returns false. */
-typedef struct hw_at {
-    const hw_stream *stream;
-    size_t number;
-} hw_at;
 bool hw_violation(hw_checker *checker, hw_rule rule, const hw_at *at, size_t count, const char *format, ...)
     HAWSER_PRINTF(5, 6);
 
@@ -83,10 +86,15 @@ static inline void hw_applied(hw_checker *checker, hw_rule rule)
 hawser_status hw_check_turns(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 uint64_t hw_turns_due(const hw_checker *checker, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy);
 
-/* blocks.c, reductions.c, stripes.c, tasks.c: return HAWSER_OK whatever they find. */
+/* shape.c: checks that each record has the fields of its kind and no others. */
+void hw_check_shapes(hw_checker *checker);
+
+/* alike.c, blocks.c, reductions.c, stripes.c, pieces.c, tasks.c: return HAWSER_OK whatever they find. */
+hawser_status hw_check_alike(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_blocks(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_reductions(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_stripes(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_check_pieces(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_tasks(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

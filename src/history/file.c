@@ -13,7 +13,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "histories lie in file
 _Static_assert(sizeof(hw_event_record) == 80 && sizeof(hw_history_head) == 40 && sizeof(hw_batch_head) == 48,
                "the layouts of docs/history.md");
 
-static const char head_magic[] = "HWHIST7\n", batch_magic[] = "HWBATCH\n";
+static const char head_magic[] = "HWHIST8\n", batch_magic[] = "HWBATCH\n";
 
 hawser_status hw_history_path(const char *file, uint32_t node, char **path, hawser_error *error)
 {
@@ -171,6 +171,14 @@ static hawser_status check_closed(reading *r, const hw_event_record *record, haw
     if (r->at != r->size)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s continues after its end record, at byte %zu", r->path, r->at);
     hawser_status ended = (hawser_status) - (int64_t)(record->clock < 1000 ? record->clock : 1000);
+    const hw_event_record right = {.kind = HW_EVENT_CLOSE,
+                                   .from = ended != HAWSER_OK ? record->from : HW_HISTORY_NONE,
+                                   .first = record->first,
+                                   .count = record->count,
+                                   .clock = record->clock};
+    if (memcmp(&right, record, sizeof right) != 0)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s has an end record with other fields than one has; the history is damaged", r->path);
     if (ended == HAWSER_OK)
         return HAWSER_OK;
     /* a record that names a lost node is preferred to one that only says that the job failed */
@@ -290,6 +298,26 @@ const hw_stream *hw_history_stream(const hw_history *history, hw_stream_kind kin
     if (history->count == 0)
         return NULL;
     return bsearch(&wanted, history->streams, history->count, sizeof wanted, by_name);
+}
+
+/* Returns the number of streams before those of a kind and run. */
+static size_t streams_before(const hw_history *history, uint32_t kind, uint64_t run)
+{
+    size_t low = 0, high = history->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const hw_stream_name *name = &history->streams[middle].name;
+        if (name->kind < kind || (name->kind == kind && name->run < run))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t hw_streams_of(const hw_history *history, hw_stream_kind kind, uint32_t run)
+{
+    return streams_before(history, (uint32_t)kind, (uint64_t)run + 1) - streams_before(history, (uint32_t)kind, run);
 }
 
 void hw_history_free(hw_history *history)

@@ -75,6 +75,8 @@ hawser_status hw_history_add(hw_history *history, const char *path, const void *
 hawser_status hw_history_whole(hw_history *history, hawser_error *error) HAWSER_MUST_USE;
 /* Returns a stream of a whole history, or NULL. */
 const hw_stream *hw_history_stream(const hw_history *history, hw_stream_kind kind, uint32_t run, uint32_t number);
+/* Returns the number of streams of a kind and run in a whole history. */
+size_t hw_streams_of(const hw_history *history, hw_stream_kind kind, uint32_t run);
 void hw_history_free(hw_history *history);
 
 #endif

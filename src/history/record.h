@@ -74,8 +74,8 @@ enum {
     HW_EVENT_PULLS = 1,   /* ASKED, ANSWER, WAIT in a stripe: rows are read; */
     HW_EVENT_PUSHES = 2,  /* rows are changed; */
     HW_EVENT_TICKS = 4,   /* a clock has ended */
-    HW_EVENT_FAILED = 8,  /* ANSWER: there is no result. GIVEN: the request is refused */
-    HW_EVENT_LISTED = 16, /* the store: keys of a list; `first` and `last` are its ends */
+    HW_EVENT_FAILED = 8,  /* ANSWER: there is no result. GIVEN: the request is refused. TAKEN: the request has failed */
+    HW_EVENT_LISTED = 16, /* the store: not all keys from `first` to `last` */
     HW_EVENT_REREAD = 32  /* the store: a read for an iteration that is repeated */
 };
 
@@ -89,7 +89,13 @@ typedef struct hw_event_record {
     uint32_t object; /* number of the state or table */
     uint32_t actor;  /* block; worker */
     uint32_t from;   /* the block whose update it is; client */
-    uint32_t covers, part, span, zero;
+    uint32_t covers, part;
+    union {
+        struct {
+            uint32_t span, zero;
+        };
+        uint64_t least; /* the store: how many clocks of every worker a pull requires */
+    };
     union {
         struct {
             uint64_t epoch, clock, first, last, count;

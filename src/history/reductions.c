@@ -105,6 +105,7 @@ static hawser_status add(reductions *all, const reduction_reader *r, hawser_erro
 static hawser_status read_stream(hw_checker *checker, const hw_stream *stream, reductions *all, hawser_error *error)
 {
     reduction_reader r = {.checker = checker, .stream = stream};
+    size_t blocks = hw_streams_of(checker->history, HW_STREAM_BLOCK, stream->name.run);
     for (; r.at < stream->count; r.at++) {
         const hw_event_record *e = here(&r);
         if (e->kind == HW_EVENT_LOST && !r.saw_loss) {
@@ -113,7 +114,7 @@ static hawser_status read_stream(hw_checker *checker, const hw_stream *stream, r
         }
         if (e->kind != HW_EVENT_SHARE && e->kind != HW_EVENT_REDUCED && e->kind != HW_EVENT_REDUCTIONS)
             continue;
-        if (e->actor >= e->covers || e->from > 2) {
+        if (e->actor >= e->covers || (e->covers != blocks && !hw_is_cut(checker)) || e->from > 2) {
             (void)ALONE(&r, HW_RULE_RECORD, "a reduction of %" PRIu32 " blocks by operation %" PRIu32, e->covers, e->from);
             return HAWSER_OK;
         }

@@ -134,13 +134,13 @@ static size_t changed_of(const stripe_walk *w, const hw_event_record *r, size_t 
     return sees_before(w, r, p) ? w->changed_before[p] : w->changed[p];
 }
 
-/* Returns whether all workers have ended this many clocks on these keys. */
+/* Returns whether all workers have ended the clocks that a request requires, on its keys. */
 static bool clocks_are_in(const stripe_walk *w, const hw_event_record *r)
 {
     span s = span_of(w, r);
-    for (uint32_t j = 0; j < w->workers && r->clock > 0; j++)
+    for (uint32_t j = 0; j < w->workers && r->least > 0; j++)
         for (size_t p = s.begin; p < s.end; p++)
-            if (w->own[p] && w->read[(size_t)j * w->pieces + p] < r->clock)
+            if (w->own[p] && w->read[(size_t)j * w->pieces + p] < r->least)
                 return false;
     return true;
 }
@@ -254,7 +254,7 @@ static bool expected(const stripe_walk *w, span s, uint64_t *digest)
             continue;
         const hw_event_record *by = record(w, changed - 1);
         span whole = span_of(w, by);
-        if ((by->flags & HW_EVENT_LISTED) || whole.begin != p || whole.end != end)
+        if ((by->flags & (HW_EVENT_LISTED | HW_EVENT_FAILED)) || whole.begin != p || whole.end != end)
             return false;
         *digest += by->digest;
     }
@@ -271,13 +271,23 @@ static hawser_status note_read(stripe_walk *w, span s, hawser_error *error)
     return r->flags & HW_EVENT_LISTED ? HAWSER_OK : hw_index_add(&w->reads, key, w->stream, w->at, error);
 }
 
-/* In a table of assignments the result of a read is known. */
-static bool check_assigned(stripe_walk *w, span s)
+/* Returns whether nothing has changed the keys of a read. */
+static bool is_untouched(const stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
-    uint64_t digest;
-    if ((w->table->flags & (HW_EVENT_ASSIGNS | HW_EVENT_SUMMED)) != HW_EVENT_ASSIGNS || (r->flags & HW_EVENT_LISTED) ||
-        !expected(w, s, &digest))
+    for (size_t p = s.begin; p < s.end; p++)
+        if (changed_of(w, r, p) != 0)
+            return false;
+    return true;
+}
+
+/* The result of a read is known where nothing was written, which reads as zeros, and in a table of assignments. */
+static bool check_known(stripe_walk *w, span s)
+{
+    const hw_event_record *r = record(w, w->at);
+    bool assigns = (w->table->flags & (HW_EVENT_ASSIGNS | HW_EVENT_SUMMED)) == HW_EVENT_ASSIGNS;
+    uint64_t digest = 0;
+    if (!is_untouched(w, s) && (!assigns || (r->flags & HW_EVENT_LISTED) || !expected(w, s, &digest)))
         return true;
     hw_applied(w->checker, HW_RULE_VALUE);
     if (digest == r->digest)
@@ -310,20 +320,20 @@ static bool check_read(stripe_walk *w, span s)
     if (centric(w)) {
         hw_applied(w->checker, HW_RULE_READ);
         if (may_read(w, r))
-            return ((r->flags & HW_EVENT_REREAD) == 0 || check_reread(w, s)) && check_assigned(w, s);
+            return ((r->flags & HW_EVENT_REREAD) == 0 || check_reread(w, s)) && check_known(w, s);
         size_t later = find_later(w, 1u << HW_EVENT_TAKEN, HW_HISTORY_NONE, hw_beyond(r->clock, w->table->clock + 1));
         if (later != SIZE_MAX)
             return WITH(w, HW_RULE_READ, later, "worker %" PRIu32 " reads before what it must see is written", r->actor);
         return ALONE(w, HW_RULE_READ, "worker %" PRIu32 " reads before what it must see is written", r->actor);
-    } else if (r->clock > 0) {
+    } else if (r->least > 0) {
         hw_applied(w->checker, HW_RULE_VISIBLE);
         if (!clocks_are_in(w, r))
             return ALONE(w, HW_RULE_VISIBLE,
                          "task %" PRIu64 " of client %" PRIu32 " asks for %" PRIu64
                          " clocks of all workers, which have not ended",
-                         r->epoch, r->from, r->clock);
+                         r->epoch, r->from, r->least);
     }
-    return check_assigned(w, s);
+    return check_known(w, s);
 }
 
 /* Returns 1 + the place of the record's task in its client's order; 0: not recorded. */
@@ -371,7 +381,7 @@ static bool check_turn(stripe_walk *w)
 static bool check_refused(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
-    if (centric(w) && (r->flags & HW_EVENT_REREAD) && r->count == 0 && r->digest == 0)
+    if (centric(w) && (r->flags & HW_EVENT_REREAD) && r->digest == 0)
         return check_reread(w, s);
     return ALONE(w, HW_RULE_RECORD, "a read that is refused, although it is not a reread");
 }
@@ -395,12 +405,26 @@ static hawser_status walk_given(stripe_walk *w, bool *going, hawser_error *error
     return note_read(w, s, error);
 }
 
+/* A summed table takes pushes for clocks that their worker has not ended. */
+static bool check_sum(stripe_walk *w, span s)
+{
+    const hw_event_record *r = record(w, w->at);
+    if ((w->table->flags & HW_EVENT_SUMMED) == 0 || r->actor >= w->workers || (r->flags & HW_EVENT_FAILED))
+        return true;
+    hw_applied(w->checker, HW_RULE_TIMESTAMPS);
+    for (size_t p = s.begin; p < s.end; p++)
+        if (w->own[p] && w->read[(size_t)r->actor * w->pieces + p] > r->clock)
+            return ALONE(w, HW_RULE_TIMESTAMPS, "worker %" PRIu32 " changes in clock %" PRIu64 ", which it has ended",
+                         r->actor, r->clock);
+    return true;
+}
+
 static bool check_write(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
     uint32_t j;
     if (!centric(w))
-        return true;
+        return check_sum(w, s);
     hw_applied(w->checker, HW_RULE_WRITE);
     if (!may_write(w, r, &j)) {
         size_t later = find_later(w, 1u << HW_EVENT_GIVEN | 1u << HW_EVENT_CLOCK, j, hw_beyond(r->clock, w->table->clock));

@@ -16,6 +16,12 @@ typedef struct sums {
     size_t rereads; /* pieces that were reread, or refused to be */
 } sums;
 
+/* A repeated pull that a server refuses has no rows. */
+static bool is_refused(const hw_event_record *r)
+{
+    return r->kind == HW_EVENT_GIVEN && (r->flags & HW_EVENT_FAILED) != 0;
+}
+
 static sums add_pieces(const hw_checker *checker, const uint64_t key[5], uint32_t object)
 {
     size_t count;
@@ -23,7 +29,7 @@ static sums add_pieces(const hw_checker *checker, const uint64_t key[5], uint32_
     sums sum = {.pieces = count};
     for (size_t i = 0; i < count; i++) {
         const hw_event_record *r = hw_record_of(&entry[i]);
-        sum.rows += r->object == object ? r->count : 0;
+        sum.rows += r->object == object && !is_refused(r) ? r->count : 0;
         sum.digest += r->digest;
         sum.last = &entry[i];
         sum.rereads += (r->flags & HW_EVENT_REREAD) != 0;
@@ -90,7 +96,7 @@ static uint64_t rows_of_living(const hw_checker *checker, const uint64_t key[5])
     uint64_t rows = 0;
     const hw_indexed *entry = hw_index_find(&checker->served, key, &count);
     for (size_t i = 0; i < count; i++)
-        rows += entry[i].stream->cut ? 0 : hw_record_of(&entry[i])->count;
+        rows += entry[i].stream->cut || is_refused(hw_record_of(&entry[i])) ? 0 : hw_record_of(&entry[i])->count;
     return rows;
 }
 
@@ -133,7 +139,7 @@ static bool meets(const hw_stream *stripe, const hw_event_record *asked)
         first = r->first < first ? r->first : first;
         last = r->last > last ? r->last : last;
     }
-    return first <= asked->last && last >= asked->first;
+    return first <= last && first <= asked->last && last >= asked->first;
 }
 
 /* Returns whether a stripe that lacks this clock has recorded a later one of the same worker. Links keep order, so that is a violation. */
@@ -173,6 +179,20 @@ static bool check_last_ticks(const task *t)
     return true;
 }
 
+/* Checks that a clock is sent to as many servers as the first clock of the store. */
+static bool check_servers(const task *t)
+{
+    hw_at *first = &t->checker->ticks;
+    if (first->stream == NULL || first->stream->name.run != t->stream->name.run)
+        *first = (hw_at){t->stream, t->number};
+    if (first->stream->records[first->number].part == t->asked->part)
+        return true;
+    return hw_violation(t->checker, HW_RULE_REQUEST, (hw_at[]){*first, {t->stream, t->number}}, 2,
+                        "task %" PRIu64 " of client %" PRIu32 " ends a clock at %" PRIu32
+                        " servers, another one at %" PRIu32,
+                        t->asked->epoch, t->asked->from, t->asked->part, first->stream->records[first->number].part);
+}
+
 /* Checks that every stripe with keys of a table has received a clock. */
 static bool check_ticks(const task *t)
 {
@@ -194,6 +214,42 @@ static bool check_ticks(const task *t)
                      sum.pieces < wanted ? "ends a clock that not all stripes receive" : "ends a clock twice");
 }
 
+/* Returns a client's description of a table; NULL: none. */
+static const hw_event_record *table_of(const hw_stream *stream, uint32_t object)
+{
+    for (size_t i = 0; i < stream->count; i++) {
+        const hw_event_record *r = &stream->records[i];
+        if (r->kind == HW_EVENT_TABLE && r->object == object)
+            return r;
+    }
+    return NULL;
+}
+
+/* Checks that a request is well-formed, and that its answer repeats it. */
+static bool check_answer(const task *t, const hw_indexed *answer)
+{
+    const hw_event_record *a = t->asked, *b = answer != NULL ? hw_record_of(answer) : NULL;
+    const hw_event_record *table = table_of(t->stream, a->object);
+    bool listed = (a->flags & HW_EVENT_LISTED) != 0, failed = b != NULL && (b->flags & HW_EVENT_FAILED) != 0;
+    uint64_t keys = a->last - a->first; /* less one */
+    bool ticks = (a->flags & HW_EVENT_TICKS) != 0, pulls = (a->flags & HW_EVENT_PULLS) != 0;
+    hw_applied(t->checker, HW_RULE_REQUEST);
+    if (a->first > a->last || (ticks ? a->count > 0 || listed : a->count - 1 > keys || listed != (a->count - 1 != keys)) ||
+        (ticks ? (a->flags & ~HW_EVENT_TICKS) != 0 : (a->flags & (HW_EVENT_PULLS | HW_EVENT_PUSHES)) == 0) ||
+        (a->digest != 0 && (a->flags & HW_EVENT_PUSHES) == 0) ||
+        (table != NULL && (a->first < table->first || a->last > table->last)))
+        return violation(t, HW_RULE_REQUEST, NULL, "is no request that a client makes");
+    if (b == NULL)
+        return true;
+    if (a->object != b->object || a->actor != b->actor || a->clock != b->clock || a->least != b->least ||
+        a->first != b->first || a->last != b->last || a->count != b->count || a->part != b->part ||
+        a->flags != (b->flags & ~HW_EVENT_FAILED) || failed != (b->covers != 0) || (b->digest != 0 && (failed || !pulls)))
+        return hw_violation(t->checker, HW_RULE_REQUEST, (hw_at[]){{t->stream, t->number}, {answer->stream, answer->number}},
+                            2, "task %" PRIu64 " of client %" PRIu32 " has the answer of another request", a->epoch,
+                            a->from);
+    return true;
+}
+
 static bool check_task(task *t)
 {
     const hw_event_record *asked = t->asked;
@@ -203,9 +259,12 @@ static bool check_task(task *t)
     (void)hw_index_find(&t->checker->asked, ask, &own);
     if (own > 1)
         return violation(t, HW_RULE_ONCE, NULL, "is begun twice");
-    if (asked->flags & HW_EVENT_TICKS)
-        return check_ticks(t);
     const hw_indexed *answer = hw_index_find(&t->checker->asked, key, &count);
+    if (!check_answer(t, answer))
+        return false;
+    if (asked->flags & HW_EVENT_TICKS)
+        return count == 0 ? check_servers(t) && check_ticks(t)
+                          : violation(t, HW_RULE_ONCE, NULL, "ends a clock and is answered");
     hw_applied(t->checker, HW_RULE_ONCE);
     if (count > 1 || (count == 0 && !hw_is_cut(t->checker)))
         return violation(t, HW_RULE_ONCE, NULL, count == 0 ? "is never answered" : "is answered twice");
@@ -248,12 +307,8 @@ typedef struct client {
 
 static bool is_centric(const client *c, uint32_t object)
 {
-    for (size_t i = 0; i < c->stream->count; i++) {
-        const hw_event_record *r = &c->stream->records[i];
-        if (r->kind == HW_EVENT_TABLE && r->object == object)
-            return (r->flags & HW_EVENT_CENTRIC) != 0;
-    }
-    return false;
+    const hw_event_record *table = table_of(c->stream, object);
+    return table != NULL && (table->flags & HW_EVENT_CENTRIC) != 0;
 }
 
 static hawser_status place_of(client *c, const hw_event_record *r, task_place **found, hawser_error *error)
@@ -350,7 +405,7 @@ static bool check_kept(client *c, size_t number)
                     r->from);
     const hw_at both[] = {{c->stream, k->last - 1}, {c->stream, number}};
     k->due = false;
-    if (said->count != r->count)
+    if (said->count != r->count || said->actor != r->actor)
         return hw_violation(c->checker, HW_RULE_HELD, both, 2,
                             "task %" PRIu64 " of client %" PRIu32 " sends other rows than go", r->epoch, r->from);
     if ((said->flags & HW_EVENT_FLUSH) && said->clock != r->digest)
@@ -463,39 +518,14 @@ static hawser_status walk_client(hw_checker *checker, const hw_stream *stream, h
     return status;
 }
 
-/* Checks that no stripe has done anything for a client that did not request it. */
-static void check_asked(hw_checker *checker, uint32_t run)
-{
-    for (size_t i = 0; i < checker->served.count; i++) {
-        const hw_indexed *piece = &checker->served.entries[i];
-        const uint64_t key[5] = {piece->key[0], piece->key[1], 0, 0, 0};
-        size_t count;
-        if (piece->stream->name.run != run)
-            continue;
-        hw_applied(checker, HW_RULE_ONCE);
-        if (hw_index_find(&checker->asked, key, &count) != NULL)
-            continue;
-        if (hw_may_lack(checker, HW_STREAM_CLIENT, run, (uint32_t)piece->key[0]))
-            checker->verdict->unrecorded++;
-        else
-            (void)hw_violation(checker, HW_RULE_ONCE, &(hw_at){piece->stream, piece->number}, 1,
-                               "a stripe has done what no client requested");
-    }
-}
-
 hawser_status hw_check_tasks(hw_checker *checker, hawser_error *error)
 {
     const hw_history *history = checker->history;
     hawser_status status = HAWSER_OK;
     for (size_t s = 0; s < history->count && status == HAWSER_OK; s++) {
         const hw_stream *stream = &history->streams[s];
-        bool first = s == 0 || history->streams[s - 1].name.kind != HW_STREAM_CLIENT ||
-                     history->streams[s - 1].name.run != stream->name.run;
-        if (stream->name.kind != HW_STREAM_CLIENT)
-            continue;
-        if (first)
-            check_asked(checker, stream->name.run);
-        status = walk_client(checker, stream, error);
+        if (stream->name.kind == HW_STREAM_CLIENT)
+            status = walk_client(checker, stream, error);
     }
     return status;
 }

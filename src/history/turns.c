@@ -43,13 +43,45 @@ static void compare(hw_checker *checker, const hw_stream *first, const hw_stream
                            "a loop over a table that another block does not go through");
 }
 
+/* Returns whether a client has recorded the table of a turn. In the history of a failed job it may not have come so far. */
+static bool has_table(const hw_history *history, const hw_event_record *turn)
+{
+    if (history->ended != HAWSER_OK)
+        return true;
+    for (size_t s = 0; s < history->count; s++) {
+        const hw_stream *stream = &history->streams[s];
+        if (stream->name.kind != HW_STREAM_CLIENT || stream->name.run != turn->from)
+            continue;
+        for (size_t i = 0; i < stream->count; i++)
+            if (stream->records[i].kind == HW_EVENT_TABLE && stream->records[i].object == turn->object)
+                return true;
+    }
+    return false;
+}
+
+/* Returns what is wrong with a turn, given the last turn of the same table (or NULL); NULL: nothing. */
+static const char *wrong_turn(const hw_history *history, const hw_event_record *r, const hw_event_record *last)
+{
+    bool counts = r->part == HW_EVENT_SSP || r->part == HW_EVENT_DELAY || r->part == HW_EVENT_DC;
+    if (r->part > HW_EVENT_DC || (!counts && r->count > 0))
+        return "there is no such policy";
+    if (!has_table(history, r))
+        return "a loop over a table that its store does not have";
+    return last != NULL && (last->clock > r->clock || last->epoch > r->epoch) ? "a loop over a table goes back" : NULL;
+}
+
 static hawser_status add_turns(hw_checker *checker, const hw_stream *stream, hawser_error *error)
 {
     hw_turns *turns = &checker->turns;
     for (size_t i = next_turn(stream, 0); i < stream->count; i = next_turn(stream, i + 1)) {
         const hw_event_record *r = &stream->records[i];
-        if (r->part > HW_EVENT_DC)
-            (void)hw_violation(checker, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "there is no policy %" PRIu32, r->part);
+        const hw_event_record *last = NULL;
+        for (size_t k = turns->count; k-- > 0 && last == NULL;)
+            if (turns->entries[k].table == ((uint64_t)r->from << 32 | r->object))
+                last = turns->entries[k].record;
+        const char *wrong = wrong_turn(checker->history, r, last);
+        if (wrong != NULL)
+            (void)hw_violation(checker, HW_RULE_RECORD, &(hw_at){stream, i}, 1, "%s", wrong);
         HAWSER_TRY(HW_GROW(&turns->entries, &turns->capacity, turns->count + 1, "the loops of a history", error));
         turns->entries[turns->count] = (hw_turn){(uint64_t)r->from << 32 | r->object, turns->count, r, stream->cut};
         turns->count++;

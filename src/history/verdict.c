@@ -20,6 +20,7 @@ static const struct {
     [HW_RULE_VISIBLE] = {"ssp-visible", "updates of clocks <= t - s - 1 are in when clock t begins"},
     [HW_RULE_MINE] = {"read-my-writes", "a read includes all updates of the reader"},
     [HW_RULE_ONCE] = {"exactly-once", "no update is lost, repeated or made up"},
+    [HW_RULE_REQUEST] = {"request", "a request is done for its worker, in its clock, on its keys"},
     [HW_RULE_VALUE] = {"value", "a read returns what was written"},
     [HW_RULE_HELD] = {"held", "what a filter holds back is sent in time"},
     [HW_RULE_CREDIT] = {"credit", "no block runs a clock without credit"},

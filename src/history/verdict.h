@@ -18,6 +18,7 @@ typedef enum hw_rule {
     HW_RULE_VISIBLE,    /* all updates of clocks <= t - s - 1 are merged when clock t begins; */
     HW_RULE_MINE,       /* and all own updates */
     HW_RULE_ONCE,       /* every update counts once where it should: none is lost, repeated or made up */
+    HW_RULE_REQUEST,    /* a request is done as it was made: table, keys, worker, clock, and clocks of the others */
     HW_RULE_VALUE,      /* a read returns what was written */
     HW_RULE_HELD,       /* what a filter holds back is sent in time, and before a loop ends */
     HW_RULE_CREDIT,     /* no block runs a clock without credit */

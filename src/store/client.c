@@ -244,7 +244,8 @@ static void end(hw_client *client, hw_task *t)
     client->window[t->number - client->base] = NULL;
     client->open--;
     if (t->noted)
-        hw_note_answer(client->options.log, &client->tables[t->order.table], &t->order, t->number, t->failed != HAWSER_OK);
+        hw_note_answer(client->options.log, &client->tables[t->order.table], &t->order, t->number, (uint32_t)t->slice_count,
+                       t->failed);
     if (t->order.oldest != NULL)
         *t->order.oldest = t->oldest;
     if (t->failed == HAWSER_OK && t->order.out != NULL && client->holdings[t->order.table] != NULL)
@@ -460,7 +461,7 @@ static void begin(hw_client *client, hw_task *t)
     t->slices_left = t->slice_count;
     t->noted = status == HAWSER_OK && !nothing;
     if (t->noted)
-        hw_note_asked(client->options.log, &client->tables[t->order.table], &t->order, t->number);
+        hw_note_asked(client->options.log, &client->tables[t->order.table], &t->order, t->number, (uint32_t)t->slice_count);
     if (status != HAWSER_OK) {
         give_up(t, status);
         end(client, t);

@@ -69,17 +69,22 @@ static hw_event_record record_of(const hw_piece *piece, hw_event_kind kind)
     const hw_request_head *head = &inflight->request.head;
     bool sparse = inflight->spec->sparse, range = head->keys == HW_KEYS_RANGE && inflight->grouped == NULL;
     hw_event_record record = {.kind = (uint8_t)kind,
+                              .flags = head->reread != 0 ? HW_EVENT_REREAD : 0,
                               .object = head->table,
                               .actor = head->worker,
                               .from = inflight->client,
+                              .covers = inflight->count,
                               .part = head->slice,
+                              .least = head->least,
                               .epoch = head->task,
-                              .clock = inflight->spec->centric || kind == HW_EVENT_CLOCK ? head->clock : head->least,
+                              .clock = head->clock,
                               .first = sparse ? head->first : piece->first,
                               .last = sparse ? head->last : piece->last};
-    record.flags = (uint8_t)((range ? 0 : HW_EVENT_LISTED) | (head->reread != 0 ? HW_EVENT_REREAD : 0));
-    if (kind != HW_EVENT_CLOCK)
-        record.count = range ? piece->last - piece->first + 1 : piece->end - piece->begin;
+    if (kind == HW_EVENT_CLOCK)
+        return record;
+    record.count = range ? piece->last - piece->first + 1 : piece->end - piece->begin;
+    if (record.count - 1 != record.last - record.first)
+        record.flags |= HW_EVENT_LISTED;
     return record;
 }
 
@@ -95,6 +100,8 @@ void hw_note_piece(const hw_stripe *stripe, const hw_piece *piece)
     }
     if (inflight->request.values != NULL) {
         hw_event_record record = record_of(piece, HW_EVENT_TAKEN);
+        if (atomic_load_explicit(&inflight->failed, memory_order_relaxed) != HAWSER_OK)
+            record.flags |= HW_EVENT_FAILED;
         record.digest = digest_piece(piece, inflight->request.values);
         hw_log_put(stripe->log, &record);
     }
@@ -111,7 +118,6 @@ void hw_note_refused(const hw_stripe *stripe, const hw_piece *piece)
         return;
     hw_event_record record = record_of(piece, HW_EVENT_GIVEN);
     record.flags |= HW_EVENT_FAILED;
-    record.count = 0;
     hw_log_put(stripe->log, &record);
 }
 
@@ -128,23 +134,26 @@ void hw_note_waits(const hw_stripe *stripe, const hw_piece *piece)
 
 /* ------------------------------------------------------------------------------------------------------------ clients ---- */
 
-static hw_event_record order_record(const hw_order *order, uint64_t task, hw_event_kind kind)
+static hw_event_record order_record(const hw_order *order, uint64_t task, uint32_t slices, hw_event_kind kind)
 {
-    unsigned flags = (order->out != NULL ? HW_EVENT_PULLS : 0) | (order->values != NULL ? HW_EVENT_PUSHES : 0) |
-                     (order->operation == HW_CLOCK ? HW_EVENT_TICKS : 0) | (order->keys != NULL ? HW_EVENT_LISTED : 0) |
-                     (order->reread ? HW_EVENT_REREAD : 0);
+    bool ticks = order->operation == HW_CLOCK;
     uint64_t first = order->keys != NULL ? order->keys[0] : order->first;
     uint64_t last = order->keys != NULL ? order->keys[order->count - 1] : order->last;
     uint64_t rows = order->keys != NULL ? order->count : last - first + 1;
+    unsigned flags = (order->out != NULL ? HW_EVENT_PULLS : 0) | (order->values != NULL ? HW_EVENT_PUSHES : 0) |
+                     (ticks ? HW_EVENT_TICKS : 0) | (!ticks && rows - 1 != last - first ? HW_EVENT_LISTED : 0) |
+                     (order->reread ? HW_EVENT_REREAD : 0);
     return (hw_event_record){.kind = (uint8_t)kind,
                              .flags = (uint8_t)flags,
                              .object = order->table,
                              .actor = order->worker,
+                             .part = slices,
+                             .least = order->least,
                              .epoch = task,
                              .clock = order->clock,
                              .first = first,
                              .last = last,
-                             .count = order->operation == HW_CLOCK ? 0 : rows};
+                             .count = ticks ? 0 : rows};
 }
 
 static uint64_t digest_order(const hw_table_spec *spec, const hw_order *order, const void *values)
@@ -172,26 +181,28 @@ void hw_note_held(hw_log *log, const hw_order *order, uint64_t task, size_t rows
                                        .digest = passed->after});
 }
 
-void hw_note_asked(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task)
+void hw_note_asked(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task, uint32_t slices)
 {
     if (log == NULL)
         return;
-    hw_event_record record = order_record(order, task, HW_EVENT_ASKED);
+    hw_event_record record = order_record(order, task, slices, HW_EVENT_ASKED);
     record.from = log->name.number;
     if (order->values != NULL)
         record.digest = digest_order(spec, order, order->values);
     hw_log_put(log, &record);
 }
 
-void hw_note_answer(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task, bool failed)
+void hw_note_answer(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task, uint32_t slices,
+                    hawser_status ended)
 {
     if (log == NULL || order->operation == HW_CLOCK)
         return;
-    hw_event_record record = order_record(order, task, HW_EVENT_ANSWER);
+    hw_event_record record = order_record(order, task, slices, HW_EVENT_ANSWER);
     record.from = log->name.number;
-    if (failed)
+    if (ended != HAWSER_OK) {
         record.flags |= HW_EVENT_FAILED;
-    else if (order->out != NULL)
+        record.covers = (uint32_t) - (int)ended;
+    } else if (order->out != NULL)
         record.digest = digest_order(spec, order, order->out);
     hw_log_put(log, &record);
 }

@@ -17,8 +17,9 @@ void hw_note_refused(const hw_stripe *stripe, const hw_piece *piece);
 
 /* Records what is sent and what is held of a push of `rows` rows. */
 void hw_note_held(hw_log *log, const hw_order *order, uint64_t task, size_t rows, const hw_passed *passed);
-/* Records the start of a client's task, and its end with success or failure. */
-void hw_note_asked(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task);
-void hw_note_answer(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task, bool failed);
+/* Records the start of a client's task, which is cut into `slices`, and how it ended. */
+void hw_note_asked(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task, uint32_t slices);
+void hw_note_answer(hw_log *log, const hw_table_spec *spec, const hw_order *order, uint64_t task, uint32_t slices,
+                    hawser_status ended);
 
 #endif

@@ -516,7 +516,7 @@ static const mutant mutants[] = {
     {"comes after its death", comes_after_its_death, {HW_RULE_LOSS, HW_RULES}},
     {"sees after its death", sees_after_its_death, {HW_RULE_LOSS, HW_RULES}},
     {"lost and next seen", lost_and_next_seen, {HW_RULE_ONCE, HW_RULE_BSP, HW_RULE_VISIBLE, HW_RULE_VALUE, HW_RULES}},
-    {"well after all", well_after_all, {HW_RULE_LOSS, HW_RULE_END, HW_RULE_ONCE, HW_RULES}},
+    {"well after all", well_after_all, {HW_RULE_LOSS, HW_RULE_END, HW_RULE_ONCE, HW_RULE_ORDER, HW_RULES}},
     {"never asked", never_asked, {HW_RULE_ONCE, HW_RULE_HELD, HW_RULES}},
     {"lost piece", lost_piece, {HW_RULE_ONCE, HW_RULE_READ, HW_RULE_VALUE, HW_RULES}},
     {"lost clock", lost_clock, {HW_RULE_ONCE, HW_RULE_VISIBLE, HW_RULES}},
@@ -581,7 +581,13 @@ static hw_history two_changes(uint64_t first, uint64_t second)
     hw_history history = {.ended = HAWSER_PEER_LOST};
     others[0].actor = others[1].actor = 1;
     for (uint32_t j = 0; j < 2; j++)
-        stripe[1 + j] = (hw_event_record){.kind = HW_EVENT_TAKEN, .actor = j, .from = j, .epoch = 1, .count = 1};
+        stripe[1 + j] = (hw_event_record){.kind = HW_EVENT_TAKEN,
+                                          .actor = j,
+                                          .from = j,
+                                          .covers = 1,
+                                          .epoch = 1,
+                                          .clock = j == 0 ? first : second,
+                                          .count = 1};
     add_stream(&history, HW_STREAM_BLOCK, 0, false, turns, 1);
     add_stream(&history, HW_STREAM_BLOCK, 1, true, others, 2);
     add_stream(&history, HW_STREAM_STRIPE, 0, false, stripe, 3);
@@ -591,6 +597,7 @@ static hw_history two_changes(uint64_t first, uint64_t second)
                                           .flags = HW_EVENT_PUSHES,
                                           .actor = j,
                                           .from = j,
+                                          .part = 1,
                                           .epoch = 1,
                                           .clock = j == 0 ? first : second,
                                           .count = 1}};
@@ -626,7 +633,7 @@ static void more_blocks_than_a_job_has_are_refused(void **state)
     for (int i = 0; i < 3; i++) {
         const hw_event_record record = {.kind = i == 2 ? HW_EVENT_WAIT : HW_EVENT_STATE,
                                         .actor = i == 2 ? UINT32_MAX : 0,
-                                        .range = 1,
+                                        .range = i != 2,
                                         .part = 65536 + (uint32_t)i,
                                         .from = i == 2 ? 0 : HW_HISTORY_NONE};
         hw_history history = {.ended = HAWSER_BAD_PROGRAM};
@@ -658,7 +665,7 @@ static void memory_is_allocated_by_the_records_in_the_file(void **state)
         {.kind = HW_EVENT_STATE, .range = ranges, .part = 65536, .from = HW_HISTORY_NONE},
         {.kind = HW_EVENT_BEGIN, .part = HW_EVENT_BSP},
         {.kind = HW_EVENT_READ},
-        {.kind = HW_EVENT_WRITE, .flags = HW_EVENT_LAST},
+        {.kind = HW_EVENT_WRITE, .flags = HW_EVENT_LAST, .last = UINT64_MAX},
         {.kind = HW_EVENT_SEEN, .flags = HW_EVENT_LAST, .range = ranges, .from = 1, .covers = 65535},
         {.kind = HW_EVENT_SEEN, .flags = HW_EVENT_LAST, .range = 1, .from = 1, .covers = 65535},
     };

@@ -155,10 +155,9 @@ static bool is_bsp(const hw_history *history, spot s)
 static bool other_bits(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, one_in(random, 2) ? HW_EVENT_READ : HW_EVENT_END, is_bsp);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->digest += 1 + hw_random_below(random, 1000);
-    return true;
+    if (s.stream != NULL)
+        record_at(s)->digest += 1 + hw_random_below(random, 1000);
+    return s.stream != NULL;
 }
 
 /* An update that its block cannot have made yet, by what it had of the reader. */
@@ -251,6 +250,8 @@ static bool made_up_update(hw_history *history, hw_random *random)
         return false;
     hw_event_record r = *record_at(s);
     record_at(s)->kind = HW_EVENT_SEEN; /* its own block records that another block has made it */
+    record_at(s)->flags &= HW_EVENT_LAST | HW_EVENT_VALUES;
+    record_at(s)->first = record_at(s)->last = 0;
     record_at(s)->from = (r.actor + 1) % state_of(s)->part;
     record_at(s)->covers = 1;
     record_at(s)->clock = 1000000;
@@ -266,10 +267,9 @@ static bool is_plain_begin(const hw_history *history, spot s)
 static bool changed_between_epochs(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_BEGIN, is_plain_begin);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->digest += 1 + hw_random_below(random, 1000);
-    return true;
+    if (s.stream != NULL)
+        record_at(s)->digest += 1 + hw_random_below(random, 1000);
+    return s.stream != NULL;
 }
 
 /* What was held back is given up, and no rebuild makes up for it. */
@@ -293,19 +293,19 @@ static bool kept_back(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_READ, is_needed_now);
     if (s.stream == NULL)
         return false;
-    hw_event_record r = *record_at(s);
-    r.kind = HW_EVENT_DEFER;
-    insert((spot){s.stream, s.at + 1}, r);
+    const hw_event_record r = *record_at(s);
+    insert(
+        (spot){s.stream, s.at + 1},
+        (hw_event_record){.kind = HW_EVENT_DEFER, .object = r.object, .actor = r.actor, .epoch = r.epoch, .clock = r.clock});
     return true;
 }
 
 static bool ends_elsewhere(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_END, NULL);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->clock += 1 + hw_random_below(random, 3);
-    return true;
+    if (s.stream != NULL)
+        record_at(s)->clock += 1 + hw_random_below(random, 3);
+    return s.stream != NULL;
 }
 
 static bool of_no_block(hw_history *history, hw_random *random)
@@ -333,6 +333,19 @@ static bool is_centric(spot s)
 static bool is_refused(const hw_event_record *r)
 {
     return r->kind == HW_EVENT_GIVEN && (r->flags & HW_EVENT_FAILED) != 0;
+}
+
+/* Client and stripes agree on another clock of a task. */
+static void set_clocks(hw_history *history, spot s, uint64_t clock)
+{
+    const hw_event_record r = *record_at(s);
+    for (size_t k = 0; k < history->count; k++)
+        for (size_t i = 0; history->streams[k].name.kind != HW_STREAM_BLOCK && i < history->streams[k].count; i++) {
+            hw_event_record *other = &history->streams[k].records[i];
+            bool own = other->kind != HW_EVENT_NAME && other->kind != HW_EVENT_TABLE && other->kind != HW_EVENT_HELD;
+            if (own && other->epoch == r.epoch && other->from == r.from)
+                other->clock = clock;
+        }
 }
 
 static bool is_done(const hw_history *history, spot s)
@@ -407,10 +420,9 @@ static bool early_write(hw_history *history, hw_random *random)
 static bool dropped_piece(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, one_in(random, 2) ? HW_EVENT_TAKEN : HW_EVENT_GIVEN, is_done);
-    if (s.stream == NULL)
-        return false;
-    drop(s);
-    return true;
+    if (s.stream != NULL)
+        drop(s);
+    return s.stream != NULL;
 }
 
 static bool repeated_push(hw_history *history, hw_random *random)
@@ -460,10 +472,9 @@ static void set_both_digests(hw_history *history, spot s, uint64_t less)
 static bool stale_version(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_GIVEN, is_assigned);
-    if (s.stream == NULL)
-        return false;
-    set_both_digests(history, s, 1 + hw_random_below(random, 1 << 20));
-    return true;
+    if (s.stream != NULL)
+        set_both_digests(history, s, 1 + hw_random_below(random, 1 << 20));
+    return s.stream != NULL;
 }
 
 /* ---------------------------------------------------------------------------------------- of what is read again ---- */
@@ -502,10 +513,9 @@ static bool is_older(const hw_history *history, spot s)
 static bool newest_again(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_GIVEN, is_older);
-    if (s.stream == NULL)
-        return false;
-    set_both_digests(history, s, record_at(s)->digest - assigned(s, 0)->digest);
-    return true;
+    if (s.stream != NULL)
+        set_both_digests(history, s, record_at(s)->digest - assigned(s, 0)->digest);
+    return s.stream != NULL;
 }
 
 static bool is_read_plainly(const hw_history *history, spot s)
@@ -518,10 +528,9 @@ static bool is_read_plainly(const hw_history *history, spot s)
 static bool another_kind_of_read(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_GIVEN, one_in(random, 2) ? is_read_plainly : is_older);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->flags ^= HW_EVENT_REREAD;
-    return true;
+    if (s.stream != NULL)
+        record_at(s)->flags ^= HW_EVENT_REREAD;
+    return s.stream != NULL;
 }
 
 static bool is_of_a_later(const hw_history *history, spot s)
@@ -533,10 +542,9 @@ static bool is_of_a_later(const hw_history *history, spot s)
 static bool reread_too_late(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_GIVEN, is_of_a_later);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->clock--;
-    return true;
+    if (s.stream != NULL)
+        set_clocks(history, s, record_at(s)->clock - 1);
+    return s.stream != NULL;
 }
 
 /* No worker has written more than the read may see. */
@@ -558,7 +566,7 @@ static bool refused_for_nothing(hw_history *history, hw_random *random)
     if (s.stream == NULL)
         return false;
     record_at(s)->flags |= HW_EVENT_FAILED;
-    record_at(s)->count = record_at(s)->digest = 0;
+    record_at(s)->digest = 0;
     return true;
 }
 
@@ -570,11 +578,9 @@ static bool was_refused(const hw_history *history, spot s)
 static bool given_in_spite(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_GIVEN, was_refused);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->flags &= (uint8_t)~HW_EVENT_FAILED;
-    record_at(s)->count = record_at(s)->last - record_at(s)->first + 1;
-    return true;
+    if (s.stream != NULL)
+        record_at(s)->flags &= (uint8_t)~HW_EVENT_FAILED;
+    return s.stream != NULL;
 }
 
 /* Its worker has written that iteration, and no later one. */
@@ -597,18 +603,17 @@ static bool has_written(const hw_history *history, spot s)
 static bool after_the_next(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_ASKED, has_written);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->clock--;
-    return true;
+    if (s.stream != NULL)
+        set_clocks(history, s, record_at(s)->clock - 1);
+    return s.stream != NULL;
 }
 
 static bool asks_for_clocks(const hw_history *history, spot s)
 {
     (void)history;
-    if (is_centric(s) || record_at(s)->clock == 0)
+    if (is_centric(s) || record_at(s)->least == 0)
         return false;
-    size_t enabling = enabler(s, BIT(HW_EVENT_CLOCK), record_at(s)->clock - 1);
+    size_t enabling = enabler(s, BIT(HW_EVENT_CLOCK), record_at(s)->least - 1);
     return enabling != SIZE_MAX && is_only(s, BIT(HW_EVENT_CLOCK), enabling);
 }
 
@@ -617,7 +622,7 @@ static bool stale_read(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_GIVEN, asks_for_clocks);
     if (s.stream == NULL)
         return false;
-    move_up(s, enabler(s, BIT(HW_EVENT_CLOCK), record_at(s)->clock - 1));
+    move_up(s, enabler(s, BIT(HW_EVENT_CLOCK), record_at(s)->least - 1));
     return true;
 }
 
@@ -635,10 +640,9 @@ static bool has_clock_before(const hw_history *history, spot s)
 static bool clock_runs_back(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_CLOCK, has_clock_before);
-    if (s.stream == NULL)
-        return false;
-    record_at(s)->clock = 0;
-    return true;
+    if (s.stream != NULL)
+        set_clocks(history, s, 0);
+    return s.stream != NULL;
 }
 
 static bool is_plain_pull(const hw_event_record *r)
@@ -695,7 +699,7 @@ static bool has_own_push(const hw_history *history, spot s)
     for (size_t i = 0; i < s.at && !is_centric(s); i++) {
         const hw_event_record *push = &s.stream->records[i];
         if (push->kind == HW_EVENT_TAKEN && push->from == r->from && push->epoch < r->epoch && overlap(push, r) &&
-            r->clock == 0)
+            r->least == 0)
             return true;
     }
     return false;
@@ -725,9 +729,9 @@ static bool needless_wait(hw_history *history, hw_random *random)
     if (s.stream == NULL)
         return false;
     hw_event_record r = *record_at(s);
-    r.flags = (uint8_t)(r.flags | (r.kind == HW_EVENT_GIVEN ? HW_EVENT_PULLS : HW_EVENT_PUSHES));
-    r.clock = r.kind == HW_EVENT_TAKEN && !is_centric(s) ? 0 : r.clock;
+    r.flags = (uint8_t)((r.flags & ~HW_EVENT_FAILED) | (r.kind == HW_EVENT_GIVEN ? HW_EVENT_PULLS : HW_EVENT_PUSHES));
     r.kind = HW_EVENT_WAIT;
+    r.digest = 0;
     insert(s, r);
     return true;
 }
@@ -751,10 +755,9 @@ static bool is_read_again(const hw_history *history, spot s)
 static bool two_truths(hw_history *history, hw_random *random)
 {
     spot s = draw(history, random, HW_EVENT_GIVEN, is_read_again);
-    if (s.stream == NULL)
-        return false;
-    set_both_digests(history, s, 1 + hw_random_below(random, 1 << 20));
-    return true;
+    if (s.stream != NULL)
+        set_both_digests(history, s, 1 + hw_random_below(random, 1 << 20));
+    return s.stream != NULL;
 }
 
 static bool begun_twice(hw_history *history, hw_random *random)
@@ -839,7 +842,7 @@ static bool late_change(hw_history *history, hw_random *random)
     spot s = draw(history, random, HW_EVENT_ASKED, is_change);
     if (s.stream == NULL)
         return false;
-    record_at(s)->clock = loop_of(history, record_at(s)->clock)->clock;
+    set_clocks(history, s, loop_of(history, record_at(s)->clock)->clock);
     return true;
 }
 
@@ -932,18 +935,18 @@ static const mutant mutants[] = {
     {"too far ahead", too_far_ahead, {HW_RULE_BSP, HW_RULE_DIFFERENCE, HW_RULES}},
     {"held too long", held_too_long, {HW_RULE_HELD, HW_RULES}},
     {"idle wait", idle_wait, {HW_RULE_WAIT, HW_RULES}},
-    {"repeated write", repeated_write, {HW_RULE_ONCE, HW_RULES}},
+    {"repeated write", repeated_write, {HW_RULE_ONCE, HW_RULE_ORDER, HW_RULES}},
     {"dropped end", dropped_end, {HW_RULE_END, HW_RULES}},
-    {"without credit", without_credit, {HW_RULE_CREDIT, HW_RULES}},
-    {"made-up update", made_up_update, {HW_RULE_ONCE, HW_RULES}},
+    {"without credit", without_credit, {HW_RULE_CREDIT, HW_RULE_ORDER, HW_RULES}},
+    {"made-up update", made_up_update, {HW_RULE_ONCE, HW_RULE_ORDER, HW_RULES}},
     {"changed between epochs", changed_between_epochs, {HW_RULE_VALUE, HW_RULES}},
-    {"given up", given_up, {HW_RULE_HELD, HW_RULES}},
+    {"given up", given_up, {HW_RULE_HELD, HW_RULE_ORDER, HW_RULES}},
     {"kept back", kept_back, {HW_RULE_VISIBLE, HW_RULES}},
     {"ends elsewhere", ends_elsewhere, {HW_RULE_END, HW_RULE_ONCE, HW_RULES}},
     {"of no block", of_no_block, {HW_RULE_RECORD, HW_RULES}},
-    {"waited too little", waited_too_little, {HW_RULE_VISIBLE, HW_RULES}},
+    {"waited too little", waited_too_little, {HW_RULE_VISIBLE, HW_RULE_ORDER, HW_RULES}},
     {"other policy", other_policy, {HW_RULE_ORDER, HW_RULE_WAIT, HW_RULES}},
-    {"looser wait", looser_wait, {HW_RULE_RECORD, HW_RULES}},
+    {"looser wait", looser_wait, {HW_RULE_RECORD, HW_RULE_ORDER, HW_RULES}},
     {"early read", early_read, {HW_RULE_READ, HW_RULES}},
     {"early write", early_write, {HW_RULE_WRITE, HW_RULES}},
     {"dropped piece", dropped_piece, {HW_RULE_ONCE, HW_RULE_READ, HW_RULE_WRITE, HW_RULE_VALUE, HW_RULES}},
@@ -966,12 +969,12 @@ static const mutant mutants[] = {
     {"woken late", woken_late, {HW_RULE_WAIT, HW_RULE_READ, HW_RULE_WRITE, HW_RULES}},
     {"newest again", newest_again, {HW_RULE_VALUE, HW_RULES}},
     {"another kind of read", another_kind_of_read, {HW_RULE_VALUE, HW_RULE_READ, HW_RULES}},
-    {"reread too late", reread_too_late, {HW_RULE_READ, HW_RULES}},
+    {"reread too late", reread_too_late, {HW_RULE_READ, HW_RULE_WAIT, HW_RULES}},
     {"refused for nothing", refused_for_nothing, {HW_RULE_READ, HW_RULES}},
     {"given in spite", given_in_spite, {HW_RULE_READ, HW_RULES}},
-    {"after the next", after_the_next, {HW_RULE_DEFINITION, HW_RULES}},
+    {"after the next", after_the_next, {HW_RULE_DEFINITION, HW_RULE_READ, HW_RULE_WAIT, HW_RULES}},
     {"late change", late_change, {HW_RULE_VISIBLE, HW_RULE_BSP, HW_RULE_DIFFERENCE, HW_RULES}},
-    {"another loop", another_loop, {HW_RULE_ORDER, HW_RULES}},
+    {"another loop", another_loop, {HW_RULE_ORDER, HW_RULE_RECORD, HW_RULES}},
     {"changed rest", changed_rest, {HW_RULE_HELD, HW_RULES}},
     {"lost row", lost_row, {HW_RULE_HELD, HW_RULES}},
     {"left out for good", left_out_for_good, {HW_RULE_HELD, HW_RULES}},

@@ -84,7 +84,7 @@ static unsigned char *read_file(const char *path, size_t *size)
 }
 
 /* Adds a file as hawser check would. */
-static hawser_status add_history(hw_history *history, const char *path, hawser_error *error)
+static inline hawser_status add_history(hw_history *history, const char *path, hawser_error *error)
 {
     size_t size;
     unsigned char *bytes = read_file(path, &size);

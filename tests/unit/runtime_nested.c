@@ -345,10 +345,12 @@ static void make_wrong(hw_history *history, int what)
 {
     hw_event_record *r = record_of(history, 1, HW_EVENT_CHOSEN, 4);
     switch (what) {
-    case 0: r->first ^= 1; break;                                        /* another choice than that of the others */
-    case 1: r->last ^= 1; break;                                         /* other stages */
-    case 2: r->clock++; break;                                           /* a choice for another clock */
-    case 3: r->kind = HW_EVENT_NAME; break;                              /* no choice */
+    case 0: r->first ^= 1; break; /* another choice than that of the others */
+    case 1: r->last ^= 1; break;  /* other stages */
+    case 2: r->clock++; break;    /* a choice for another clock */
+    case 3:                       /* no choice */
+        *r = (hw_event_record){.kind = HW_EVENT_WAIT, .actor = r->actor, .epoch = r->epoch, .clock = r->clock};
+        break;
     case 4: record_of(history, 1, HW_EVENT_CREDIT, 0)->count = 0; break; /* no credit for it */
     default: /* all say that nothing runs, but the first stage does */
         for (uint32_t b = 0; b < BLOCKS; b++)
