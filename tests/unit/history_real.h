@@ -1,0 +1,285 @@
+/* history_real.h - histories of real runs: programs over states, over stored states, and over tables of the store, on threads and nodes. For test files
+ * that begin with cmocka's includes; the test stands in a directory of its own. */
+#ifndef HW_TESTS_HISTORY_REAL_H
+#define HW_TESTS_HISTORY_REAL_H
+
+#include "hawser/store.h"
+#include "history_runs.h"
+#include "nodes.h"
+
+/* A run: its options, as pairs that end with NULL, the number of nodes, and what each of them does. */
+typedef struct real_run {
+    const char *name;
+    uint32_t nodes;
+    void (*body)(test_node *node);
+    hawser_sync sync;
+    const char *pairs[16];
+} real_run;
+
+/* ------------------------------------------------------------------------------------------------------------ programs ---- */
+
+static void run_mixed(test_node *node)
+{
+    node->status = run_recorded(node->job, 3, &node->error);
+}
+
+static bool every_other(hawser_progress *progress, void *user)
+{
+    (void)user;
+    return hawser_progress_clock(progress) % 2 == 0;
+}
+
+/* Reduces twice in a clock, and changes v by what all agree on. */
+static hawser_status agree(hawser_context *context)
+{
+    double value = hawser_block(context) + 1.0, first = hawser_block(context) == 0 ? 2.0 : 0.0;
+    HAWSER_TRY(hawser_allreduce(context, &value, 1, HAWSER_SUM));
+    HAWSER_TRY(hawser_allreduce(context, &first, 1, HAWSER_MAX));
+    hawser_cache(context, "v")[0] += value + first;
+    return HAWSER_OK;
+}
+
+static hawser_status count_clock(hawser_context *context)
+{
+    hawser_cache(context, "v")[hawser_block(context) % 4] += 1;
+    return HAWSER_OK;
+}
+
+static hawser_status add_one(hawser_context *context)
+{
+    hawser_cache(context, "u")[hawser_block(context)] += 1 + hawser_view(context, "v")[0];
+    return HAWSER_OK;
+}
+
+/* A loop with a branch, reductions, two stages, and a unit whose sync is stricter than the loop's. */
+static void run_branches(test_node *node)
+{
+    const real_run *run = node->user;
+    hawser_program *program = hawser_program_new("branches", NULL);
+    hawser_state *v = hawser_replicated_state(program, "v", 4, 1, NULL, (hawser_rule){0});
+    hawser_state *u = hawser_replicated_state(program, "u", 8, 1, NULL, (hawser_rule){0});
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 4}, run->sync);
+    bool late = run->sync.tightness == HAWSER_SSP;
+    hawser_operator *first = hawser_unit(loop, "agree", late ? count_clock : agree, NULL, HAWSER_UPDATES(v));
+    if (!late)
+        hawser_reduces(first, 2);
+    hawser_operator *branch = hawser_branch(loop, "branch", every_other, NULL);
+    hawser_operator *unit = hawser_unit(branch, "add", add_one, HAWSER_READS(v), HAWSER_UPDATES(u));
+    if (late)
+        hawser_unit_sync(unit, hawser_bsp());
+    hawser_run *result = NULL;
+    node->status = hawser_run_program(node->job, program, &result, &node->error);
+    hawser_run_free(result);
+    hawser_program_free(program);
+}
+
+/* Moves the own chunk towards the sum of all. */
+static hawser_status mix_chunks(hawser_context *context)
+{
+    double sum = 0;
+    for (hawser_chunk chunk;;) {
+        HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
+        if (chunk.block == UINT32_MAX)
+            break;
+        for (size_t i = 0; i < chunk.count; i++)
+            sum += chunk.values[i];
+    }
+    size_t first, count = hawser_part(context, "theta", &first);
+    double *theta = hawser_local(context, "theta");
+    for (size_t i = 0; i < count; i++)
+        theta[i] = 0.25 * theta[i] + 0.01 * sum + 1;
+    return HAWSER_OK;
+}
+
+static hawser_status count_totals(hawser_context *context)
+{
+    const uint64_t keys[] = {hawser_block(context), 7, 9, 10};
+    const double ones[] = {1, 2, 3, 4}, *values;
+    HAWSER_TRY(hawser_prefetch(context, "totals", keys, 0, 4));
+    HAWSER_TRY(hawser_prefetch_wait(context, "totals", &values));
+    return hawser_inc(context, "totals", keys, ones, 4);
+}
+
+/* Two loops over a stored state in chunks, and one over a stored state that all blocks add to. */
+static void run_stored(test_node *node)
+{
+    const real_run *run = node->user;
+    static const double initial[12] = {1, 2, 3, 4, 5, 6};
+    hawser_program *program = hawser_program_new("stored", NULL);
+    hawser_state *theta = hawser_stored_state(program, "theta", 23, NULL, NULL, NULL, NULL);
+    hawser_state *totals = hawser_stored_state(program, "totals", 12, NULL, initial, "add", NULL);
+    hawser_operator *twice = hawser_loop(hawser_root(program), "twice", (hawser_until){.clocks = 2}, hawser_bsp());
+    hawser_operator *loop = hawser_loop(twice, "mix", (hawser_until){.clocks = 3}, run->sync);
+    hawser_unit(loop, "mix", mix_chunks, NULL, HAWSER_UPDATES(theta));
+    hawser_sync sync = run->sync.tightness == HAWSER_BSP || run->sync.tightness == HAWSER_SSP ? run->sync : hawser_tap();
+    hawser_operator *counting = hawser_loop(twice, "count", (hawser_until){.clocks = 3}, sync);
+    hawser_unit(counting, "count", count_totals, NULL, HAWSER_UPDATES(totals));
+    hawser_run *result = NULL;
+    node->status = hawser_run_program(node->job, program, &result, &node->error);
+    hawser_run_free(result);
+    hawser_program_free(program);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- the store ---- */
+
+enum { TABLE_KEYS = 60, LIST_KEYS = 7, STORE_CLOCKS = 4 };
+#define EVERYWHERE .first = 0, .last = TABLE_KEYS - 1
+
+typedef struct tables {
+    test_node *node;
+    hawser_store *store;
+    uint32_t plain, sparse, summed, centric, assigned, held, late;
+    uint64_t list[LIST_KEYS], far[LIST_KEYS];
+    double values[TABLE_KEYS], out[TABLE_KEYS], again[TABLE_KEYS];
+} tables;
+
+static void try_all(tables *t, hawser_status status)
+{
+    if (t->node->status == HAWSER_OK)
+        t->node->status = status;
+}
+
+static uint64_t started(tables *t,
+                        hawser_status (*start)(hawser_store *, const hawser_request *, uint64_t *, hawser_error *),
+                        hawser_request request)
+{
+    uint64_t task = 0;
+    if (t->node->status == HAWSER_OK)
+        try_all(t, start(t->store, &request, &task, &t->node->error));
+    return task;
+}
+
+static void done(tables *t, hawser_status (*start)(hawser_store *, const hawser_request *, uint64_t *, hawser_error *),
+                 hawser_request request)
+{
+    uint64_t task = started(t, start, request);
+    if (t->node->status == HAWSER_OK)
+        try_all(t, hawser_store_wait(t->store, task, &t->node->error));
+}
+
+static void open_table(tables *t, hawser_table table, uint32_t *number)
+{
+    if (t->node->status == HAWSER_OK)
+        try_all(t, hawser_store_table(t->store, &table, number, &t->node->error));
+}
+
+static void open_tables(tables *t)
+{
+    const uint64_t last = TABLE_KEYS - 1;
+    open_table(t, (hawser_table){.name = "plain", .last = last}, &t->plain);
+    open_table(t, (hawser_table){.name = "sparse", .sparse = true}, &t->sparse);
+    open_table(t, (hawser_table){.name = "summed", .last = last, .summed = true}, &t->summed);
+    open_table(t, (hawser_table){.name = "centric", .last = last, .data_centric = true, .function = "assign"}, &t->centric);
+    open_table(t, (hawser_table){.name = "assigned", .last = last, .function = "assign"}, &t->assigned);
+    open_table(t, (hawser_table){.name = "held", .last = last, .filter = "significant", .level = 2}, &t->held);
+    open_table(t, (hawser_table){.name = "late", .last = last, .data_centric = true, .delay = 1}, &t->late);
+    for (uint64_t i = 0; i < LIST_KEYS; i++) {
+        t->list[i] = i * i + t->node->node;
+        t->far[i] = i * UINT64_C(0x123456789abc) + i * i * t->node->node;
+    }
+    for (size_t i = 0; i < TABLE_KEYS; i++)
+        t->values[i] = 1 + (double)(i % 3);
+}
+
+/* One clock of a worker: pushes and pulls of every sort. */
+static void use_tables(tables *t, uint64_t clock)
+{
+    uint64_t least = clock > 1 ? clock - 1 : 0;
+    uint32_t worker = t->node->node;
+    double *values = t->values, *out = t->out;
+    values[clock] += 0.5;
+    done(t, hawser_push, (hawser_request){.table = t->plain, EVERYWHERE, .values = values, .iteration = clock});
+    done(t, hawser_pull, (hawser_request){.table = t->plain, EVERYWHERE, .out = out, .least = least, .iteration = clock});
+    done(t, hawser_push_pull,
+         (hawser_request){.table = t->plain, .keys = t->list, .count = LIST_KEYS, .values = values, .out = out});
+    done(t, hawser_push, (hawser_request){.table = t->sparse, .keys = t->far, .count = LIST_KEYS, .values = values});
+    done(t, hawser_pull,
+         (hawser_request){.table = t->sparse, .keys = t->far, .count = LIST_KEYS, .out = out, .least = least});
+    done(t, hawser_push, (hawser_request){.table = t->summed, EVERYWHERE, .values = values, .iteration = clock});
+    done(t, hawser_pull, (hawser_request){.table = t->summed, .first = 3, .last = 40, .out = out, .least = least});
+    done(t, hawser_push,
+         (hawser_request){.table = t->assigned, .first = worker * 10, .last = worker * 10 + 9, .values = values});
+    done(t, hawser_pull, (hawser_request){.table = t->assigned, .first = worker * 10, .last = worker * 10 + 9, .out = out});
+    done(t, hawser_push, (hawser_request){.table = t->held, EVERYWHERE, .values = values});
+    const uint64_t own = TABLE_KEYS / t->node->nodes, first = worker * own, last = first + own - 1;
+    for (int k = 0; k < 2; k++) {
+        uint32_t table = k == 0 ? t->centric : t->late;
+        done(t, hawser_pull, (hawser_request){.table = table, EVERYWHERE, .out = out, .iteration = clock});
+        done(t, hawser_pull,
+             (hawser_request){.table = table, .first = 2, .last = 9, .out = t->again, .iteration = clock, .reread = true});
+        uint64_t task =
+            started(t, hawser_push,
+                    (hawser_request){.table = table, .first = first, .last = last, .values = values, .iteration = clock});
+        try_all(t, t->node->status != HAWSER_OK
+                       ? t->node->status
+                       : hawser_store_clock(t->store, table, 0, clock, 0, TABLE_KEYS - 1, &t->node->error));
+        if (t->node->status == HAWSER_OK)
+            try_all(t, hawser_store_wait(t->store, task, &t->node->error));
+    }
+    for (int k = 0; k < 3 && t->node->status == HAWSER_OK; k++)
+        try_all(t, hawser_store_clock(t->store,
+                                      k == 0   ? t->plain
+                                      : k == 1 ? t->sparse
+                                               : t->summed,
+                                      0, clock, 0, k == 1 ? UINT64_MAX : TABLE_KEYS - 1, &t->node->error));
+}
+
+static void run_tables(test_node *node)
+{
+    tables t = {.node = node};
+    uint64_t task = 0;
+    node->status = hawser_store_open(node->job, &(hawser_store_options){.workers = 1}, &t.store, &node->error);
+    if (node->status == HAWSER_OK)
+        open_tables(&t);
+    for (uint64_t clock = 0; clock < STORE_CLOCKS && node->status == HAWSER_OK; clock++)
+        use_tables(&t, clock);
+    if (node->status == HAWSER_OK)
+        try_all(&t, hawser_store_flush(t.store, t.held, &task, &node->error));
+    if (node->status == HAWSER_OK)
+        try_all(&t, hawser_store_wait(t.store, task, &node->error));
+    hawser_store_close(t.store);
+}
+
+/* -------------------------------------------------------------------------------------------------------------- files ---- */
+
+/* The files of a job, by node. */
+typedef struct recorded {
+    const real_run *run;
+    uint32_t nodes;
+    unsigned char *bytes[NODES_MOST];
+    size_t sizes[NODES_MOST];
+} recorded;
+
+static inline recorded record_run(const real_run *run)
+{
+    test_node nodes[NODES_MOST];
+    recorded r = {.run = run, .nodes = run->nodes};
+    const char *pairs[20] = {"record-history", "h", "timeout", "20"};
+    char path[16];
+    size_t count = 4;
+    for (size_t i = 0; run->pairs[i] != NULL; i++)
+        pairs[count++] = run->pairs[i];
+    pairs[count] = NULL;
+    if (run->nodes == 1) {
+        test_job job = open_job(pairs);
+        nodes[0] = (test_node){.nodes = 1, .job = job.job, .user = (void *)(uintptr_t)run};
+        run->body(&nodes[0]);
+        close_job(job);
+    } else {
+        run_nodes(nodes, run->nodes, pairs, run->body, (void *)(uintptr_t)run);
+    }
+    check_all(nodes, run->nodes, run->name);
+    for (uint32_t node = 0; node < run->nodes; node++) {
+        (void)snprintf(path, sizeof path, node == 0 ? "h" : "h.%u", node);
+        r.bytes[node] = read_file(path, &r.sizes[node]);
+    }
+    return r;
+}
+
+static inline void free_recorded(recorded *r)
+{
+    for (uint32_t node = 0; node < r->nodes; node++)
+        free(r->bytes[node]);
+}
+
+#endif
