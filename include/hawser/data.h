@@ -179,6 +179,10 @@ typedef struct hawser_arrays {
     const char *const *output_names; /**< one per column of `outputs`, in place of target_name; copied */
     void (*release)(void *user);     /**< called once, by hawser_dataset_free, when the arrays are needed no more */
     void *user;
+    /** Words for the numbers 0, 1, ... that `target` has, such as labels that a double does not hold: the words of the schema's target
+     *  (hawser_dataset_schema), and so the classes of a model. All different; copied. NULL: the target has numbers */
+    const char *const *target_words;
+    size_t target_word_count;
 } hawser_arrays;
 /** Makes a dataset of arrays without a copy of their numbers, except for some `outputs`. The arrays must neither change nor be freed before `release` is
  *  called, in which thread ever hawser_dataset_free is called. They get the checks that a file gets: HAWSER_BAD_ARGUMENT for a number that is not finite,

@@ -16,6 +16,7 @@ from ._arguments import name_bytes, path_bytes, refuse_pickle
 from ._beside import run_beside
 from ._columns import columns_of, is_table, texts_of
 from ._errors import BadArgument, BadOption, FileError, check
+from ._exact import Labels
 from ._library import library as lib
 from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix, hawser_schema
 from ._options import DATA_KEYS, JOB_OF_DATA, Options, key_of
@@ -295,6 +296,7 @@ class Dataset:
     def _borrow(self, data: Any, target: Any, weights: Any, offset: Any, groups: Any, names: Any,
                 target_name: str | Sequence[str] | None) -> list[Any]:
         made, error = _Borrowed(), hawser_error()
+        target, words = (target.numbers, target.words) if isinstance(target, Labels) else (target, None)
         names = _names_of(data) if names is None else texts_of(names, "names")
         matrix = made.sparse(data) if is_sparse(data) else made.dense(data)
         rows, cols = matrix.rows, matrix.cols
@@ -306,6 +308,8 @@ class Dataset:
         arrays = made.arrays
         arrays.matrix = matrix
         made.targets(target, rows)
+        if words is not None:
+            arrays.target_words, arrays.target_word_count = _texts(words), len(words)
         for field, values in (("weights", weights), ("offset", offset), ("groups", _groups_of(groups))):
             setattr(arrays, field, made.beside(values, rows, field))
         if names is not None:
@@ -319,15 +323,24 @@ class Dataset:
     def _take_table(self, data: Any, beside: dict[str, Any], names: Any, target_name: Any, options: dict[str, Any],
                     model: ModelColumns | None = None) -> list[Any]:
         """Reads a table: numbers as arrays, and more than these as the text that the table would be, for the columns of `model` if it is given."""
+        labels = beside.get("target") if isinstance(beside.get("target"), Labels) else None
+        if labels is not None:
+            beside = {**beside, "target": labels.numbers}
         made = table_with(data, beside, names, target_name, options)
         if model is None and made.is_plain:
             target, weights, offset, groups = made.arrays()
+            target = target if labels is None else labels
             if made.whole and hasattr(data, "to_numpy"):
                 return self._borrow(data, target, weights, offset, groups, names, target_name)
             names = [column.name for column in made.table.columns]
             return self._borrow(made.table.numbers(), target, weights, offset, groups, names, made.target_name)
         self.options = {key: value for key, value in made.table.options.items() if key in ("missing", "type")}
-        load_table(made, model, lambda path, how: load_files(path, how, self._handle))
+
+        def read(path: Any, how: Any) -> None:
+            how.labels = 1 if labels is not None else how.labels
+            load_files(path, how, self._handle)
+
+        load_table(made if labels is None else table_with(data, {**beside, "target": labels.given}, names, target_name, options), model, read)
         self.copied = self.stored * self.dtype.itemsize
         return []
 
@@ -399,6 +412,12 @@ class Dataset:
     def _schema(self) -> Any:
         """Returns the schema of columns with words or dates, which the dataset owns, or NULL."""
         return lib.hawser_dataset_schema(self._handle)
+
+    def _target_words(self) -> list[str] | None:
+        """Returns the words of the target, if it has words."""
+        count = ctypes.c_size_t()
+        found = lib.hawser_schema_target(self._schema(), byref(count))
+        return [found[place].decode() for place in range(count.value)] if found else None
 
     def _deal(self, job: Any, split: int, handle: Any) -> None:
         """Makes the dataset of a job of several nodes in another handle. Collective."""

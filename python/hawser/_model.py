@@ -20,6 +20,7 @@ from ._columns import columns_of, is_table
 from ._dataset import INHERITED, Dataset, dataset_of, is_path, load_files
 from ._errors import BadArgument, BadInput, BadOption, NotFinite, check, warn
 from ._evaluate import check_threshold, checked_weights, evaluate, take_targets
+from ._exact import known_labels
 from ._library import library as lib
 from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
 from ._options import Options
@@ -405,7 +406,7 @@ class Model:
         """Returns a target of words as the numbers that the model has for them."""
         words = self._words()
         if words is None or np.asarray(target).dtype.kind not in "OSU":
-            return target
+            return known_labels(target, words)
         places = {word: place for place, word in enumerate(words)}
         given = [str(value) for value in np.ravel(np.asarray(target))]
         unknown = next((word for word in given if word not in places), None)

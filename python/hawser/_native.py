@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '1c8713fce9119f55683d30a663f322d78aa1b4a20abd0dbe9df430c18eff5289'
+DIGEST = 'b9376c270504ac00e2bdb4de91ee76f3859f09f1fe26600005d1111a2bc76b82'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -237,6 +237,8 @@ class hawser_arrays(Structure):
     output_names: Any
     release: Any
     user: Any
+    target_words: Any
+    target_word_count: int
 
 
 class hawser_beside(Structure):
@@ -874,6 +876,8 @@ hawser_arrays._fields_ = [
     ("output_names", POINTER(c_char_p)),
     ("release", CFUNCTYPE(None, c_void_p)),
     ("user", c_void_p),
+    ("target_words", POINTER(c_char_p)),
+    ("target_word_count", c_size_t),
 ]
 hawser_beside._fields_ = [
     ("first", c_size_t),

@@ -16,6 +16,7 @@ from ._cluster import Cluster, cluster_for
 from ._columns import is_table
 from ._dataset import Array, Dataset, Files, dataset_of, is_path, numbers_of, pointer_to, split_options
 from ._errors import BadArgument, BadInput, BadOption, Diverged, Error, Interrupted, check, failure, in_keywords
+from ._exact import exact_labels, known_labels
 from ._job import Job, log
 from ._library import library as lib
 from ._model import Model, Training
@@ -361,6 +362,8 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
         _tell_labels(rows, found, keywords)
         deal_by_groups(chosen, column is not None, groups, BY_ROW in arrays)
     else:
+        if _has_labels(found, keywords) and not is_path(data) and not isinstance(data, Dataset):
+            target = exact_labels(target)
         rows = dataset_of(data, target, **given)
         _tell_labels(rows._files, found, keywords)
         check_offset(found.contents, rows._has("offset"))
@@ -394,15 +397,20 @@ def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) 
     """Says of files that are not read yet what their target is: several columns, or labels, of which whole numbers stay distinct over 64 bits."""
     if files is not None and algorithm.contents.outputs:
         files.how.outputs = True
-    sized = set("<>") & set(str(keywords.get("positive", "")))
-    if files is not None and algorithm.contents.label and not sized and "epsilon" not in str(keywords.get("loss")):
+    if files is not None and _has_labels(algorithm, keywords):
         files.how.labels = 1
+
+
+def _has_labels(algorithm: Any, keywords: dict[str, Any]) -> bool:
+    """Returns whether a target has labels: a classifier's, unless it is compared by size, or the loss is that of a regression."""
+    sized = set("<>") & set(str(keywords.get("positive", "")))
+    return bool(algorithm.contents.label) and not sized and "epsilon" not in str(keywords.get("loss"))
 
 
 def _validation_of(rows: Dataset | Files, data: Any, target: Any) -> Dataset:
     """Returns other data as a dataset; a table is read as that of the training was, if that has words or dates."""
     if not is_table(data) or not isinstance(rows, Dataset) or not rows._schema():
-        return Dataset(data, target)
+        return Dataset(data, known_labels(target, rows._target_words()) if isinstance(rows, Dataset) else target)
 
     def fill(how: hawser_load) -> None:
         how.means = lib.hawser_dataset_means(rows._handle)

@@ -133,8 +133,62 @@ def test_rounded_labels_are_no_single_label_and_no_condition():
         two = np.array([base, base + 1], np.int64)[np.arange(30) % 2]
         for algorithm in ("logistic", "svm", "softmax"):  # one double stands for both
             with pytest.raises(hawser.BadInput, match="is not below 2.53"):
-                hawser.train(algorithm, X, two)
+                hawser.train(algorithm, hawser.Dataset(X, two))
         three = np.array([small, base, base + 1], np.int64)[np.arange(30) % 3]
         with pytest.raises(hawser.BadInput, match="is not below 2.53"):  # it would hold for both
-            hawser.train("logistic", X, three, positive=str(base + 1))
+            hawser.train("logistic", hawser.Dataset(X, three), positive=str(base + 1))
         hawser.train("logistic", X, three, positive=f"> {small}")
+
+
+def drawn_labels(chance):
+    """Whole numbers of 64 bits, among them some of one double."""
+    some = [int(value) for value in chance.integers(-(2**63), 2**63 - 1, 3)] + [-(2**63), 2**63 - 1, 2**63 - 2]
+    return np.unique(np.array([2**53, 2**53 + 1, int(chance.integers(-9, 9)), some[chance.integers(0, 6)]], dtype=np.int64))
+
+
+@pytest.mark.parametrize("algorithm", ["softmax", "svm", "logistic"])
+def test_labels_of_64_bits_stay_distinct_in_arrays(algorithm):
+    """The model is that of the labels numbered from 0, its classes and predictions are the labels, and so are those of other forms of the same data."""
+    for seed in range(4):
+        chance = np.random.default_rng(seed)
+        labels = drawn_labels(chance)[: 2 if algorithm == "logistic" else None]
+        if seed == 3:
+            labels = labels.astype(np.uint64)  # negative ones become large
+            labels.sort()
+        place = chance.integers(0, len(labels), 80)
+        place[: len(labels)] = range(len(labels))
+        X, y = chance.normal(size=(80, 3)) + place[:, None] * [1, 0, -1], labels[place]
+        options = {} if algorithm == "svm" else {"lambda_": 0.01}
+        want = hawser.train(algorithm, X, place.astype(float), validation=(X, place.astype(float)), **options)
+        for data, target in ((X, y), (np.asfortranarray(X), y.tolist()), (hawser_table(X), y)):
+            got = hawser.train(algorithm, data, target, validation=(data, target), **options)
+            assert np.array_equal(got.classes, labels) and np.array_equal(got.coefficients, want.coefficients)
+            assert np.array_equal(got.predict_labels(data), labels[want.predict_labels(X).astype(int)])
+            assert [value for name, value in got.training.metrics.items() if name.startswith("validation")] == [
+                value for name, value in want.training.metrics.items() if name.startswith("validation")]
+            assert got.evaluate(data, target)["accuracy"] == want.evaluate(X, place.astype(float))["accuracy"]
+        other = 7 if seed == 3 else -77
+        with pytest.raises(hawser.BadInput, match="none of the labels"):
+            got.evaluate(X, np.where(place == 0, np.array(other, labels.dtype), y))
+        with pytest.raises(hawser.BadInput, match="not below 2.53"):  # a Dataset does not know that they are labels
+            hawser.train(algorithm, hawser.Dataset(X, y), **options)
+        one = int(labels[-1])
+        if algorithm == "logistic":
+            two = [hawser.train("logistic", X, target, positive=str(word), lambda_=0.1).coefficients for target, word in
+                   ((y, one), (place.astype(float), len(labels) - 1))]
+            assert np.array_equal(*two)
+        assert hawser.train("lasso", X, y, lambda_=0.1).outputs == 1  # numbers
+
+
+def test_lists_of_whole_numbers_are_labels_and_those_outside_are_refused():
+    X = np.arange(12.0).reshape(-1, 1) % 5
+    for labels in ([2**64 - 1, -1], [-(2**63), 2**53 + 1], [2**63, 0]):
+        assert sorted(hawser.train("softmax", X, labels * 6, lambda_=0.1).classes.tolist()) == sorted(labels)
+    for label in (2**64, -(2**63) - 1, 10**40):
+        with pytest.raises(hawser.BadInput, match=f"the label {label} is a whole number below -2.63"):
+            hawser.train("softmax", X, [1, label] * 6, lambda_=0.1)
+
+
+def hawser_table(X):
+    pandas = pytest.importorskip("pandas")
+    return pandas.DataFrame(X, columns=["a", "b", "c"])

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "data/load.h"
+#include "data/table/exact.h"
 #include "linalg/sound.h"
 
 /* Gives the dataset offsets of 64 bits that begin at 0. Only these are copied, and only if the caller's are others. */
@@ -187,6 +188,38 @@ static hawser_status fill(hawser_dataset *dataset, const hawser_arrays *arrays, 
     return copy_names(dataset, arrays, error);
 }
 
+/* Makes the words of the target those of a schema. */
+static hawser_status take_words(hawser_dataset *dataset, const hawser_arrays *arrays, hawser_error *error)
+{
+    const size_t count = arrays->target_words != NULL ? arrays->target_word_count : 0;
+    hw_levels words = {0};
+    hawser_status status = HAWSER_OK;
+    if (count == 0)
+        return HAWSER_OK;
+    for (size_t k = 0; k < count && status == HAWSER_OK; k++) {
+        uint32_t number;
+        const char *word = arrays->target_words[k];
+        if (word == NULL)
+            status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "target_words: word %zu of %zu is NULL", k, count);
+        else
+            status = hw_levels_put(&words, word, strlen(word), &number, error);
+        if (status == HAWSER_OK && number != k)
+            status =
+                hawser_fail(error, HAWSER_BAD_ARGUMENT, "target_words: '%.60s' stands for %u and for %zu", word, number, k);
+    }
+    const double *target = dataset->target;
+    if (status == HAWSER_OK && target == NULL)
+        status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "target_words: they are words of `target`, which is NULL");
+    for (size_t i = 0; i < dataset->matrix.rows && status == HAWSER_OK; i++)
+        if (!(target[i] >= 0 && target[i] < (double)count) || target[i] != floor(target[i]))
+            status = hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                                 "target: row %zu has %g, which is the number of none of %zu words", i, target[i], count);
+    if (status == HAWSER_OK)
+        status = hw_exact_schema(dataset, &words, error);
+    hw_levels_free(&words);
+    return status;
+}
+
 hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, hawser_dataset **dataset, hawser_error *error)
 {
     HW_GIVEN(arrays);
@@ -199,6 +232,8 @@ hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, hawser_dataset 
     hawser_status status = fill(made, arrays, error);
     if (status == HAWSER_OK)
         status = hw_dataset_check_names(made->columns, made->matrix.cols, "names", HAWSER_BAD_ARGUMENT, error);
+    if (status == HAWSER_OK)
+        status = take_words(made, arrays, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(made);
         return status;
