@@ -223,7 +223,7 @@ HAWSER_API hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser
  *  hawser_load.means. */
 HAWSER_API const double *hawser_dataset_means(const hawser_dataset *dataset);
 /** Returns 1 if all values of a column are equal numbers although the input has different ones: they became equal when they were rounded to the stored
- *  type. 0: they are equal in the input, too, or they differ. -1: that is unknown, as of Matrix Market, and of old cache files. Targets count as
+ *  type. 0: they are equal in the input, too, or they differ. -1: that is unknown, as of Matrix Market over several nodes or from a pipe, and of old cache files. Targets count as
  *  columns behind the last. Rows of weight 0 count, if the weights are in a file of their own. */
 HAWSER_API int hawser_dataset_rounded(const hawser_dataset *dataset, size_t column);
 /** Returns the name of a column, or NULL if the input has no names. */

@@ -25,14 +25,16 @@ SPELLINGS = {  # texts of one number, and such that differ only beyond f32, and 
 
 
 def draw(chance, seed):
-    case = {"seed": seed, "format": chance.choice(["csv", "csv", "table", "svm", "svm", "npy", "npy"]), "type": chance.choice(["f32", "f64"]),
+    case = {"seed": seed, "format": chance.choice(["csv", "csv", "table", "svm", "svm", "npy", "npy", "array.mtx", "coordinate.mtx"]), "type": chance.choice(["f32", "f64"]),
             "algorithm": chance.choice(["lasso", "svm", "softmax", "logistic"]), "kind": chance.choice(sorted(SPELLINGS)),
             "differ": chance.random() < 0.6, "nodes": chance.choice([1, 1, 2, 3]), "threads": chance.choice(["1", "3"]),
             "intercept": chance.random() < 0.75, "cache": chance.choice([None, None, [], ["--by-row"]]),
             "weights": chance.random() < 0.4, "at": chance.randrange(COLUMNS), "late": chance.random() < 0.4, "pad": chance.random() < 0.3}
     case["target"] = case["algorithm"] in ("lasso", "svm") and chance.random() < 0.2 and case["kind"] != "none"
-    if case["format"] in ("svm", "npy"):
+    if case["format"] not in ("csv", "table"):
         case["weights"] = False
+    if case["format"].endswith("mtx"):
+        case["nodes"], case["target"] = 1, False  # over nodes such a column is unknown
     if case["target"] and case["kind"] == "far":
         case["kind"] = "f64"  # whole targets beyond 2^53 are kept apart as words
     return case
@@ -70,6 +72,18 @@ def write(path, case, rows):
             file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(head)) + head.encode() + data)
             return
         lines = []
+        if case["format"].endswith("mtx"):
+            places = [(i, j) for j in range(COLUMNS) for i in range(ROWS)]
+            if case["format"] == "array.mtx":
+                lines = ["%%MatrixMarket matrix array real general", f"{ROWS} {COLUMNS}"] + [rows[i][1][j] for i, j in places]
+            else:
+                random.Random(case["seed"]).shuffle(places)
+                lines = ["%%MatrixMarket matrix coordinate real general", "% a comment", f"{ROWS} {COLUMNS} {ROWS * COLUMNS}"]
+                lines += [f"{i + 1} {j + 1}  {rows[i][1][j]}" for i, j in places]
+            file.write(("\n".join(lines) + "\n").encode())
+            with open(path + ".y", "w", encoding="ascii") as target:
+                print(*(y for y, _, _ in rows), sep="\n", file=target)
+            return
         if case["format"] != "svm":
             lines.append(",".join(["w", "y"] + [f"x{j}" for j in range(COLUMNS)] + ["word"] * (case["format"] == "table")))
         for i, (y, x, weight) in enumerate(rows):
@@ -104,6 +118,7 @@ def check(folder, seed):
     data, model = os.path.join(folder, "d." + case["format"].replace("table", "csv")), os.path.join(folder, "m")
     write(data, case, rows)
     roles = ["--target", "y", "--weights" if case["weights"] else "--ignore", "w"] if case["format"] in ("csv", "table") else []
+    roles += ["--target", data + ".y"] if data.endswith("mtx") else []
     if case["cache"] is not None:
         words = [HAWSER, "data", "convert", data, "-q", "-o", data + ".hwc", "--type", case["type"], *roles, *case["cache"]]
         subprocess.run(words, check=True, env=CLEAN, timeout=60)
@@ -116,7 +131,7 @@ def check(folder, seed):
     done = subprocess.run(launched + words, capture_output=True, text=True, env=CLEAN, timeout=60, check=False)
     name = ("the target" + ("" if case["format"] in ("svm", "npy") else " 'y'") if case["target"] else
             f"column 'x{case['at']}'" if case["format"] in ("csv", "table") else
-            f"column '{case['at'] + (case['format'] == 'svm' or case['cache'] is None)}'")  # npy: of the file, or of the cache
+            f"column '{case['at'] + (case['format'] != 'npy' or case['cache'] is None)}'")  # npy: of the file, or of the cache
     if not refused:
         lost = case["kind"] == "far" and not case["intercept"]  # nothing is said of the training of such columns
         assert done.returncode == 0 or (lost and done.returncode == 7), (case, words, done.stderr)

@@ -385,10 +385,9 @@ hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error 
     dataset->figures.parted = dataset->scattered = part;
     dataset->declared = m.entries;
     dataset->found = found;
-    return m.array ? fill_array(job, &m, part, found, dataset, error)
-                   : hw_assemble_coordinates(job, m.rows, m.cols,
-                                             m.skew        ? HW_MIRROR_NEGATED
-                                             : m.symmetric ? HW_MIRROR_SAME
-                                                           : HW_MIRROR_NONE,
-                                             dataset, error);
+    hw_mirror mirror = m.skew ? HW_MIRROR_NEGATED : m.symmetric ? HW_MIRROR_SAME : HW_MIRROR_NONE;
+    HAWSER_TRY(m.array ? fill_array(job, &m, part, found, dataset, error)
+                       : hw_assemble_coordinates(job, m.rows, m.cols, mirror, dataset, error));
+    const hw_market_shape shape = {m.array, m.symmetric, m.skew, m.pattern, m.rows, m.skip};
+    return part ? HAWSER_OK : hw_market_equals(job, &shape, dataset, error);
 }
