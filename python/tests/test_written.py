@@ -120,3 +120,27 @@ def test_sparse_coefficients(numbers, kind):
     np.testing.assert_allclose(estimator.decision_function(scipy.sparse.csr_array(X)), margins, atol=1e-12)
     assert np.array_equal(pickle.loads(pickle.dumps(estimator)).densify().coef_, dense)
     assert np.array_equal(estimator.densify().decision_function(X), margins)
+
+
+@pytest.mark.parametrize("name", hawser.ESTIMATORS)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, "shape"])
+def test_what_cannot_predict_is_refused_by_name(name, bad):
+    draw = np.random.default_rng(9)
+    X = draw.normal(size=(40, 3))
+    y = np.column_stack([X[:, 0], X[:, 1]]) if "Multi" in name else (X[:, 0] > 0) * 1 if "Logistic" in name or name == "LinearSVC" else np.abs(X[:, 0])
+    fitted = getattr(hawser, name)().fit(X, y)
+    for key in ("cluster_centers_",) if "KMeans" in name else ("coef_", "intercept_"):
+        before = getattr(fitted, key)
+        changed = np.array(before, np.float64)
+        if bad == "shape" and key != "intercept_":
+            changed = changed[..., :2]
+        elif bad != "shape":
+            changed.flat[-1] = bad
+        setattr(fitted, key, changed[()] if changed.ndim == 0 else changed)
+        if bad != "shape" or key != "intercept_":
+            for call in ("predict", "decision_function", "predict_proba", "transform"):
+                if hasattr(fitted, call):
+                    with pytest.raises(ValueError, match=f"{key}: it has the (value|shape)"):
+                        getattr(fitted, call)(X)
+        setattr(fitted, key, before)
+    fitted.predict(X)

@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from .. import _errors
 from .._cluster import is_beside
 from .._dataset import Dataset, refuse_masks
-from .._errors import BadOption, Interrupted
+from .._errors import BadOption, Interrupted, NotFinite
 from .._model import Model
 from .._sparse import check_sparse
 from .._train import LIMITS, train
@@ -28,6 +28,7 @@ TYPES = (np.float64, np.float32)
 # Texts of warnings that are true of one path, and of no use where a cross-validation has another rule or goes on.
 SEVERAL = ("the last one of the path", "the last lambda of the path", "the last alpha of the path")
 UNFINISHED = ("did not finish", "ended before its tolerance was reached")
+EXACT = ("cannot be reached", "precision of numbers")  # what tol=0 asks for
 SMALLEST, LARGEST = 5e-324, 1 - 2**-53  # tolerances of the library
 
 
@@ -115,6 +116,15 @@ def _renamed(text: str) -> str:
     return NAMES.get(option, option) + text[len(option):]
 
 
+NUMBERS = ("tol", "eps", "C", "Cs", "epsilon", "alpha", "alphas", "l1_ratio", "l1_ratios", "intercept_scaling", "n_clusters", "batch_size", "max_no_improvement",
+           "reassignment_ratio", "init_size")
+
+
+def _are_numbers(value: Any) -> bool:
+    """Returns whether a parameter is None, a number, or a list of numbers."""
+    return value is None or isinstance(value, (int, float, np.number)) or (np.ndim(value) > 0 and np.asarray(value).dtype.kind in "iufb")
+
+
 class Estimator(BaseEstimator):  # type: ignore[misc]
     """Trains by hawser.train. Subclasses say which algorithm and options their parameters mean."""
 
@@ -127,6 +137,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     n_jobs: int | None
     random_state: Any
     warm_start: bool
+    dual: Any
     n_iter_: Any
     dual_gap_: Any
     trace_: Any
@@ -149,10 +160,14 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             return None
         if isinstance(state, (int, np.integer)):
             return int(state)
-        return int(check_random_state(state).randint(1, 2**31 - 1))
+        try:
+            return int(check_random_state(state).randint(1, 2**31 - 1))
+        except ValueError as error:
+            raise refuse("random_state", state, "None, a seed or a RandomState of numpy") from error
 
     def _checked(self, X: Any, y: Any = "no_validation", **how: Any) -> Any:
         """Returns X, or X and y, as numbers that the library reads without a copy."""
+        self._check_kinds()
         if is_plain(X) and is_plain_target(y, len(X)):  # what scikit-learn would find, in a tenth of the time
             self.n_features_in_ = X.shape[1]
             if hasattr(self, "feature_names_in_"):
@@ -178,10 +193,15 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _check_kinds(self) -> None:
         """Raises an error if a parameter that the estimators share is of another kind, which would count as something else."""
-        for name in ("fit_intercept", "positive", "warm_start"):
+        for name in ("fit_intercept", "positive", "warm_start", "compute_labels"):
             value = getattr(self, name, False)
             if not isinstance(value, (bool, np.bool_)):
                 raise refuse(name, value, "True or False")
+        if isinstance(getattr(self, "dual", None), str) and self.dual not in ("auto", "warn"):
+            raise refuse("dual", self.dual, "True, False or 'auto', which have the same solution")
+        for name in NUMBERS:
+            if not _are_numbers(getattr(self, name, None)):
+                raise refuse(name, getattr(self, name), "numbers")
         for name in ("max_iter", "workers", "n_jobs"):
             value = getattr(self, name, None)
             if value is not None and not isinstance(value, (int, np.integer)):
@@ -285,6 +305,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         common: dict[str, Any] = {
             "workers": workers_of(self.workers, self.n_jobs), "sync": self.sync, "seed": self._seed(),
             "names": getattr(self, "feature_names_in_", None)}
+        if getattr(self, "tol", None) == 0:
+            silent = (*silent, *EXACT)
         token = _errors.words.set({**dict.fromkeys(silent), **self._words})
         try:
             return self._run(algorithm, X, y, weights=weights, **common, **options)
@@ -357,6 +379,25 @@ def is_same(given: Any, found: Any) -> bool:
     return array.dtype.kind == "f" and np.array_equal(array, np.asarray(found).astype(array.dtype))
 
 
+def check_written(name: str, given: Any, columns: int | None = None) -> None:
+    """Raises an error if what was written as a parameter cannot predict: it has other columns than the data, or a number that is not finite."""
+    numbers = given.data if issparse(given) else np.asarray(given, np.float64)
+    if columns is not None and (np.ndim(given) == 0 or np.shape(given)[-1] != columns):
+        raise ValueError(f"{name}: it has the shape {np.shape(given)}, and X has {columns} features; predictions follow what was written there")
+    if not np.isfinite(numbers).all():
+        raise NotFinite(f"{name}: it has the value {numbers[~np.isfinite(numbers)][0]}; predictions follow what was written there")
+
+
+def check_finite(found: Array) -> Array:
+    """Returns predictions. Raises an error if one is not finite, as hawser.Model does."""
+    finite = np.isfinite(found)
+    if not finite.all():
+        row = int(np.argmin(finite.reshape(len(found), -1).all(axis=1)))
+        raise NotFinite(f"row {row + 1}: one of its predictions is {np.ravel(found[row])[~np.ravel(finite[row])][0]}, beyond the range of numbers; the values "
+                        "of its columns are too large for these coefficients")
+    return found
+
+
 class LinearEstimator(Estimator):
     """An estimator with coefficients and an intercept.
 
@@ -386,9 +427,12 @@ class LinearEstimator(Estimator):
         """Returns x w + b of each sample: shape (n_samples,), or (n_samples, n_outputs) if there are several."""
         if not self._is_written():
             return self._like(X, self.model_.decision_function(X))
+        check_written("coef_", self.coef_, X.shape[1])
+        check_written("intercept_", self.intercept_)
         coefficients = self.coef_ if issparse(self.coef_) else np.asarray(self.coef_)
-        margins: Array = np.asarray(safe_sparse_dot(X, coefficients.T, dense_output=True) + self.intercept_)
-        return margins
+        with np.errstate(over="ignore", invalid="ignore"):
+            margins: Array = np.asarray(safe_sparse_dot(X, coefficients.T, dense_output=True) + self.intercept_)
+        return check_finite(margins)
 
     def _like(self, X: Any, numbers: Array) -> Array:
         """Returns numbers in the type of what is multiplied: float32 if both X and the coefficients are."""

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from .. import _errors
 from .._model import Model
-from ._base import Array, Estimator, is_array, is_same, refuse
+from ._base import Array, Estimator, check_written, is_array, is_same, refuse
 
 METHODS = {"k-means++": "kmeans++", "k-means||": "parallel", "random": "random"}  # the library's name of each
 
@@ -172,6 +172,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         if not self._is_written():
             return self.model_.distances(X)
         centres = np.asarray(self.cluster_centers_, np.float64)
+        check_written("cluster_centers_", centres, X.shape[1])
         if issparse(X):
             return np.asarray(euclidean_distances(X.astype(np.float64), centres))
         middle = centres.mean(axis=0)  # squares of numbers far from zero would lose the digits of a distance

@@ -168,6 +168,7 @@ class LogisticRegressionCV(LogisticRegression):
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> "LogisticRegressionCV":  # type: ignore[override]  # other data cannot choose, too
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word."""
         refuse_groups(groups)
+        self._check_kinds()
         Cs, ratios = self._grid()
         self._forget("C_", "Cs_", "l1_ratio_", "l1_ratios_", "scores_", "mean_scores_", "standard_error_", "trace_")
         X, places, weights = self._fit_classes(X, y, sample_weight)

@@ -5,7 +5,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import mean_poisson_deviance
 
-from ._base import Array, LinearEstimator, refuse
+from ._base import Array, LinearEstimator, check_finite, refuse
 
 SOLVERS = ("lbfgs", "newton-cholesky")
 
@@ -73,7 +73,8 @@ class PoissonRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         """Returns the expected count of each sample, shape (n_samples,)."""
         X = self._checked_new(X)
         if self._is_written():
-            return np.asarray(np.exp(self._margins(X)))
+            with np.errstate(over="ignore"):
+                return check_finite(np.asarray(np.exp(self._margins(X))))
         return self._like(X, self.model_.predict(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
