@@ -8,7 +8,6 @@
 #include "data/share/blocks.h"
 #include "exchange/reduction.h"
 #include "program/plan.h"
-#include "transport/pool.h"
 
 static uint64_t blocks_of_a_node(const hw_plan_settings *settings)
 {
@@ -160,11 +159,11 @@ static uint64_t of_chunks(const hw_plan *plan)
 }
 
 /* Returns what a node has of a result that it fetches whole. On one node the parts of the blocks are moved together, each of which is freed then; a single
- * part is the whole. Over nodes the shares stay for other nodes, and the transport keeps buffers of the messages in which the rest arrived (pool.h). */
+ * part is the whole. Over nodes the shares stay for other nodes, and messages are in memory that this node receives and those that it sends to each other. */
 static uint64_t of_whole(const hw_plan *plan, uint64_t all, uint64_t here, uint64_t part)
 {
-    uint64_t kept = all - here < HW_POOL_KEPT ? all - here : HW_POOL_KEPT;
-    return plan->settings.nodes > 1 ? all + here + kept : plan->settings.blocks > 1 ? all + part : all;
+    uint64_t nodes = plan->settings.nodes, window = all - here < HW_RESULT_WINDOW ? all - here : HW_RESULT_WINDOW;
+    return nodes > 1 ? all + here + nodes * window : plan->settings.blocks > 1 ? all + part : all;
 }
 
 /* A tied state has a committed copy, and one of the beginning of a clock of several stages. The result of a node is the shares of its blocks, which they

@@ -177,6 +177,8 @@ const void *hw_plan_initial(const hw_plan *plan, const hawser_state *state, size
 /* Stores the range of numbers of a local, partitioned or stored state that a block owns. */
 void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end);
 
+/* Bytes that a node has requested at a time of a result that it reads from another node. */
+enum { HW_RESULT_WINDOW = 4 << 20 };
 /* Bytes of a stored state that a block has in memory or has requested besides the chunk in use. */
 enum { HW_CHUNK_WINDOW = 4 << 20 };
 /* Returns the number of buffers that a block needs to read `chunks` chunks of at most `largest` bytes: for the chunk in use, for those within the

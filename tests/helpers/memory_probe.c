@@ -1,5 +1,5 @@
 /* memory_probe.c - takes memory in states of one kind: memory_probe KIND COUNT [initial] [OUT] [options of the job]. KIND is replicated, partitioned, local,
- * derived, stored, added, `packed`: replicated, with updates that packing shortens, `two`: two replicated states, of which one loop uses the first and a
+ * derived, stored, added, `fetched`: local, and each node fetches the whole result, `packed`: replicated, with updates that packing shortens, `two`: two replicated states, of which one loop uses the first and a
  * later loop the second, or `reduced`: no state, but as many numbers that are reduced over all blocks. COUNT is the numbers of a
  * state. `initial`: the states begin at other numbers than 0. The loops run under --sync. Each node writes a line to the file OUT.NODE: the plan's estimate,
  * what it says that late updates may take in addition, and its peak of resident memory, in bytes; node 0 also the sum of the numbers of each state. */
@@ -113,9 +113,12 @@ static hawser_status make(const hawser_job *job, const char *kind, size_t count,
             use(job, program, "second", of_second, hawser_replicated_state(program, "b", count, 1, initial, rule));
     } else if (strcmp(kind, "partitioned") == 0) {
         use(job, program, "first", of_part, hawser_partitioned_state(program, "a", count, NULL, initial));
-    } else if (strcmp(kind, "local") == 0) {
+    } else if (strcmp(kind, "local") == 0 || strcmp(kind, "fetched") == 0) {
         size_t each = count / blocks > 0 ? count / blocks : 1;
-        use(job, program, "first", of_part, hawser_block_state(program, "a", HAWSER_F64, each, initial, 0));
+        hawser_state *a = hawser_block_state(program, "a", HAWSER_F64, each, initial, 0);
+        if (kind[0] == 'f')
+            hawser_result_expect(a);
+        use(job, program, "first", of_part, a);
     } else if (strcmp(kind, "stored") == 0) {
         use(job, program, "first", of_chunks, hawser_stored_state(program, "a", count, NULL, initial, NULL, NULL));
     } else if (strcmp(kind, "added") == 0) {
@@ -186,6 +189,8 @@ static hawser_status take_memory(hawser_job *job, const char *kind, size_t count
         status = estimate(job, program, &plan, error);
     if (status == HAWSER_OK)
         status = hawser_run_program(job, program, &run, error);
+    if (status == HAWSER_OK && strcmp(kind, "fetched") == 0)
+        status = hawser_result_fetch(run, "a", error);
     if (status == HAWSER_OK)
         status = report(job, run, prefix, plan, error);
     hawser_run_free(run);

@@ -34,6 +34,8 @@ STATES = [
     ("replicated", 600000, 11, 1, []),  # along a tree of blocks
     ("reduced", 600000, 16, 1, []),
     ("local", 9000000, 2, 1, []),
+    ("local", 13000000, 3, 3, []),
+    ("fetched", 9000000, 6, 3, []),  # each node fetches the whole of a local state
     ("two", 4500000, 1, 1, ["initial"]),
     ("stored", 9000000, 3, 3, []),
     ("replicated", 600000, 8, 1, ["--sync", "ssp:1"]),
@@ -41,7 +43,7 @@ STATES = [
     ("replicated", 600000, 8, 2, ["--sync", "ssp:2"]),
 ]
 MORE_STATES = [(kind, 13000000, workers, nodes, first)
-               for kind in ("replicated", "packed", "partitioned", "local", "derived", "stored", "added", "two") for first in ([], ["initial"])
+               for kind in ("replicated", "packed", "partitioned", "local", "fetched", "derived", "stored", "added", "two") for first in ([], ["initial"])
                for workers, nodes in ((1, 1), (2, 1), (4, 1), (3, 3), (6, 3))]
 APART = 1.2
 DRAWN = 5

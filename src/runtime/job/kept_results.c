@@ -8,10 +8,11 @@
 
 #include "base/memory.h"
 #include "base/origin.h"
+#include "program/plan.h"
 
 enum {
-    PIECE = 1 << 20, /* bytes of values in one message */
-    WINDOW = 4       /* pieces that a reader has requested at a time */
+    PIECE = 1 << 20,                  /* bytes of values in one message */
+    WINDOW = HW_RESULT_WINDOW / PIECE /* pieces that a reader has requested at a time */
 };
 
 /* envelope.part of HW_MESSAGE_KEPT */
