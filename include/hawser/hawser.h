@@ -765,7 +765,7 @@ typedef struct hawser_worker_figures {
     double
         last_clock_seconds; /**< from the start of the run to the end of its last clock: under SSP and TAP workers differ */
     uint64_t clocks;
-    uint64_t bytes_sent;
+    uint64_t bytes_sent; /**< of a worker's requests to the store, those to servers in other processes */
     uint64_t bytes_received;
     uint64_t messages_sent;
     uint64_t peak_rss; /**< bytes, of its process */

@@ -315,13 +315,14 @@ HAWSER_API hawser_status hawser_store_serve(hawser_store *store, const hawser_se
 
 /** Counters of this node as a client and as a server, since the store was opened. */
 typedef struct hawser_store_figures {
-    uint64_t tasks, messages, bytes_sent, bytes_received;
-    uint64_t rows_held;                 /**< rows that filters left out of pushes */
-    uint64_t bytes_plain;               /**< size of the sent messages without compression of keys and values */
-    uint64_t lists_known;               /**< requests whose key list was sent as a number */
-    uint64_t lists_resent;              /**< of these, requests whose server had forgotten the list */
-    uint64_t rows_cached, rows_pulled;  /**< rows that hawser_table_get served from the worker cache, and from servers */
-    uint64_t rows_evicted, cache_bytes; /**< rows evicted from the worker cache; its memory now */
+    uint64_t tasks, messages;            /**< messages: requests, also those to the server in this process */
+    uint64_t bytes_sent, bytes_received; /**< requests to servers in other processes, and their replies */
+    uint64_t rows_held;                  /**< rows that filters left out of pushes */
+    uint64_t bytes_plain;                /**< size of all requests without compression of keys and values */
+    uint64_t lists_known;                /**< requests whose key list was sent as a number */
+    uint64_t lists_resent;               /**< of these, requests whose server had forgotten the list */
+    uint64_t rows_cached, rows_pulled;   /**< rows that hawser_table_get served from the worker cache, and from servers */
+    uint64_t rows_evicted, cache_bytes;  /**< rows evicted from the worker cache; its memory now */
     uint64_t served_requests, served_refused, served_deferred; /**< deferred: pulls that waited for clocks */
     uint64_t keys, bytes;  /**< keys of the tables on this node; memory of their values */
     uint64_t clock_ranges; /**< ranges of keys with clocks on this node */

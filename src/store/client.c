@@ -34,6 +34,8 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     if (status == HAWSER_OK)
         status = HW_NEW(&client->filling, options->servers, "the parts of a task", error);
     if (status == HAWSER_OK)
+        status = HW_NEW(&client->traffic, options->workers, "the traffic of workers", error);
+    if (status == HAWSER_OK)
         status = hw_pool_new(&client->pool, error);
     if (status != HAWSER_OK) {
         hw_client_free(client);
@@ -85,6 +87,7 @@ void hw_client_free(hw_client *client)
     free(client->holdings);
     free(client->gathered);
     free(client->gathered_keys);
+    free(client->traffic);
     hw_pool_free(client->pool);
     hw_ring_free(&client->ring);
     free(client);
@@ -163,6 +166,27 @@ uint32_t hw_client_server(const hw_client *client, uint32_t table, uint64_t key)
 const hw_client_figures *hw_client_figures_of(const hw_client *client)
 {
     return &client->figures;
+}
+
+hw_client_traffic hw_client_traffic_of(const hw_client *client, uint32_t worker)
+{
+    return worker < client->options.workers ? client->traffic[worker] : (hw_client_traffic){0};
+}
+
+static void add_traffic(hw_client_traffic *to, const hw_client_traffic *more)
+{
+    to->messages += more->messages;
+    to->bytes_plain += more->bytes_plain;
+    to->bytes_sent += more->bytes_sent;
+    to->bytes_received += more->bytes_received;
+}
+
+/* Counts traffic of a task; NULL: it has ended. */
+static void count_traffic(hw_client *client, const hw_task *t, hw_client_traffic more)
+{
+    add_traffic(&client->figures.traffic, &more);
+    if (t != NULL && t->order.worker < client->options.workers)
+        add_traffic(&client->traffic[t->order.worker], &more);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- tasks ---- */
@@ -383,10 +407,12 @@ static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *p
     choose_keys(client, t, part, keys, resend, &request);
     HAWSER_TRY(hw_request_write(spec, &request, client->pool, &message, error));
     message->may_coalesce = may_coalesce(client);
-    client->figures.messages++;
-    client->figures.bytes_sent += message->envelope.length;
-    client->figures.bytes_plain += sizeof request.head + (order->keys != NULL ? part->count * sizeof *keys : 0) +
-                                   (order->values != NULL ? part->count * rows.bytes : 0);
+    count_traffic(client, t,
+                  (hw_client_traffic){.messages = 1,
+                                      .bytes_sent = part->server != client->options.near ? message->envelope.length : 0,
+                                      .bytes_plain = sizeof request.head +
+                                                     (order->keys != NULL ? part->count * sizeof *keys : 0) +
+                                                     (order->values != NULL ? part->count * rows.bytes : 0)});
     hawser_status status = resend ? HAWSER_OK : send_followed(client, true, error);
     if (followed(t, part) && status == HAWSER_OK) {
         client->followed = message;
@@ -436,7 +462,9 @@ static hawser_status hold_back(hw_client *client, hw_task *t, hawser_error *erro
     hw_note_held(client->options.log, order, t->number, order->rest ? t->passed.count : count, &t->passed);
     if (!order->rest) {
         client->figures.rows_held += count - order->count;
-        client->figures.bytes_plain += (count - order->count) * (hw_task_row(client, t) + sizeof *order->keys);
+        count_traffic(
+            client, t,
+            (hw_client_traffic){.bytes_plain = (count - order->count) * (hw_task_row(client, t) + sizeof *order->keys)});
     }
     return HAWSER_OK;
 }
@@ -811,12 +839,13 @@ hawser_status hw_client_receive(hw_client *client, uint32_t server, hw_message *
     hw_reply_head head = {0};
     hw_task *t = NULL;
     hw_slice *part = NULL;
-    client->figures.bytes_received += message->envelope.length;
+    uint64_t bytes = server != client->options.near ? message->envelope.length : 0;
     bool is_reply = hw_reply_head_of(message, &head);
     bool refusal = is_reply && (head.outcome == HW_CLOCK_REFUSED || head.outcome == HW_CLOCK_OVERFLOWED);
     hawser_status status = refusal    ? receive_refusal(client, server, &head, message, error)
                            : is_reply ? slice_of(client, server, &head, &t, &part, error)
                                       : hawser_fail(error, HAWSER_BAD_INPUT, "server %u sent what is no reply", server);
+    count_traffic(client, t, (hw_client_traffic){.bytes_received = bytes});
     if (status != HAWSER_OK || part == NULL) {
         hw_message_free(message);
         return status;

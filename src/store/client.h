@@ -30,9 +30,10 @@ typedef struct hw_client_options {
     /* Called when a task has ended, or when the clock of an ended task is refused later. `error` holds the reason if status is not HAWSER_OK. May
      * submit other tasks. */
     void (*finished)(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
-    bool zero_copy; /* values of pushes may go as a message's tail, */
-    uint32_t near;  /* but to this server, which keeps what it is sent */
-    hw_log *log;    /* records requests and replies for a history; NULL: none. The caller frees it */
+    uint32_t workers; /* traffic is counted for each of these, and not for others */
+    bool zero_copy;   /* values of pushes may go as a message's tail, */
+    uint32_t near;    /* but to this server, which is in this process and keeps what it is sent; UINT32_MAX: there is none */
+    hw_log *log;      /* records requests and replies for a history; NULL: none. The caller frees it */
 } hw_client_options;
 
 hawser_status hw_client_new(const hw_client_options *options, hw_client **client, hawser_error *error) HAWSER_MUST_USE;
@@ -96,12 +97,21 @@ size_t hw_client_open(const hw_client *client); /* tasks that have not ended */
 /* Ends all tasks with this status, because a server is lost. */
 void hw_client_fail(hw_client *client, hawser_status status, const hawser_error *error);
 
+/* Requests of a worker. */
+typedef struct hw_client_traffic {
+    uint64_t messages;
+    uint64_t bytes_plain;                /* size of keys and values without encoding */
+    uint64_t bytes_sent, bytes_received; /* to and from servers in other processes */
+} hw_client_traffic;
+/* Returns what a worker's tasks have sent and received; none: zeros. */
+hw_client_traffic hw_client_traffic_of(const hw_client *client, uint32_t worker);
+
 typedef struct hw_client_figures {
-    uint64_t tasks, messages, bytes_sent, bytes_received;
-    uint64_t bytes_plain;  /* size of keys and values without encoding */
-    uint64_t rows_held;    /* that a filter held back */
-    uint64_t lists_known;  /* requests that named their keys by number */
-    uint64_t lists_resent; /* of these, forgotten by the server */
+    uint64_t tasks;
+    hw_client_traffic traffic; /* of all workers */
+    uint64_t rows_held;        /* that a filter held back */
+    uint64_t lists_known;      /* requests that named their keys by number */
+    uint64_t lists_resent;     /* of these, forgotten by the server */
 } hw_client_figures;
 const hw_client_figures *hw_client_figures_of(const hw_client *client);
 

@@ -93,6 +93,7 @@ struct hw_client {
     uint64_t *gathered_keys; /* and its keys */
     size_t gathered_capacity, gathered_keys_capacity;
     hw_client_figures figures;
+    hw_client_traffic *traffic; /* by worker: options.workers of them */
 };
 
 /* Cuts a task into slices by server. Checks that the keys of a list ascend (or HAWSER_BAD_ARGUMENT) and makes bits of close keys. Uses the

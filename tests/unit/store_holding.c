@@ -139,9 +139,9 @@ static void kkt_changes_no_bit(void **state)
         for (int k = 0; k < KEYS; k++)
             gradients[k] = weights[0][k] - (k % 7 == 0 ? 2.0F : 0.1F) + (float)(0.2 * hw_random_normal(&random));
         for (int t = 0; t < 2; t++) {
-            uint64_t before = hw_client_figures_of(w->client[0])->bytes_sent;
+            uint64_t before = hw_client_figures_of(w->client[0])->traffic.bytes_sent;
             run(w, (hw_order){.operation = HW_PUSH, .table = table[t], .last = KEYS - 1, .values = gradients});
-            sent[t] += hw_client_figures_of(w->client[0])->bytes_sent - before;
+            sent[t] += hw_client_figures_of(w->client[0])->traffic.bytes_sent - before;
         }
     }
     held = hw_client_figures_of(w->client[0])->rows_held;
@@ -214,8 +214,8 @@ static void rounding_saves_bytes(void **state)
         for (int round = 0; round < 5; round++)
             run(w, (hw_order){.operation = HW_PUSH, .table = table, .last = MANY - 1, .values = values});
         const hw_client_figures *figures = hw_client_figures_of(w->client[0]);
-        sent[i] = figures->bytes_sent;
-        assert_true(i == 0 || figures->bytes_sent < figures->bytes_plain * 6 / 10);
+        sent[i] = figures->traffic.bytes_sent;
+        assert_true(i == 0 || figures->traffic.bytes_sent < figures->traffic.bytes_plain * 6 / 10);
         if (i > 0)
             run(w, (hw_order){.operation = HW_PUSH, .table = table, .rest = true});
         run(w, (hw_order){.operation = HW_PULL, .table = table, .last = MANY - 1, .out = out});

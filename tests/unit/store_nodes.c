@@ -368,9 +368,67 @@ static void expect(const char *how, const char *const *pairs, hawser_status stat
 static void calls_are_collective(void **state)
 {
     (void)state;
-    expect("servers", plain, HAWSER_BAD_ARGUMENT, "node 0 and node 1 differ in servers");
-    expect("width", plain, HAWSER_BAD_ARGUMENT, "node 0 and node 1 differ in a table");
+    expect("servers", plain, HAWSER_BAD_ARGUMENT, "node 0 and node 1 differ in the servers");
+    expect("width", plain, HAWSER_BAD_ARGUMENT, "table 't': `width` is 1 on node 0 and 2 on node 1");
     expect("function", plain, HAWSER_BAD_ARGUMENT, "there is no function 'adagard'; there are add");
+}
+
+/* Each field in which a node's table may differ, and what the message says of it. */
+static const struct {
+    hawser_table table;
+    const char *words;
+} others[] = {
+    {{.name = "v", .last = 9}, "table 't': `name` is 't' on node 0 and 'v' on node 1"},
+    {{.name = "t", .last = 9, .type = HAWSER_F32}, "table 't': `type` is 'f64' on node 0 and 'f32' on node 1"},
+    {{.name = "t", .last = 9, .width = 4}, "`width` is 1 on node 0 and 4 on node 1"},
+    {{.name = "t", .sparse = true}, "`sparse` is 0 on node 0 and 1 on node 1"},
+    {{.name = "t", .first = 3, .last = 9}, "`first` is 0 on node 0 and 3 on node 1"},
+    {{.name = "t", .last = 8}, "`last` is 9 on node 0 and 8 on node 1"},
+    {{.name = "t", .last = 9, .function = "max"}, "`function` is 'add' on node 0 and 'max' on node 1"},
+    {{.name = "t", .last = 9, .data_centric = true}, "`data_centric` is 0 on node 0 and 1 on node 1"},
+    {{.name = "t", .last = 9, .summed = true}, "`summed` is 0 on node 0 and 1 on node 1"},
+    {{.name = "t", .last = 9, .rounding = HAWSER_AS_BF16}, "`rounding` is 'exact' on node 0 and 'bf16' on node 1"},
+    {{.name = "t", .last = 9, .filter = "random", .level = 0.5}, "`filter` is '' on node 0 and 'random' on node 1"},
+    {{.name = "t", .last = 9, .staleness = 2}, "`staleness` is 0 on node 0 and 2 on node 1"},
+};
+
+/* Node 1's table has another field each time. None is made; then all make it alike, and use it. */
+static void differ_body(test_node *node)
+{
+    hawser_store *store = NULL;
+    uint32_t table;
+    uint64_t task;
+    double one[10] = {1};
+    MUST(node->status = hawser_store_open(node->job, NULL, &store, &node->error));
+    for (size_t i = 0; i < sizeof others / sizeof *others && node->status == HAWSER_OK; i++) {
+        hawser_error error = {0};
+        hawser_table plain_table = {.name = "t", .last = 9};
+        hawser_status status = hawser_store_table(store, node->node == 1 ? &others[i].table : &plain_table, &table, &error);
+        if (status != HAWSER_BAD_ARGUMENT || strstr(error.text, others[i].words) == NULL)
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%d: %.400s", (int)status, error.text);
+    }
+    hawser_table adagrad = {
+        .name = "a", .last = 9, .function = "adagrad", .parameters = {0.1, node->node == 1 ? 0.25 : 0.5}};
+    if (node->status == HAWSER_OK && (hawser_store_table(store, &adagrad, &table, &node->error) != HAWSER_BAD_ARGUMENT ||
+                                      strstr(node->error.text, "`parameters[1]` is 0.5 on node 0 and 0.25") == NULL))
+        node->status = HAWSER_INTERNAL;
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_table(store, &(hawser_table){.name = "t", .last = 9, .width = 1}, &table, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_push(store, &(hawser_request){.table = table, .last = 9, .values = one}, &task, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_store_wait(store, task, &node->error);
+    hawser_store_close(store);
+}
+
+static void tables_that_differ_are_named_by_field(void **state)
+{
+    (void)state;
+    for (uint32_t count = 2; count <= 3; count++) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, count, plain, differ_body, NULL);
+        check_all(nodes, count, "tables that differ");
+    }
 }
 
 enum { MANY = 300 };
@@ -614,6 +672,7 @@ int main(void)
         cmocka_unit_test(sums_are_whole),
         cmocka_unit_test(staleness_is_bounded),
         cmocka_unit_test(calls_are_collective),
+        cmocka_unit_test(tables_that_differ_are_named_by_field),
         cmocka_unit_test(every_failure_is_reported),
         cmocka_unit_test(no_request_waits_forever),
         cmocka_unit_test(a_hot_range_delays_no_other),

@@ -158,6 +158,7 @@ static world *open_world_of(world_shape shape)
     for (uint32_t c = 0; c < clients; c++) {
         w->client_peer[c] = (peer){w, c};
         hw_client_options options = {.servers = servers,
+                                     .near = UINT32_MAX,
                                      .names = names,
                                      .list_bytes = shape.client_list_bytes,
                                      .arc = arc,

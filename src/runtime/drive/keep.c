@@ -205,16 +205,18 @@ void hw_keep_count(const hw_session *session)
     if (store == NULL)
         return;
     pthread_mutex_lock(&store->mutex); /* for the client; as a server this node may still be asked by others */
-    const hw_client_figures figures = *hw_client_figures_of(store->client);
+    for (uint32_t i = 0; i < session->local; i++) {
+        const hw_client_traffic traffic = hw_client_traffic_of(store->client, session->own[i]);
+        hw_mailbox *mailbox = &session->workers[i].mailbox;
+        hw_flow *flow = &mailbox->kinds[HW_MESSAGE_ASK];
+        flow->messages += traffic.messages;
+        flow->plain += traffic.bytes_plain;
+        flow->bytes += traffic.bytes_sent;
+        mailbox->messages_sent += traffic.messages;
+        mailbox->bytes_sent += traffic.bytes_sent;
+        mailbox->bytes_received += traffic.bytes_received;
+    }
     pthread_mutex_unlock(&store->mutex);
-    hw_mailbox *mailbox = &session->workers[0].mailbox;
-    hw_flow *flow = &mailbox->kinds[HW_MESSAGE_ASK];
-    flow->messages += figures.messages;
-    flow->plain += figures.bytes_plain;
-    flow->bytes += figures.bytes_sent;
-    mailbox->messages_sent += figures.messages;
-    mailbox->bytes_sent += figures.bytes_sent;
-    mailbox->bytes_received += figures.bytes_received;
 }
 
 void hw_keep_close(hw_session *session, const hawser_error *ended)

@@ -292,10 +292,10 @@ void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)
     const hw_client_figures *asked = hw_client_figures_of(store->client);
     *figures = (hawser_store_figures){
         .tasks = asked->tasks,
-        .messages = asked->messages,
-        .bytes_sent = asked->bytes_sent,
-        .bytes_received = asked->bytes_received,
-        .bytes_plain = asked->bytes_plain,
+        .messages = asked->traffic.messages,
+        .bytes_sent = asked->traffic.bytes_sent,
+        .bytes_received = asked->traffic.bytes_received,
+        .bytes_plain = asked->traffic.bytes_plain,
         .rows_held = asked->rows_held,
         .lists_known = asked->lists_known,
         .lists_resent = asked->lists_resent,

@@ -1,4 +1,5 @@
 /* open.c - opens and closes a store and creates its tables; all calls are collective. */
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,19 +14,105 @@
 #include "store/note.h"
 #include "store/table_check.h"
 
-/* The facts that nodes compare before they continue. */
-typedef struct facts {
-    uint32_t servers, workers;
-} facts;
-
+/* A table's definition, in fields that can be compared and printed. */
 typedef struct table_facts {
-    char name[HW_TABLE_NAME], function[HW_TABLE_NAME];
-    uint32_t type, width, sparse, number;
-    uint64_t first, last, centric, delay, summed, staleness;
-    uint64_t rounding;
-    char filter[HW_TABLE_NAME];
+    char name[HW_TABLE_NAME], function[HW_TABLE_NAME], filter[HW_TABLE_NAME], type[8], rounding[8];
+    uint64_t width, sparse, first, last, data_centric, delay, summed, staleness;
     double parameters[HW_FUNCTION_PARAMETERS], level;
 } table_facts;
+
+typedef enum field_kind { FIELD_TEXT, FIELD_COUNT, FIELD_NUMBER } field_kind;
+#define FIELD(name, kind)                                                                                                   \
+    {                                                                                                                       \
+#name, offsetof(table_facts, name), kind                                                                            \
+    }
+static const struct {
+    const char *name;
+    size_t offset;
+    field_kind kind;
+} fields[] = {
+    FIELD(name, FIELD_TEXT),
+    FIELD(type, FIELD_TEXT),
+    FIELD(width, FIELD_COUNT),
+    FIELD(sparse, FIELD_COUNT),
+    FIELD(first, FIELD_COUNT),
+    FIELD(last, FIELD_COUNT),
+    FIELD(function, FIELD_TEXT),
+    FIELD(parameters[0], FIELD_NUMBER),
+    FIELD(parameters[1], FIELD_NUMBER),
+    FIELD(parameters[2], FIELD_NUMBER),
+    FIELD(parameters[3], FIELD_NUMBER),
+    FIELD(parameters[4], FIELD_NUMBER),
+    FIELD(parameters[5], FIELD_NUMBER),
+    FIELD(parameters[6], FIELD_NUMBER),
+    FIELD(parameters[7], FIELD_NUMBER),
+    FIELD(data_centric, FIELD_COUNT),
+    FIELD(delay, FIELD_COUNT),
+    FIELD(summed, FIELD_COUNT),
+    FIELD(rounding, FIELD_TEXT),
+    FIELD(filter, FIELD_TEXT),
+    FIELD(level, FIELD_NUMBER),
+    FIELD(staleness, FIELD_COUNT),
+};
+
+/* Writes the value of a field as text. */
+static void field_text(const table_facts *of, size_t field, char *text, size_t size)
+{
+    const char *at = (const char *)of + fields[field].offset;
+    uint64_t count;
+    double number;
+    memcpy(&count, at, sizeof count);
+    memcpy(&number, at, sizeof number);
+    switch (fields[field].kind) {
+    case FIELD_TEXT: (void)snprintf(text, size, "'%s'", at); break;
+    case FIELD_COUNT: (void)snprintf(text, size, "%llu", (unsigned long long)count); break;
+    case FIELD_NUMBER: (void)snprintf(text, size, "%.17g", number); break;
+    }
+}
+
+/* Compares the definition of a table on node 0 with that on another node, field by field. */
+static hawser_status same_table(const table_facts *first, const table_facts *other, uint32_t node, hawser_error *error)
+{
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        char one[HW_TABLE_NAME + 2], two[HW_TABLE_NAME + 2];
+        field_text(first, i, one, sizeof one);
+        field_text(other, i, two, sizeof two);
+        if (strcmp(one, two) != 0)
+            return hawser_fail(
+                error, HAWSER_BAD_ARGUMENT,
+                "table '%s': `%s` is %s on node 0 and %s on node %u; every node must make the same tables in the "
+                "same order",
+                first->name, fields[i].name, one, two, node);
+    }
+    return HAWSER_OK;
+}
+
+/* Reads what a node has sent. Returns false if it has another length. */
+static bool take_facts(const hw_bytes *in, table_facts *facts)
+{
+    if (in->length != sizeof *facts)
+        return false;
+    memcpy(facts, in->data, sizeof *facts);
+    facts->name[HW_TABLE_NAME - 1] = facts->function[HW_TABLE_NAME - 1] = facts->filter[HW_TABLE_NAME - 1] = '\0';
+    facts->type[sizeof facts->type - 1] = facts->rounding[sizeof facts->rounding - 1] = '\0';
+    return true;
+}
+
+/* Compares the definitions of a table on all nodes, before any of them makes it; all nodes get the same text. Collective. */
+static hawser_status same_tables(hawser_job *job, const table_facts *own, hawser_error *error)
+{
+    uint32_t nodes = hawser_job_nodes(job);
+    hw_bytes *in = NULL;
+    table_facts first, other;
+    HAWSER_TRY(HW_NEW(&in, nodes, "definitions of all nodes", error));
+    hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){(void *)(uintptr_t)own, sizeof *own}, in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
+        status = take_facts(&in[0], &first) && take_facts(&in[i], &other)
+                     ? same_table(&first, &other, i, error)
+                     : hawser_fail(error, HAWSER_BAD_ARGUMENT, "node %u makes no table while others do", i);
+    hw_bytes_free(in, nodes);
+    return status;
+}
 
 static hawser_status same_on_all(hawser_job *job, const void *own, size_t length, const char *what, hawser_error *error)
 {
@@ -120,6 +207,7 @@ static hawser_status make_ends(hawser_store *store, hawser_error *error)
         .finished = hw_hub_finished,
         .zero_copy = true,
         .near = store->remote != NULL ? UINT32_MAX : store->self,
+        .workers = store->workers,
         .log = store->log,
     };
     hawser_status status = hw_client_new(&options, &store->client, error);
@@ -214,9 +302,10 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
         status = connect_store(store, error);
     /* When all nodes have agreed, all have opened their channels. */
     status = hw_cluster_agree(job->cluster, status, error);
-    const facts own = {store->servers, store->workers};
     if (status == HAWSER_OK)
-        status = same_on_all(job, &own, sizeof own, "servers or workers of the store", error);
+        status = same_on_all(job, &store->servers, sizeof store->servers, "the servers of the store", error);
+    if (status == HAWSER_OK)
+        status = same_on_all(job, &store->workers, sizeof store->workers, "the workers of the store", error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL)
             (void)!hw_cluster_channel(job->cluster, HW_CHANNEL_STORE, NULL, NULL);
@@ -409,25 +498,24 @@ static hawser_status make_on_all(hawser_store *store, const hawser_table *table,
 {
     hw_table_spec spec;
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, spec_of(store, table, &spec, error), error));
-    HAWSER_TRY(store->remote != NULL ? create_there(store, &spec, number, error)
-                                     : hw_hub_create(store, &spec, number, error));
-    table_facts own = {.type = spec.type,
-                       .width = spec.width,
+    static const char *const types[] = {[HW_VALUE_F32] = "f32", [HW_VALUE_F64] = "f64", [HW_VALUE_I64] = "i64"};
+    table_facts own = {.width = spec.width,
                        .sparse = spec.sparse,
-                       .number = *number,
                        .first = spec.first,
                        .last = spec.last,
-                       .centric = spec.centric,
+                       .data_centric = spec.centric,
                        .delay = spec.delay,
                        .summed = spec.summed,
-                       .staleness = spec.staleness};
+                       .staleness = spec.staleness,
+                       .level = spec.level};
     memcpy(own.name, spec.name, sizeof own.name);
-    snprintf(own.function, sizeof own.function, "%s", spec.function->name);
-    own.rounding = spec.rounding;
-    own.level = spec.level;
-    snprintf(own.filter, sizeof own.filter, "%s", table->filter != NULL ? table->filter : "");
+    (void)snprintf(own.type, sizeof own.type, "%s", types[spec.type]);
+    (void)snprintf(own.rounding, sizeof own.rounding, "%s", hw_form_row_of((unsigned)table->rounding)->word);
+    (void)snprintf(own.function, sizeof own.function, "%s", spec.function->name);
+    (void)snprintf(own.filter, sizeof own.filter, "%s", table->filter != NULL ? table->filter : "");
     memcpy(own.parameters, spec.parameters, sizeof own.parameters);
-    return same_on_all(store->job, &own, sizeof own, "a table of the store", error);
+    HAWSER_TRY(same_tables(store->job, &own, error));
+    return store->remote != NULL ? create_there(store, &spec, number, error) : hw_hub_create(store, &spec, number, error);
 }
 
 hawser_status hawser_store_table(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
