@@ -4,7 +4,7 @@
  *
  *   hawser key secret
  *   ./serving serve secret address           (also: hawser run -n 3 -- ./serving serve secret address)
- *   ./serving push $(cat address) secret && hawser store get bounded --store $(cat address) --key-file secret
+ *   ./serving push $(cat address) secret && hawser store get bounded --at $(cat address) --key-file secret
  */
 #include <hawser/store.h>
 #include <signal.h>

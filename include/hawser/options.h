@@ -71,7 +71,7 @@ HAWSER_API hawser_status hawser_options_file(hawser_options *options, const char
 /** Reads HAWSER_KEY variables; an unknown HAWSER_ variable is an error, like an unknown flag. `environment` is `environ`.
  *  It ignores HAWSER_LIBRARY, by which the Python package finds the library; HAWSER_BINARY, HAWSER_SOURCE and HAWSER_TEST_... of the test suite;
  *  HAWSER_LAUNCH, _NODE, _NODES, _NODE_NAME, _JOB, _SOCKETS and _LOCAL of `hawser run`; HAWSER_PYTHON_NODE, by which children of a node in Python know
- *  that they are alone; and HAWSER_STORE of `hawser store` if there is no such key. */
+ *  that they are alone; and HAWSER_AT of `hawser store` if there is no such key. */
 HAWSER_API hawser_status hawser_options_environment(hawser_options *options, char *const *environment,
                                                     hawser_error *error) HAWSER_MUST_USE;
 

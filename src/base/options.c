@@ -367,7 +367,7 @@ static hawser_status read_variable(hawser_options *options, const char *variable
     key[n] = '\0';
     snprintf(name, sizeof name, "%.*s", (int)length, variable);
     hw_slot *slot = find_variable(options, variable, length);
-    if (slot == NULL && strcmp(key, "store") == 0) /* set by `hawser store`, beside which a user's own programs may run */
+    if (slot == NULL && strcmp(key, "at") == 0) /* set by `hawser store`, beside which a user's own programs may run */
         return HAWSER_OK;
     if (slot == NULL)
         return unknown_key(options, key, HAWSER_FROM_ENVIRONMENT, name, error);

@@ -130,7 +130,7 @@ static const hawser_topic topics[] = {
      "not ended. A lost server ends the other servers and all groups. To serve tables with your\n"
      "own functions, write a program (hawser_store_serve, examples/serving.c); clients name the\n"
      "functions.\n\n"
-     "Commands, with HAWSER_STORE=HOST:PORT and HAWSER_KEY_FILE=secret in the environment:\n"
+     "Commands, with HAWSER_AT=HOST:PORT and HAWSER_KEY_FILE=secret in the environment:\n"
      "  hawser store stat\n"
      "  hawser store make w --keys 0..9\n"
      "  hawser store put w 3=0.5 4=1\n"

@@ -60,7 +60,7 @@ def one_is_killed(scratch, box):
     os.kill(groups["stays"].node(0), signal.SIGKILL)
     check(groups["stays"].wait() not in (0, None), f"stays, in the end: {groups['stays'].say()}")
     least = sum(answered(name, node) for name in groups for node in range(CLIENTS))
-    got = on(scratch, 1, HAWSER, "store", "get", "dense", "--store", address, "--key-file", "key")
+    got = on(scratch, 1, HAWSER, "store", "get", "dense", "--at", address, "--key-file", "key")
     check(got.wait() == 0, f"get: {got.say()}")
     values = [float(line.split()[1]) for line in got.out.split("\n") if line]
     check(len(values) == KEYS, f"{len(values)} keys")
@@ -80,7 +80,7 @@ def captured(scratch, box):
         servers, address = serve(scratch, *more)
         box("capture", "h1", os.path.join(scratch.path, "seen.pcap"))
         for words in (("make", "w", "--keys", "0..99"), ("put", "w", *(f"{key}={PATTERN!r}" for key in range(100)))):
-            job = on(scratch, 1, HAWSER, "store", *words, "--store", address, "--key-file", "key", *more)
+            job = on(scratch, 1, HAWSER, "store", *words, "--at", address, "--key-file", "key", *more)
             check(job.wait() == 0, job.say())
         box("capture", "h1", "stop")
         seen = read("seen.pcap", "rb")
@@ -88,7 +88,7 @@ def captured(scratch, box):
         check((pattern in seen) == bool(more), f"the pattern is {'in' if pattern in seen else 'not in'} what was seen {more}")
         os.unlink("seen.pcap")
         if not more:  # a client that alone asks for clear text gets TLS
-            job = on(scratch, 1, HAWSER, "store", "get", "w", "3", "--store", address, "--key-file", "key", "--trust-fabric")
+            job = on(scratch, 1, HAWSER, "store", "get", "w", "3", "--at", address, "--key-file", "key", "--trust-fabric")
             check(job.wait() == 0 and job.out == f"3 {PATTERN!r}\n", job.say())
         ends(servers, f"captured {more}")
 

@@ -124,7 +124,7 @@ def run_serve_unit(scratch, path):
     hawser("key", f"{scratch}/store.key")
     stands_for = {"%d": scratch, "%t": runtime, "/usr/bin/hawser": HAWSER}
     subprocess.run(as_systemd(lines["ExecStartPre"][0], stands_for), check=True)
-    at = ("--store", f"127.0.0.1:{port}", "--key-file", f"{scratch}/store.key", "--join-timeout", str(SECONDS))
+    at = ("--at", f"127.0.0.1:{port}", "--key-file", f"{scratch}/store.key", "--join-timeout", str(SECONDS))
     for words, said in ((("put", "w", "3=0.5"), ""), (("get", "w", "3"), "3 0.5\n")):
         command = [word.replace("7000", str(port)) for word in as_systemd(lines["ExecStart"][0], stands_for)]
         with open(os.path.join(scratch, "serve.out"), "w", encoding="utf-8") as out:
@@ -189,7 +189,7 @@ def fits_store(documents):
     container = pod_of(store)["containers"][0]
     port = service["spec"]["ports"][0]["port"]
     check(f"--port-range={port}" in container["command"][-1] and container["readinessProbe"]["tcpSocket"]["port"] == port, "the store's port")
-    check(f"--store=127.0.0.1:{port}" in container["livenessProbe"]["exec"]["command"], "the store's probe")
+    check(f"--at=127.0.0.1:{port}" in container["livenessProbe"]["exec"]["command"], "the store's probe")
     check_pod(store, documents)
     return store
 
@@ -345,7 +345,7 @@ def serve(scratch, store):
     data, secret = folders(scratch, "store", "store.key")
     shutil.copy(f"{secret}/store.key", f"{scratch}/client.key")
     os.chmod(f"{scratch}/client.key", 0o400)
-    at = ("--store", "127.0.0.1:7000", "--key-file", f"{scratch}/client.key")
+    at = ("--at", "127.0.0.1:7000", "--key-file", f"{scratch}/client.key")
     for name in ("first", "second"):
         pod = Pod(scratch, f"store-{name}", store, data, secret)
         pod.initialise()

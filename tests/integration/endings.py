@@ -169,7 +169,7 @@ def serving(*words, terminal=False):
 
 
 def make_table():
-    store = {**os.environ, "HAWSER_STORE": text_of("address").strip(), "HAWSER_KEY_FILE": "key"}
+    store = {**os.environ, "HAWSER_AT": text_of("address").strip(), "HAWSER_KEY_FILE": "key"}
     made = subprocess.run([HAWSER, "store", "make", "w", "--keys", "0..9"], env=store, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     check(made.returncode == 0, "no table was made")
 

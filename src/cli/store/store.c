@@ -33,10 +33,10 @@ hawser_status hw_job_options(const hw_call *call, hawser_options **options, haws
 hawser_status hw_store_session_begin(hw_call *call, hw_store_session *session, hawser_error *error)
 {
     *session = (hw_store_session){.call = call};
-    if (!hawser_options_has(call->options, "store"))
+    if (!hawser_options_has(call->options, "at"))
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
-            "missing address of the servers; give --store HOST:PORT, as 'hawser serve' prints it (or set HAWSER_STORE)");
+            "missing address of the servers; give --at HOST:PORT, as 'hawser serve' prints it (or set HAWSER_AT)");
     if (!hawser_options_has(call->options, "key-file"))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "missing key of the servers; give --key-file FILE, the file of 'hawser serve' (or set "
@@ -44,7 +44,7 @@ hawser_status hw_store_session_begin(hw_call *call, hw_store_session *session, h
     HAWSER_TRY(hw_job_options(call, &session->options, error));
     HAWSER_TRY(hawser_options_set(session->options, "alone", "yes", HAWSER_FROM_PROGRAM, call->command->name, error));
     HAWSER_TRY(hawser_open_options(session->options, &session->job, error));
-    const hawser_store_options options = {.at = hawser_options_text(call->options, "store"),
+    const hawser_store_options options = {.at = hawser_options_text(call->options, "at"),
                                           .key_file = hawser_options_text(call->options, "key-file")};
     return hawser_store_open(session->job, &options, &session->store, error);
 }
@@ -89,7 +89,7 @@ bool hw_read_keys(const char *text, uint64_t *first, uint64_t *last)
 /* ------------------------------------------------------------------------------------------------------------- words ---- */
 
 #define STORE_ROWS                                                                                                          \
-    {"store", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "a server of the store, as hawser serve prints it", NULL, 0},           \
+    {"at", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "a server of the store, as hawser serve prints it", NULL, 0},              \
         {"key-file", HAWSER_PATH, NULL, NULL, "FILE", "the file with the servers' key, mode 0600", NULL, 0},                \
         {"join-timeout", HAWSER_SECONDS, "5", "[0.1,86400]", "TIME", "how long to wait for a server to accept", NULL, 0},   \
         {"timeout", HAWSER_SECONDS, "60", "(0,1e9]", "TIME", "how long to wait for an answer", NULL, 0},                    \

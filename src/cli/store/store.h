@@ -16,7 +16,7 @@ typedef struct hw_store_session {
 
 /* Makes the options of a job of which the call has some; the others keep their defaults. */
 hawser_status hw_job_options(const hw_call *call, hawser_options **options, hawser_error *error) HAWSER_MUST_USE;
-/* Attaches to the servers that --store names, as a group of one node. */
+/* Attaches to the servers that --at names, as a group of one node. */
 hawser_status hw_store_session_begin(hw_call *call, hw_store_session *session, hawser_error *error) HAWSER_MUST_USE;
 void hw_store_session_end(hw_store_session *session);
 
