@@ -1,5 +1,6 @@
 #include "base/memory.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -86,6 +87,29 @@ hawser_status hw_grow(void **array, size_t *capacity, size_t needed, size_t size
     *array = memory;
     *capacity = wanted;
     return HAWSER_OK;
+}
+
+hawser_status hw_undumped_new(void **out, size_t size, hawser_error *error)
+{
+    void *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    *out = NULL;
+    if (memory == MAP_FAILED)
+        return out_of_memory(1, size, "memory for a key", error);
+    if (madvise(memory, size, MADV_DONTDUMP) != 0) {
+        int code = errno;
+        (void)munmap(memory, size);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot keep a key out of core dumps: %s", strerror(code));
+    }
+    *out = memory;
+    return HAWSER_OK;
+}
+
+void hw_undumped_free(void *memory, size_t size)
+{
+    if (memory == NULL)
+        return;
+    explicit_bzero(memory, size);
+    (void)munmap(memory, size);
 }
 
 hawser_status hw_copy_text(char **out, const char *text, hawser_error *error)

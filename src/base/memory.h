@@ -34,6 +34,11 @@ hawser_status hw_grow(void **array, size_t *capacity, size_t needed, size_t size
  * again. */
 void hw_release_pages(const void *from, const void *to);
 
+/* Allocates `size` zeroed bytes on pages of their own that core dumps leave out, for keys. Returns HAWSER_NO_MEMORY also if the system cannot leave
+ * them out. hw_undumped_free overwrites them; NULL is allowed. */
+hawser_status hw_undumped_new(void **out, size_t size, hawser_error *error) HAWSER_MUST_USE;
+void hw_undumped_free(void *memory, size_t size);
+
 /* strdup that returns a status. */
 hawser_status hw_copy_text(char **out, const char *text, hawser_error *error) HAWSER_MUST_USE;
 

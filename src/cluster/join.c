@@ -619,7 +619,9 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
                             .left = hw_cluster_left,
                             .starved = hw_cluster_starved,
                             .refused = refused};
-    return hw_net_new(&net, &events, &cluster->net, error);
+    hawser_status status = hw_net_new(&net, &events, &cluster->net, error);
+    explicit_bzero(cluster->place->key, sizeof cluster->place->key); /* the net keeps it where core dumps do not reach */
+    return status;
 }
 
 static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error *error)

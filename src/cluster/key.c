@@ -2,6 +2,7 @@
  * their owner may read. */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -44,6 +45,14 @@ static int digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
+static bool is_zero(const unsigned char *key, size_t length)
+{
+    unsigned char any = 0;
+    for (size_t i = 0; i < length; i++)
+        any |= key[i];
+    return any == 0;
+}
+
 /* No message contains the key itself. */
 hawser_status hw_key_parse(const char *text, size_t digits, unsigned char key[HW_NET_KEY_MOST], size_t *length,
                            hawser_error *error)
@@ -60,7 +69,8 @@ hawser_status hw_key_parse(const char *text, size_t digits, unsigned char key[HW
         key[i / 2] = (unsigned char)(high << 4 | low);
     }
     *length = digits / 2;
-    return HAWSER_OK;
+    return is_zero(key, *length) ? hawser_fail(error, HAWSER_BAD_INPUT, "a job key of zeros alone, which anybody can guess")
+                                 : HAWSER_OK;
 }
 
 static hawser_status read_text(int fd, const char *path, char *text, size_t size, size_t *used, hawser_error *error)
@@ -70,6 +80,12 @@ static hawser_status read_text(int fd, const char *path, char *text, size_t size
         return hawser_fail(error, HAWSER_IO, "%s: cannot look at the key file: %s", path, strerror(errno));
     if (!S_ISREG(facts.st_mode))
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: a key file is a regular file", path);
+    if (facts.st_uid != geteuid())
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: this key file belongs to user %u, who knows the key, and not to user %u, who runs this process; make a "
+            "key of your own",
+            path, (unsigned)facts.st_uid, (unsigned)geteuid());
     if ((facts.st_mode & 077) != 0)
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
@@ -120,6 +136,8 @@ hawser_status hw_key_copy(const void *given, size_t bytes, unsigned char key[HW_
                            HW_NET_KEY_MOST);
     memcpy(key, given, bytes);
     *length = bytes;
+    if (is_zero(key, bytes))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a key of zeros alone, which anybody can guess");
     return HAWSER_OK;
 }
 

@@ -11,7 +11,7 @@ trap 'for pid in "${running[@]}"; do kill -9 "$pid" 2>/dev/null; done; rm -rf "$
 await() { for ((i = 0; i < 600; i++)); do "$@" && return; sleep 0.1; done; complain "in vain: $*"; }
 # groups_are N: checks the number of groups besides stat's own. It must be awaited, since servers notice the end of a program a moment later.
 groups_are() { "${store[@]}" stat --json 2>/dev/null | grep -q "\"groups\":$1"; }
-# serve N OPTIONS...: starts servers and sets HAWSER_STORE to their address.
+# serve N OPTIONS...: starts servers and sets HAWSER_AT to their address.
 serve() {
     local nodes=$1
     shift
@@ -24,7 +24,7 @@ serve() {
     server=$!
     running+=("$server")
     await test -s at
-    export HAWSER_STORE=127.0.0.1:$(sed 's/.*://' at)
+    export HAWSER_AT=127.0.0.1:$(sed 's/.*://' at)
 }
 # ends STATUS: asks the servers to end, and checks their status.
 ends() {
@@ -115,9 +115,9 @@ code 8 "${store[@]}" stat --key-file other
 says "key"
 code 2 env -u HAWSER_KEY_FILE "${store[@]}" stat
 says "missing key of the servers"
-code 2 env -u HAWSER_STORE "${store[@]}" stat
-says "give --store HOST:PORT"
-code 8 "${store[@]}" stat --store 127.0.0.1:1 --join-timeout 0.2
+code 2 env -u HAWSER_AT "${store[@]}" stat
+says "give --at HOST:PORT"
+code 8 "${store[@]}" stat --at 127.0.0.1:1 --join-timeout 0.2
 says "cannot join 127.0.0.1:1"
 code 2 env -u HAWSER_KEY_FILE "$hawser" serve
 says "give --key-file FILE"
@@ -126,6 +126,12 @@ code 2 "${store[@]}" gett w
 says "did you mean 'hawser store get'"
 code 2 "${store[@]}" save ../up
 says "is not a valid file name in the servers' directory"
+for name in $'two\nlines' $'red\e[31m' $'a\rb'; do
+    code 2 "${store[@]}" save "$name"
+    says "has a newline or another control character"
+    code 2 "${store[@]}" load "$name"
+    says "has a newline or another control character"
+done
 cp key key.before
 for other in key lines; do
     code 2 "${store[@]}" save $other
@@ -164,7 +170,7 @@ running+=("$apart")
 await test -s at.other
 for table in "apart --keys 0..5" "w --keys 0..5" "later"; do
     # shellcheck disable=SC2086
-    code 0 "${store[@]}" make $table --store "127.0.0.1:$(sed 's/.*://' at.other)"
+    code 0 "${store[@]}" make $table --at "127.0.0.1:$(sed 's/.*://' at.other)"
 done
 kill -TERM "$apart"
 wait "$apart"
@@ -275,19 +281,19 @@ ends 0
 
 # ---- programs
 serve 3 --load end.safetensors
-code 0 "$shared" look "$HAWSER_STORE" key
+code 0 "$shared" look "$HAWSER_AT" key
 equal "$(cat out)" "key 0 has been counted 0 times, key 999 0 times"
-"$shared" count "$HAWSER_STORE" key >one 2>&1 &
+"$shared" count "$HAWSER_AT" key >one 2>&1 &
 one=$!
-code 0 "$hawser" run -n 2 -- "$shared" count "$HAWSER_STORE" key
+code 0 "$hawser" run -n 2 -- "$shared" count "$HAWSER_AT" key
 wait $one || complain "the other group: $(cat one)"
-code 0 "$shared" look "$HAWSER_STORE" key
+code 0 "$shared" look "$HAWSER_AT" key
 equal "$(cat out)" "key 0 has been counted 300 times, key 999 300 times"
 # The requested transport is used, or an error is printed.
-code 0 "$shared" look "$HAWSER_STORE" key --transport unix
-code 1 "$shared" look "$HAWSER_STORE" key --transport ucx
+code 0 "$shared" look "$HAWSER_AT" key --transport unix
+code 1 "$shared" look "$HAWSER_AT" key --transport ucx
 has err "^shared: .*asks for UCX .*stand-alone servers cannot|UCX is asked for"
-code 1 "$shared" look "$HAWSER_STORE" other
+code 1 "$shared" look "$HAWSER_AT" other
 has err "^shared: .*key"
 ends 0
 
@@ -298,11 +304,11 @@ own() { # N
     server=$!
     running+=("$server")
     await test -s at
-    export HAWSER_STORE=127.0.0.1:$(sed 's/.*://' at)
+    export HAWSER_AT=127.0.0.1:$(sed 's/.*://' at)
 }
 own 2
-code 0 "$serving" push "$HAWSER_STORE" key
-code 0 "$hawser" run -n 2 -- "$serving" push "$HAWSER_STORE" key
+code 0 "$serving" push "$HAWSER_AT" key
+code 0 "$hawser" run -n 2 -- "$serving" push "$HAWSER_AT" key
 code 0 "${store[@]}" get bounded 6..9
 equal "$(cat out)" $'6 10\n7 -5\n8 10\n9 -5'
 code 0 "${store[@]}" put bounded 6=99
@@ -310,11 +316,11 @@ code 0 "${store[@]}" get bounded 6
 equal "$(cat out)" "6 99"
 code 0 "${store[@]}" stat
 has out "^table 'bounded': f64, width 1, bounded, keys 0..99"
-code 1 "$probe_named" "$HAWSER_STORE" key bounded f64 3 1
+code 1 "$probe_named" "$HAWSER_AT" key bounded f64 3 1
 has err "the lower bound is above the upper one"
-code 1 "$probe_named" "$HAWSER_STORE" key bounded f32 1 3
+code 1 "$probe_named" "$HAWSER_AT" key bounded f32 1 3
 has err "table 'probe': 'bounded' is not for values of type f32"
-code 1 "$probe_named" "$HAWSER_STORE" key unbounded f64 1 3
+code 1 "$probe_named" "$HAWSER_AT" key unbounded f64 1 3
 has err "there is no function 'unbounded'; there are add, .*, bounded"
 ends 0
 code 1 env HAWSER_RECORD_HISTORY=history "$serving" serve key at
@@ -337,9 +343,9 @@ done
 code 1 "$serving" serve none at
 has err "^serving: .*none"
 serve 1
-code 1 env HAWSER_RECORD_HISTORY=history "$serving" push "$HAWSER_STORE" key
+code 1 env HAWSER_RECORD_HISTORY=history "$serving" push "$HAWSER_AT" key
 has err "needs the servers' records too"
-code 1 "$serving" push "$HAWSER_STORE" key
+code 1 "$serving" push "$HAWSER_AT" key
 has err "there is no function 'bounded'"
 ends 0
 
@@ -348,7 +354,7 @@ lines_of() { [[ -f $1 ]] && (($(wc -l <"$1") == $2)); }
 for kind in push waiting; do
     serve 1 --failure-timeout 0.5
     rm -f pids
-    "$probe" $kind "$PWD/pids" "$HAWSER_STORE" key >frozen.out 2>frozen.err </dev/null &
+    "$probe" $kind "$PWD/pids" "$HAWSER_AT" key >frozen.out 2>frozen.err </dev/null &
     frozen=$!
     running+=("$frozen")
     await lines_of pids 1
@@ -367,9 +373,9 @@ done
 # ---- a node of a group is killed: its group ends, and no other
 serve 2
 rm -f pids others
-"$hawser" run -n 2 -- "$probe" waiting "$PWD/pids" "$HAWSER_STORE" key >group.out 2>group.err </dev/null &
+"$hawser" run -n 2 -- "$probe" waiting "$PWD/pids" "$HAWSER_AT" key >group.out 2>group.err </dev/null &
 group=$!
-"$probe" push "$PWD/others" "$HAWSER_STORE" key >other.out 2>other.err </dev/null &
+"$probe" push "$PWD/others" "$HAWSER_AT" key >other.out 2>other.err </dev/null &
 other=$!
 running+=("$other")
 await lines_of pids 2
@@ -383,7 +389,7 @@ wait $group || got=$?
 has group.err "^\[0\] probe: .*(node 1 \(node-1\) was lost|server [01] of the store: this group has ended: its node 1)"
 await groups_are 1
 kill -0 $other || complain "the other group has ended: $(cat other.err)"
-code 0 "$shared" count "$HAWSER_STORE" key
+code 0 "$shared" count "$HAWSER_AT" key
 
 # ---- a server is killed: all groups and the other server end, each with one line
 victim=$(pgrep -P "$server" | while read -r agent; do pgrep -P "$agent"; done | tail -1)

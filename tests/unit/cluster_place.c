@@ -368,6 +368,22 @@ static void a_key_that_others_may_read_is_refused(void **state)
     assert_int_equal(hw_key_read("open.key", back, &length, &error), HAWSER_OK);
 }
 
+static void a_key_of_another_user_is_refused(void **state)
+{
+    (void)state;
+    unsigned char key[32] = {1}, back[HW_NET_KEY_MOST];
+    size_t length;
+    hawser_error error;
+    if (geteuid() != 0)
+        skip(); /* only root can give files away */
+    assert_int_equal(hw_key_write("given.key", key, 32, &error), HAWSER_OK);
+    assert_int_equal(chown("given.key", 12345, (gid_t)-1), 0);
+    assert_int_equal(hw_key_read("given.key", back, &length, &error), HAWSER_BAD_INPUT);
+    assert_non_null(strstr(error.text, "given.key: this key file belongs to user 12345"));
+    assert_int_equal(chown("given.key", 0, (gid_t)-1), 0);
+    assert_int_equal(hw_key_read("given.key", back, &length, &error), HAWSER_OK);
+}
+
 static void an_invalid_key_file_is_refused(void **state)
 {
     (void)state;
@@ -379,6 +395,7 @@ static void an_invalid_key_file_is_refused(void **state)
                                         "0011",
                                         "zz0102030405060708090a0b0c0d0e0f",
                                         "000102030405060708090a0b0c0d0e0f0",
+                                        "00000000000000000000000000000000",
                                         "00 0102030405060708090a0b0c0d0e0f0"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         int fd = open("bad.key", O_WRONLY | O_CREAT | O_TRUNC, 0600);
@@ -387,6 +404,13 @@ static void an_invalid_key_file_is_refused(void **state)
         assert_int_equal(hw_key_read("bad.key", back, &length, &error), HAWSER_BAD_INPUT);
         assert_non_null(strstr(error.text, "bad.key"));
         assert_null(strstr(error.text, "0102030405"));
+    }
+    unsigned char zeros[HW_NET_KEY_MOST] = {0};
+    for (size_t bytes = HW_NET_KEY_LEAST; bytes <= HW_NET_KEY_MOST; bytes++) {
+        assert_int_equal(hw_key_copy(zeros, bytes, back, &length, &error), HAWSER_BAD_ARGUMENT);
+        zeros[bytes - 1] = 1;
+        assert_int_equal(hw_key_copy(zeros, bytes, back, &length, &error), HAWSER_OK);
+        zeros[bytes - 1] = 0;
     }
     assert_int_equal(hw_key_read("none.key", back, &length, &error), HAWSER_IO);
     assert_int_equal(mkdir("folder.key", 0700), 0);
@@ -515,6 +539,7 @@ int main(void)
         cmocka_unit_test(nodes_started_by_hand_need_a_key_and_a_manager),
         cmocka_unit_test(keys_are_written_and_read_again),
         cmocka_unit_test(a_key_that_others_may_read_is_refused),
+        cmocka_unit_test(a_key_of_another_user_is_refused),
         cmocka_unit_test(an_invalid_key_file_is_refused),
     };
     return cmocka_run_group_tests_name("cluster place", tests, make_directory, remove_directory);

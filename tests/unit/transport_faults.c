@@ -388,7 +388,7 @@ static void open_rogue_for(rogue *it, size_t ring, double failure_timeout)
                         .incarnation = 82,
                         .transport = HW_NET_SHARED,
                         .ring = ring};
-    memcpy(self.key, TEST_KEY, 32);
+    self.key = (unsigned char *)(uintptr_t)TEST_KEY;
     atomic_store(&self.node, 5);
     open_server(&it->server, HW_NET_SHARED, failure_timeout);
     const char *from = hw_net_address(it->server.net) + strlen("unix:");

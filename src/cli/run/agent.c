@@ -55,11 +55,23 @@ static hawser_status add_text(char ***list, size_t *count, size_t *capacity, con
     return HAWSER_OK;
 }
 
+enum { AGENT_KEY = 2 * 64 + 1 /* digits of the longest key */ };
+
 static hawser_status set_text(char **at, const char *text, hawser_error *error)
 {
     free(*at);
     *at = NULL;
     return hw_copy_text(at, text, error);
+}
+
+static hawser_status set_key(agent *it, const char *digits, hawser_error *error)
+{
+    if (strlen(digits) >= AGENT_KEY)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "hawser run sent a key that is too long");
+    if (it->key == NULL)
+        HAWSER_TRY(hw_undumped_new((void **)&it->key, AGENT_KEY, error));
+    (void)snprintf(it->key, AGENT_KEY, "%s", digits);
+    return HAWSER_OK;
 }
 
 static hawser_status add_child(agent *it, const hw_launch_frame *frame, hawser_error *error)
@@ -218,7 +230,7 @@ static hawser_status take_word(agent *it, const char *word, hawser_error *error)
 static hawser_status take_frame(agent *it, const hw_launch_frame *frame, hawser_error *error)
 {
     switch (frame->kind) {
-    case HW_FRAME_KEY: return set_text(&it->key, frame->payload, error);
+    case HW_FRAME_KEY: return set_key(it, frame->payload, error);
     case HW_FRAME_JOB: it->nodes = frame->number; return set_text(&it->job, frame->payload, error);
     case HW_FRAME_DIRECTORY: return set_text(&it->directory, frame->payload, error);
     case HW_FRAME_VARIABLE:
@@ -495,9 +507,7 @@ static void finish(agent *it)
         hw_child_close(&it->children[i]);
     }
     hw_wire_close(&it->wire);
-    if (it->key != NULL)
-        explicit_bzero(it->key, strlen(it->key));
-    free(it->key);
+    hw_undumped_free(it->key, AGENT_KEY);
     free(it->job);
     free(it->directory);
     free_list(it->words);

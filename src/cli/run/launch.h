@@ -63,7 +63,8 @@ typedef struct hw_launch {
     const char *ssh, *remote;
     bool prefix;
     double grace, join_timeout, failure_timeout;
-    char job[64], key[65];
+    char job[64];
+    char *key; /* its digits, on pages that core dumps leave out */
     FILE *stream_out, *stream_err;
     /* The state: */
     char address[HW_ADDRESS_MOST]; /* of node 0; "": unknown yet */

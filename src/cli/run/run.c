@@ -208,10 +208,13 @@ static void name_nodes(hw_launch *launch, const hw_hosts *hosts)
         }
 }
 
+enum { HW_RUN_KEY = 2 * 32 + 1 };
+
 static hawser_status name_job(hw_launch *launch, hawser_error *error)
 {
     unsigned char key[32];
     char host[64] = "";
+    HAWSER_TRY(hw_undumped_new((void **)&launch->key, HW_RUN_KEY, error));
     HAWSER_TRY(hw_key_make(key, error));
     hw_key_text(key, sizeof key, launch->key);
     explicit_bzero(key, sizeof key);
@@ -251,7 +254,7 @@ static void free_launch(hw_launch *launch)
     free(launch->nodes);
     free(launch->connections);
     free(launch->set);
-    explicit_bzero(launch->key, sizeof launch->key);
+    hw_undumped_free(launch->key, HW_RUN_KEY);
 }
 
 /* Returns the signal mask that this process was started with: its own signals are read from a descriptor from here on, and its children

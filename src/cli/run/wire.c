@@ -26,6 +26,7 @@ hawser_status hw_buffer_add(hw_buffer *bytes, const void *data, size_t length, h
 
 void hw_buffer_drop(hw_buffer *bytes, size_t length)
 {
+    explicit_bzero(bytes->data + bytes->from, length); /* it may have contained the key */
     bytes->from += length;
     if (bytes->from == bytes->to)
         bytes->from = bytes->to = 0;

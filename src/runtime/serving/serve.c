@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "runtime/checkpoint/checkpoint.h"
 
 #define BEAT  0.25 /* seconds of a round without a command */
@@ -69,6 +70,11 @@ static hawser_status path_of(const hw_serving *how, const hw_message *asked, cha
 {
     const char *name = asked->payload, *directory = how->directory != NULL ? how->directory : ".";
     size_t length = (size_t)asked->envelope.length;
+    if (length > 0 && memchr(name, '\0', length) == name + length - 1 && hw_has_control(name))
+        return hawser_fail(
+            error, HAWSER_BAD_ARGUMENT,
+            "a file name in the servers' directory has a newline or another control character: use letters, digits "
+            "and signs");
     if (length < 2 || memchr(name, '\0', length) != name + length - 1 || strchr(name, '/') != NULL || name[0] == '.' ||
         name[0] == '-')
         return hawser_fail(

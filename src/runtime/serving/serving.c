@@ -4,6 +4,7 @@
 
 #include "base/argument.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/messages.h"
 #include "cluster/place.h"
 #include "runtime/job/enter.h"
@@ -111,7 +112,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
 {
     HW_GIVEN_STORE(store);
     static const hawser_serving plain = {0};
-    unsigned char key[HW_NET_KEY_MOST] = {0};
+    unsigned char *key = NULL; /* for as long as the servers run, so not on the stack */
     hawser_error announcement_error = {0};
     const hawser_options *options = store->job->options;
     announcement t = {.store = store, .given = serving != NULL ? serving : &plain, .error = &announcement_error};
@@ -127,6 +128,8 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     hawser_status status = check(store, error);
     if (status == HAWSER_OK)
         status = check_files(store, t.given, error);
+    if (status == HAWSER_OK)
+        status = hw_undumped_new((void **)&key, HW_NET_KEY_MOST, error);
     if (status == HAWSER_OK)
         status = open_key(store, t.given, key, &how.listener.key_length, error);
     if (status == HAWSER_OK)
@@ -146,7 +149,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     if (status == HAWSER_OK)
         status = hw_store_serve(store, &how, error);
     atomic_store(&store->job->waits, waits);
-    explicit_bzero(key, sizeof key);
+    hw_undumped_free(key, HW_NET_KEY_MOST);
     if (status == HAWSER_OK && t.status != HAWSER_OK)
         return hawser_fail(error, t.status, "%s", announcement_error.text);
     return status;

@@ -52,6 +52,7 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     copy_text(self->build, sizeof self->build, options->build);
     copy_text(self->job, sizeof self->job, options->job);
     copy_text(self->name, sizeof self->name, options->name);
+    HAWSER_TRY(hw_undumped_new((void **)&self->key, HW_NET_KEY_MOST, error));
     memcpy(self->key, options->key, options->key_length);
     self->key_length = options->key_length;
     self->trust_fabric = options->trust_fabric;
@@ -194,7 +195,7 @@ void hw_net_free(hw_net *net)
     hw_pool_free(net->pool);
     hw_route_free(net);
     hw_tls_contexts_free(net->self.contexts);
-    hw_secret_forget(net->self.key, sizeof net->self.key);
+    hw_undumped_free(net->self.key, HW_NET_KEY_MOST);
     pthread_rwlock_destroy(&net->routing);
     pthread_cond_destroy(&net->changed);
     pthread_mutex_destroy(&net->mutex);

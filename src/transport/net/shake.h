@@ -30,8 +30,8 @@ typedef struct hw_identity {
     char name[HW_NET_NAME];
     char address[HW_NET_ADDRESS];
     uint64_t incarnation;
-    atomic_uint node; /* HW_NET_ANY until a peer has sent it */
-    unsigned char key[HW_NET_KEY_MOST];
+    atomic_uint node;   /* HW_NET_ANY until a peer has sent it */
+    unsigned char *key; /* on pages that core dumps leave out */
     size_t key_length;
     uint32_t failure_timeout; /* milliseconds: see hw_handshake_hello */
     bool trust_fabric, encrypt_always;
