@@ -3,14 +3,26 @@
  * name ranges or lists of keys, are asynchronous, and wait for each other only as the caller asks.
  *
  * The model is the parameter server's (Li et al. 2014) with the clocks of SSP tables (Ho et al. 2013). Opening the store is collective: the
- * first `servers` nodes keep the tables, and all nodes may push and pull. In one process the same store works without a network.
+ * first `servers` nodes keep the tables, and all nodes may push and pull. In one process the same store works without a network. Every node runs
+ * this; each call returns a status, which HAWSER_TRY passes on:
  *
  *   hawser_store_open(job, NULL, &store, &error);
- *   hawser_store_table(store, &(hawser_table){.name = "w", .type = HAWSER_F32, .last = 999999}, &w, &error);
- *   hawser_push(store, &(hawser_request){.table = w, .keys = keys, .count = n, .values = gradient}, &task, &error);
- *   hawser_pull(store, &(hawser_request){.table = w, .keys = keys, .count = n, .out = weights, .after = &task, .after_count = 1}, &task,
- *               &error);
- *   hawser_store_wait(store, task, &error);
+ *   hawser_store_table(store, &(hawser_table){.name = "w", .count = 1000000}, &w, &error);          // f64, zeros, pushes add
+ *   hawser_push(store, &(hawser_request){.table = w, .keys = keys, .count = n, .values = gradient}, &task, &error);   // only starts it
+ *   hawser_store_barrier(store, &error);                                                            // the pushes of all nodes are in
+ *   hawser_pull(store, &(hawser_request){.table = w, .count = 1000000, .out = weights}, &task, &error);   // without keys: a range from 0
+ *   hawser_store_wait(store, task, &error);                                                         // `weights` may be read from here on
+ *   hawser_store_close(store);
+ *
+ * A node's own tasks on one key happen in the order in which they were started, so the pull above would see the own push without a wait. `after`
+ * is for an order between different keys or tables: if a task must not start before others have ended, it names them. It is also for tasks that wait
+ * for clocks, which later tasks overtake.
+ *
+ * There are three ways to wait for other workers, and each table uses one of them. *Clocks by hand*: a worker ends clock t of a range of keys
+ * (hawser_store_clock), and a pull waits until all workers have ended `least` clocks there. *SSP tables*: hawser_table_get, _inc and _clock do
+ * this for a worker, with rows that are at most `staleness` clocks old and are kept in a cache. *Iterations* of data-centric tables: each push and pull
+ * says its `iteration`, and keys wait for each other one by one, without calls for clocks. Summed tables use the first or the second, and their
+ * pushes say in `iteration` the clock that they belong to. All of these count from 0.
  *
  * Stand-alone servers (hawser serve, hawser_store_serve) run apart from the job, which finds them by the options `at` and `key_file`. The
  * nodes of the job are then one group of workers among others. Groups may run at the same time or one after the other. Tables and values are
@@ -110,10 +122,12 @@ HAWSER_API void hawser_store_close(hawser_store *store);
  *  pushed reads as zero and takes no memory. */
 typedef struct hawser_table {
     const char *name; /**< 1 to 63 bytes of UTF-8, no control characters */
-    hawser_type type; /**< HAWSER_F64, HAWSER_F32 or HAWSER_I64 */
+    hawser_type type; /**< HAWSER_F64 (0, the default), HAWSER_F32 or HAWSER_I64 */
     uint32_t width;   /**< numbers per key; 0 means 1 */
     bool sparse;
-    uint64_t first, last; /**< keys of a dense table, both included */
+    uint64_t first; /**< the first key of a dense table */
+    /** The number of its keys. 0: they end at `last`, which is included. If both are given, they must agree. */
+    uint64_t count, last;
     /** How a push changes the stored value: "add" (NULL; sums of HAWSER_I64 wrap around, as counters do), "assign", "max", "average" (the mean of
      *  all pushed values), "adagrad" (rate, epsilon), "adam" (rate, beta1, beta2, epsilon), "proximal" (rate, l1, l2, low, high: a proximal
      *  gradient step for l1 |x| + l2/2 x^2 within low..high; both bounds 0: none), or a function from the store's options; with `at`, a function of
@@ -160,7 +174,8 @@ HAWSER_API hawser_status hawser_store_find(hawser_store *store, const char *name
  *  even if a wait for the task has timed out. After a failed task `out` holds a mixture of old and new values. */
 typedef struct hawser_request {
     uint32_t table;
-    /** `count` keys, ascending and distinct; with a count of 0 the task does nothing. NULL: the range first..last of a dense table */
+    /** `count` keys, ascending and distinct; with a count of 0 the task does nothing. NULL: a range of a dense table, of `count` keys from `first`
+     *  on; with a count of 0 it ends at `last`, which is included. If both are given, they must agree. */
     const uint64_t *keys;
     size_t count;
     uint64_t first, last;
@@ -220,6 +235,11 @@ HAWSER_API hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *ta
                                                hawser_error *error) HAWSER_MUST_USE;
 /** Waits until all tasks of this node have ended. Returns the status of a failed task whose status has not been returned yet, if there is one. */
 HAWSER_API hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
+
+/** A barrier: waits until all tasks of this node have ended, and every node has made the call. All that nodes have pushed before it is then in the tables,
+ *  and all clocks that they have ended are known. Collective. Returns the status of a failed task whose status has not been returned yet, on any
+ *  node, on all nodes; HAWSER_TIMEOUT or HAWSER_PEER_LOST. */
+HAWSER_API hawser_status hawser_store_barrier(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 
 /** Kinds of records of the queue of a store. */
 typedef enum hawser_ended_kind {

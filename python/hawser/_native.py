@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '48839246f6fb85bc1a62c831ef3e8da2b08c279724e2a529e0c40e78082f961e'
+DIGEST = 'b93d64975a59954a354429fb2ac0eb25cbf39ca2502d542258c13c1865ad9ea5'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -683,6 +683,7 @@ class hawser_table(Structure):
     width: int
     sparse: bool
     first: int
+    count: int
     last: int
     function: bytes | None
     parameters: Any
@@ -1245,6 +1246,7 @@ hawser_table._fields_ = [
     ("width", c_uint32),
     ("sparse", c_bool),
     ("first", c_uint64),
+    ("count", c_uint64),
     ("last", c_uint64),
     ("function", c_char_p),
     ("parameters", c_double * 8),
@@ -1605,6 +1607,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_store_wait": (c_int, [POINTER(hawser_store), c_uint64, POINTER(hawser_error)]),
     "hawser_store_wait_any": (c_int, [POINTER(hawser_store), POINTER(c_uint64), c_size_t, POINTER(c_size_t), POINTER(hawser_error)]),
     "hawser_store_wait_all": (c_int, [POINTER(hawser_store), POINTER(hawser_error)]),
+    "hawser_store_barrier": (c_int, [POINTER(hawser_store), POINTER(hawser_error)]),
     "hawser_store_ended": (c_bool, [POINTER(hawser_store), POINTER(hawser_ended), POINTER(hawser_error)]),
     "hawser_store_descriptor": (c_int, [POINTER(hawser_store)]),
     "hawser_table_inc": (c_int, [POINTER(hawser_store), c_uint32, c_uint32, POINTER(c_uint64), c_size_t, c_void_p, POINTER(hawser_error)]),

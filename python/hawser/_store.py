@@ -22,7 +22,7 @@ from ._arguments import INT, WORD, give_key, name_bytes, path_bytes, refuse_pick
 from ._beside import MOST_WAIT, run_beside, terminating
 from ._cluster import Cluster, cluster_for
 from ._dataset import refuse_masks
-from ._errors import BadArgument, BadOption, Timeout, check, in_keywords, text_of, warn
+from ._errors import CLASSES, BadArgument, BadOption, Error, Timeout, check, in_keywords, text_of, warn
 from ._function import ServerFunction, StoreFilter
 from ._job import broadcast
 from ._library import library as lib
@@ -656,6 +656,20 @@ class Store:
         for task in list(self._queue.failed):
             task._result()
         self._call(lambda handle, error: int(lib.hawser_store_wait_all(handle, error)), beside=self._waits)
+
+    def barrier(self) -> None:
+        """Waits until all tasks of this node have ended, and every node has made the call. Then all pushes before it are in the tables. Collective.
+
+        Raises on every node what made a task of any node fail, unless a wait has.
+        """
+        try:
+            self.wait_all()
+        except Error as failed:  # the others learn it in their barrier
+            status = next((status for status, kind in CLASSES.items() if kind is type(failed)), _native.HAWSER_INTERNAL)
+            told = hawser_error(status=status, text=str(failed).encode()[:900])
+            self._call(lambda handle, error: int(lib.hawser_job_agree(self._job, status, byref(told))) * 0, beside=self._waits)
+            raise
+        self._call(lambda handle, error: int(lib.hawser_store_barrier(handle, error)), beside=self._waits)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes all tables to a safetensors file on node 0; of stand-alone servers, in the directory of the first. Collective."""

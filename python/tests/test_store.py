@@ -188,6 +188,18 @@ def test_a_task_after_a_failed_one_fails_and_an_empty_list_does_nothing(store):
     assert np.array_equal(table.pull().wait(), [1e308, 2])
 
 
+def test_a_barrier_waits_for_all_tasks_and_raises_what_failed(store):
+    table = store.table("w", 3)
+    table.push([1, 2, 3])
+    store.barrier()
+    assert np.array_equal(table.pull().wait(), [1, 2, 3])
+    table.push([1.7e308, 0, 0]).wait()
+    table.push([1.7e308, 0, 0])
+    with pytest.raises(hawser.NotFinite, match="table 'w': key 0"):
+        store.barrier()
+    store.barrier()
+
+
 def test_parameters_are_refused_by_name(store):
     with pytest.raises(hawser.BadArgument, match=r"rate 0.1, epsilon 0\): epsilon must be"):
         store.table("a", 2, function="adagrad", parameters=0.1)

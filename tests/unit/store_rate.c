@@ -29,8 +29,7 @@ static hawser_status request(hawser_store *store, uint32_t table, int kind, cons
     uint64_t task;
     const hawser_request whole = {.table = table,
                                   .keys = kind % 2 == 1 ? keys : NULL,
-                                  .count = N,
-                                  .last = 2 * N - 1,
+                                  .count = kind % 2 == 1 ? N : 2 * N,
                                   .values = kind < 2 ? values : NULL,
                                   .out = kind < 2 ? NULL : out};
     if (kind == 5)
@@ -79,8 +78,8 @@ static void use(test_node *node)
                                           .key_length = t->address != NULL ? sizeof server_key : 0};
     node->status = hawser_store_open(node->job, &options, &store, &node->error);
     for (int i = 0; i < 2 && node->status == HAWSER_OK; i++)
-        node->status = hawser_store_table(store, &(hawser_table){.name = i == 0 ? "w" : "near", .last = 2 * N - 1},
-                                          &tables[i], &node->error);
+        node->status = hawser_store_table(store, &(hawser_table){.name = i == 0 ? "w" : "near", .count = 2 * N}, &tables[i],
+                                          &node->error);
     if (node->status == HAWSER_OK && node->node == 0 && node->nodes > 1)
         node->status = hawser_table_clock(store, tables[1], 0, &node->error);
     if (node->status == HAWSER_OK && node->node + 1 == node->nodes)

@@ -5,6 +5,7 @@
 #include "base/argument.h"
 #include "base/clock.h"
 #include "base/thread.h"
+#include "runtime/store/asking.h"
 #include "runtime/store/hub.h"
 
 hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error)
@@ -53,7 +54,21 @@ static hawser_status submit(hawser_store *store, hw_order *order, const hawser_r
     return hw_ask_completion(store, status, error);
 }
 
-static hw_order order_of(const hawser_store *store, const hawser_request *request, hw_operation operation)
+/* Sets the last key of a request for a range, which has a count of keys, a last key, or both. */
+static hawser_status end_of(const hawser_request *request, uint64_t *last, hawser_error *error)
+{
+    *last = request->last;
+    if (request->keys != NULL || request->count == 0)
+        return HAWSER_OK;
+    *last = request->first + (request->count - 1);
+    if (*last < request->first || (request->last != 0 && request->last != *last))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "a request for %zu keys from %llu on, and up to key %llu: leave `last` out, or set both alike",
+                           request->count, (unsigned long long)request->first, (unsigned long long)request->last);
+    return HAWSER_OK;
+}
+
+static hw_order order_of(const hawser_store *store, const hawser_request *request, hw_operation operation, uint64_t last)
 {
     return (hw_order){
         .operation = operation,
@@ -61,7 +76,7 @@ static hw_order order_of(const hawser_store *store, const hawser_request *reques
         .keys = request->keys,
         .count = request->count,
         .first = request->first,
-        .last = request->last,
+        .last = last,
         .values = operation == HW_PULL ? NULL : request->values,
         .out = operation == HW_PUSH ? NULL : request->out,
         .least = operation == HW_PUSH ? 0 : request->least,
@@ -74,13 +89,21 @@ static hw_order order_of(const hawser_store *store, const hawser_request *reques
     };
 }
 
+static hawser_status begin(hawser_store *store, const hawser_request *request, hw_operation operation, uint64_t *task,
+                           hawser_error *error)
+{
+    uint64_t last;
+    HAWSER_TRY(end_of(request, &last, error));
+    hw_order order = order_of(store, request, operation, last);
+    return submit(store, &order, request, task, error);
+}
+
 hawser_status hawser_push(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
 {
     HW_GIVEN_STORE(store);
     HW_GIVEN(request);
     HW_GIVEN(task);
-    hw_order order = order_of(store, request, HW_PUSH);
-    return submit(store, &order, request, task, error);
+    return begin(store, request, HW_PUSH, task, error);
 }
 
 hawser_status hawser_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
@@ -88,8 +111,7 @@ hawser_status hawser_pull(hawser_store *store, const hawser_request *request, ui
     HW_GIVEN_STORE(store);
     HW_GIVEN(request);
     HW_GIVEN(task);
-    hw_order order = order_of(store, request, HW_PULL);
-    return submit(store, &order, request, task, error);
+    return begin(store, request, HW_PULL, task, error);
 }
 
 hawser_status hawser_push_pull(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
@@ -97,8 +119,7 @@ hawser_status hawser_push_pull(hawser_store *store, const hawser_request *reques
     HW_GIVEN_STORE(store);
     HW_GIVEN(request);
     HW_GIVEN(task);
-    hw_order order = order_of(store, request, HW_PUSH_PULL);
-    return submit(store, &order, request, task, error);
+    return begin(store, request, HW_PUSH_PULL, task, error);
 }
 
 hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *task, hawser_error *error)
@@ -279,6 +300,24 @@ hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
         status = hw_ask_failure(store, 0, error);
     hw_hub_unlock(store);
     return hw_ask_completion(store, status, error);
+}
+
+hawser_status hawser_store_barrier(hawser_store *store, hawser_error *error)
+{
+    HW_GIVEN_STORE(store);
+    hawser_error own = {0};
+    hawser_status status = hawser_store_wait_all(store, &own);
+    if (status == HAWSER_OK)
+        status = hw_store_received(store, &own);
+    hw_job_cancellable(store->job, NULL);
+    hawser_status all = hw_cluster_agree(store->job->cluster, status, &own);
+    /* A clock gets no reply. Each server has it when the first meeting is over there, and says so in the second. */
+    if (all == HAWSER_OK && store->remote == NULL)
+        all = hw_cluster_agree(store->job->cluster, HAWSER_OK, &own);
+    all = hw_job_uncancellable(store->job, all);
+    if (all < HAWSER_OK && error != NULL)
+        *error = own;
+    return all == HAWSER_OK ? status : all;
 }
 
 void hawser_store_figures_of(hawser_store *store, hawser_store_figures *figures)

@@ -17,6 +17,7 @@ static void describe(const hw_table_spec *spec, const char *name, hawser_table *
         .width = spec->width,
         .sparse = spec->sparse,
         .first = spec->sparse ? 0 : spec->first,
+        .count = spec->sparse ? 0 : spec->last - spec->first + 1,
         .last = spec->sparse ? 0 : spec->last,
         .function = spec->function->name,
         .data_centric = spec->centric,

@@ -369,6 +369,12 @@ static hawser_status check_heeded(const hawser_table *table, const hw_function *
     if (table->type != HAWSER_F64 && table->type != HAWSER_F32 && table->type != HAWSER_I64)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': there is no value type %d", table->name,
                            (int)table->type);
+    uint64_t last = table->first + (table->count - 1);
+    if (!table->sparse && table->count > 0 && (last < table->first || (table->last != 0 && table->last != last)))
+        return hawser_fail(
+            error, HAWSER_BAD_ARGUMENT,
+            "table '%s' has %llu keys from %llu on, and its last is %llu: leave `last` out, or set both alike", table->name,
+            (unsigned long long)table->count, (unsigned long long)table->first, (unsigned long long)table->last);
     if (table->delay != 0 && !table->data_centric)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': a delay (%llu) is for data-centric tables", table->name,
                            (unsigned long long)table->delay);
@@ -397,6 +403,8 @@ static hawser_status spec_of(hawser_store *store, const hawser_table *table, hw_
         .summed = table->summed,
         .staleness = table->staleness,
     };
+    if (!table->sparse && table->count > 0)
+        spec->last = table->first + (table->count - 1);
     if (table->name == NULL || strlen(table->name) >= sizeof spec->name)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a table needs a name of 1 to %zu bytes", sizeof spec->name - 1);
     memcpy(spec->name, table->name, strlen(table->name) + 1);
