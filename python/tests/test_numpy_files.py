@@ -116,6 +116,26 @@ def test_sparse_matrices_of_scipy_are_read(tmp_path):
         assert np.array_equal(*rows)
 
 
+def test_labels_of_64_bits_in_files_stay_distinct(tmp_path):
+    """A column of whole numbers is the target: the model is that of the labels numbered from 0, on one node and on several."""
+    for seed in range(4):
+        draw = np.random.default_rng(seed)
+        labels = np.array([2**53, 2**53 + 1, 7, 2**63 - 1 if seed % 2 else -(2**63)], dtype="<i8" if seed < 2 else "i8")
+        labels = np.sort(labels.astype(">u8") if seed == 3 else labels)
+        place = draw.integers(0, 4, 70)
+        X = draw.integers(-5, 9, (70, 3)) + place[:, None] if seed != 3 else draw.integers(0, 9, (70, 3)) + place[:, None]
+        np.save(tmp_path / "t.npy", np.column_stack([labels[place], X.astype(labels.dtype)]))
+        want = hawser.train("softmax", X.astype(float), place.astype(float), lambda_=0.05, workers=3, seed=1)
+        got = hawser.train("softmax", tmp_path / "t.npy", lambda_=0.05, workers=3, seed=1)
+        assert np.array_equal(got.classes, labels) and np.array_equal(got.coefficients, want.coefficients)
+        for nodes in (2, 3) if seed > 1 else ():
+            words = ["run", "-n", str(nodes), "--", os.environ["HAWSER_BINARY"], "train", "softmax", "t.npy", "--lambda", "0.05", "-k", "3", "-q", "-o", "m.st"]
+            subprocess.run([os.environ["HAWSER_BINARY"]] + words, cwd=tmp_path, check=True, capture_output=True, timeout=60)
+            loaded = hawser.Model.load(tmp_path / "m.st")
+            assert np.array_equal(loaded.classes, labels) and np.array_equal(loaded.coefficients, want.coefficients)
+        assert got.evaluate(tmp_path / "t.npy")["accuracy"] == want.evaluate(X.astype(float), place.astype(float))["accuracy"]
+
+
 @pytest.mark.skipif(scipy is None, reason="no scipy")
 def test_broken_sparse_matrices_are_refused(tmp_path):
     path = tmp_path / "b.npz"

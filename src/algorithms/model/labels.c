@@ -110,11 +110,11 @@ hawser_status hw_labels_check(const double *labels, size_t count, hawser_error *
 {
     for (size_t k = 0; k < count; k++)
         if (fabs(labels[k]) >= 0x1p53)
-            return hawser_fail(
-                error, HAWSER_BAD_INPUT,
-                "the label %.17g is not below 2^53, and other whole numbers are rounded to it as well; CSV and svmlight "
-                "files keep labels of 64 bits apart; else number the classes from 0",
-                labels[k]);
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "the label %.17g is not below 2^53, and other whole numbers are rounded to it as well; CSV, "
+                               "svmlight and .npy "
+                               "files keep labels of 64 bits apart; else number the classes from 0",
+                               labels[k]);
     return HAWSER_OK;
 }
 

@@ -1,15 +1,19 @@
 #include "data/format/binary.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/type.h"
 #include "data/exposure.h"
 #include "data/format/csv.h"
 #include "data/label.h"
 #include "data/layout/assemble.h"
+#include "data/table/exact.h"
 
 /* TILE: rows at a time. DONE: bytes after which read pages are released; DONE_COLUMNS for columns, whose neighbours are released too. */
 enum { TILE = 64, DONE = 1 << 20, DONE_COLUMNS = 8 << 20 };
@@ -117,6 +121,51 @@ static bool is_rounded(const hw_binary *f, unsigned char role, uint64_t place, d
     return (f->number == HW_SIGNED ? (uint64_t)(int64_t)value : (uint64_t)value) != bits_at(f, place);
 }
 
+/* Writes a number as the text of a label. */
+static hw_label label_text(const hw_binary *f, uint64_t place, double value, char label[HW_LABEL_TEXT])
+{
+    char text[64] = ""; /* with the slack of a number that is read */
+    uint64_t bits = bits_at(f, place), sign = (uint64_t)1 << (8 * f->size - 1);
+    if (f->number == HW_UNSIGNED)
+        (void)snprintf(text, HW_LABEL_TEXT, "%" PRIu64, bits);
+    else if (f->number == HW_SIGNED)
+        (void)snprintf(text, HW_LABEL_TEXT, "%" PRId64, (int64_t)((bits ^ sign) - sign));
+    else if (value == floor(value) && fabs(value) < 0x1p65)
+        (void)snprintf(text, HW_LABEL_TEXT, "%.0f", value);
+    else
+        (void)hw_print_number(text, HW_LABEL_TEXT, 17, value);
+    return hw_label_read(text, text + strlen(text), label);
+}
+
+/* Reads a label of the target. If other whole numbers have the same double, all labels are read again as words; `exact`: they are words. Floating numbers
+ * may have been rounded before, and are left to the classifier. */
+static hawser_status take_label(hw_job *job, const hw_binary *f, bool exact, uint64_t row, uint64_t place, double *value,
+                                hawser_error *error)
+{
+    char label[HW_LABEL_TEXT];
+    if (*value - *value != 0 || (!exact && (f->number == HW_FLOATING || !hw_label_is_doubtful(*value))))
+        return HAWSER_OK;
+    if (!exact) {
+        atomic_store(&job->met_labels, true);
+        return hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: row %llu (from 0): the label is beyond 2^53, and the input cannot be read again to tell such "
+            "labels apart; give a file",
+            f->name, (unsigned long long)row);
+    }
+    if (label_text(f, place, *value, label) == HW_LABEL_OUTSIDE)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: row %llu (from 0): " HW_LABEL_IS_OUTSIDE ": %.17g", f->name,
+                           (unsigned long long)row, "label", *value);
+    return hw_exact_text(job, f->name, label, value, error);
+}
+
+/* Returns whether the target's numbers are labels. *exact: they are read as words. */
+static bool has_labels(const hw_job *job, bool *exact)
+{
+    *exact = hw_exact_is_wanted(job);
+    return *exact || (job->load->labels != 0 && job->load->schema == NULL);
+}
+
 /* Refuses a number that cannot be stored: row and column count from 0. A column that is not read may have any. */
 static hawser_status check_value(const hw_binary *f, const unsigned char *roles, bool single, uint64_t row, uint64_t j,
                                  uint64_t place, double value, hawser_error *error)
@@ -175,6 +224,7 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
     uint64_t read = begin, bytes = f->width * f->size;
     double *tile;
     HAWSER_TRY(HW_NEW(&tile, TILE * f->width, "rows", error));
+    bool exact, labels = has_labels(w->job, &exact);
     hw_text_part part = {0}; /* for its list of equal columns */
     hawser_status status = hw_part_begin_equals(w->job, &part, error);
     for (uint64_t row = begin; status == HAWSER_OK && row < end; row += TILE) {
@@ -183,8 +233,12 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
         for (uint64_t i = 0; status == HAWSER_OK && i < count; i++)
             for (uint64_t j = 0; j < f->width; j++) {
                 uint64_t place = f->fortran ? j * f->rows + row + i : (row + i) * f->width + j;
-                double value = tile[i * f->width + j] = value_at(f, place);
-                status = check_value(f, w->dense.roles, w->dense.single, row + i, j, place, value, error);
+                double *value = &tile[i * f->width + j];
+                *value = value_at(f, place);
+                if (labels && w->dense.roles[j] == HW_TARGET)
+                    status = take_label(w->job, f, exact, row + i, place, value, error);
+                if (status == HAWSER_OK)
+                    status = check_value(f, w->dense.roles, w->dense.single, row + i, j, place, *value, error);
                 if (status != HAWSER_OK)
                     break;
             }
@@ -300,11 +354,17 @@ hawser_status hw_binary_take(hw_job *job, const hw_binary *f, const unsigned cha
     hw_dense dense;
     double *rows;
     uint64_t good = 0;
+    bool exact, labels = has_labels(job, &exact);
     hawser_status bad = HAWSER_OK, status = HW_NEW(&rows, count * f->width, "rows", error);
     for (; status == HAWSER_OK && good < count; good++) {
         for (uint64_t j = 0; bad == HAWSER_OK && j < f->width; j++) {
-            double value = rows[good * f->width + j] = value_at(f, good * f->width + j);
-            bad = check_value(f, roles, job->load->type == HAWSER_F32, first + good, j, good * f->width + j, value, error);
+            double *value = &rows[good * f->width + j];
+            *value = value_at(f, good * f->width + j);
+            if (labels && roles[j] == HW_TARGET)
+                bad = take_label(job, f, exact, first + good, good * f->width + j, value, error);
+            if (bad == HAWSER_OK)
+                bad = check_value(f, roles, job->load->type == HAWSER_F32, first + good, j, good * f->width + j, *value,
+                                  error);
             if (bad == HAWSER_OK && roles[j] == HW_OFFSET && hw_load_exposes(job->load))
                 bad = hw_take_exposures(f->name, &rows[good * f->width + j], 1, first + good, error);
         }
@@ -342,8 +402,10 @@ static hawser_status fill_files(hw_job *job, const hw_binary *files, uint64_t al
     HAWSER_TRY(hw_binary_roles(job, &files[0], roles, error));
     HAWSER_TRY(hw_keep_numbers(dataset, roles, files[0].width, error));
     for (size_t j = 0; j < files[0].width; j++)
-        if (roles[j] == HW_TARGET)
+        if (roles[j] == HW_TARGET) {
             dataset->figures.target_column = j + 1;
+            dataset->labels_as_words = job->load->schema == NULL && job->load->labels == HW_LABELS_AS_WORDS;
+        }
     uint64_t size = hw_type_size(job->load->type);
     uint64_t used = atomic_load(&job->budget.used), scratch = TILE * files[0].width * sizeof(double) * job->threads;
     HAWSER_TRY(hw_budget_estimate(&job->budget, used + scratch + rows * files[0].width * size, error));
