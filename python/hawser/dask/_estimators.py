@@ -112,6 +112,7 @@ class _OnDask(Estimator):
             early_stopping_rounds: int | None = None, groups: Any = None) -> Any:
         """Trains on the workers that hold X, of shape (n_samples, n_features); y has a number or label per sample. `check_input` is as in Lasso."""
         refuse_groups(groups)
+        self._check_kinds()
         if not check_input and "check_input" not in inspect.signature(self._plain.fit).parameters:
             raise TypeError(f"{type(self).__name__}.fit() has no argument 'check_input'")
         others = {what: value for what, value in (("eval_set", eval_set), ("early_stopping_rounds", early_stopping_rounds)) if value is not None}
@@ -334,7 +335,9 @@ class LogisticRegressionCV(_OnDask, estimators.LogisticRegressionCV):
 
 
 class MiniBatchKMeans(_Clusters, estimators.MiniBatchKMeans):
-    pass
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Any:
+        """Raises an error: a step is computed in one process."""
+        raise BadArgument("partial_fit: it computes in one process, on its arrays, as hawser.MiniBatchKMeans does; fit takes collections of Dask")
 
 
 class _Several(_OnDask):

@@ -1,5 +1,6 @@
 """hawser.dask on real processes of distributed: bits of one process, data that stay on the workers, and every way in which a training can fail."""
 import contextlib
+import inspect
 import os
 import pickle
 import signal
@@ -256,6 +257,18 @@ def test_frames_of_booleans_and_nullable_numbers(client):
 # ----------------------------------------------------------------------------------------------------- what is refused ----
 
 
+@pytest.mark.parametrize("name", [name for name in hawser.dask.__all__ if inspect.isclass(getattr(hawser.dask, name))])
+def test_nonsense_is_refused_by_name(client, name):
+    """No keyword of an estimator takes a text that means nothing."""
+    y = chunked(SEVERAL if "Multi" in name else (Y > 0) * 1 if name in ("LinearSVC", "LogisticRegression", "LogisticRegressionCV") else Y)
+    for keyword in inspect.signature(getattr(hawser.dask, name)).parameters:
+        if keyword in ("verbose", "copy_X", "copy_x", "client"):
+            continue
+        with pytest.raises((ValueError, TypeError)) as caught:
+            getattr(hawser.dask, name)(**{keyword: "nonsense"}).fit(chunked(X), *([] if "KMeans" in name else [y]))
+        assert keyword in str(caught.value) or keyword.rstrip("s") in str(caught.value), (keyword, caught.value)
+
+
 def test_what_is_wrong_is_one_error(client):
     frames = dask.dataframe.from_pandas(pd.DataFrame({"a": [1.0, 2.0], "word": ["x", "y"], "y": [0.0, 1.0]}), npartitions=2)
     lasso = hawser.dask.Lasso()
@@ -272,6 +285,9 @@ def test_what_is_wrong_is_one_error(client):
             (ValueError, "only one class", lambda: hawser.dask.LinearSVC().fit(chunked(X), chunked(Y * 0))),
             (ValueError, "Unknown label type", lambda: hawser.dask.LinearSVC().fit(chunked(X), chunked(Y))),
             (ValueError, "n_samples=600 should be >= n_clusters=700", lambda: hawser.dask.KMeans(700).fit(chunked(X))),
+            (ValueError, "partial_fit: it computes in one process", lambda: hawser.dask.MiniBatchKMeans(3).partial_fit(chunked(X))),
+            (ValueError, "init_size = 20: this estimator takes None", lambda: hawser.dask.MiniBatchKMeans(3, init_size=20).fit(chunked(X))),
+            (ValueError, "init = .*: this estimator takes a name or an array", lambda: hawser.dask.KMeans(3, init=np.ones).fit(chunked(X))),
             (ValueError, "numbers must be finite", lambda: lasso.fit(chunked(np.where(X > 3, np.nan, X)), chunked(Y))),
             (ZeroDivisionError, "own error", lambda: lasso.fit(chunked(X).map_blocks(fail, dtype=float, meta=np.empty((0, 0))), chunked(Y))),
             (ValueError, "no target", lambda: hawser.dask.train(client, "lasso", chunked(X))),
