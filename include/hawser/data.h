@@ -110,8 +110,8 @@ typedef struct hawser_load {
     const hawser_schema *schema;
     bool
         unseen_zero; /**< with `schema`: a word that it does not have is read as none of its levels, instead of being refused */
-    /** 1: the target's values are labels of classes. If a CSV or svmlight target has whole numbers beyond 2^53, they stay distinct over 64 bits: its
-     *  numbers become the words of the schema's target, in ascending order. 0: numbers are rounded to doubles */
+    /** 1: the target's values are labels of classes. If a target of CSV, svmlight or .npy has whole numbers beyond 2^53, they stay distinct over 64 bits:
+     *  its numbers become the words of the schema's target, in ascending order. 0: numbers are rounded to doubles */
     int labels;
     bool target_optional; /**< with `schema` or `columns`: the input may lack the target */
     size_t
