@@ -27,6 +27,8 @@ static size_t most_entries(const hawser_matrix *X, size_t columns)
         entries[power] += stored;
     }
     for (int power = POWERS - 1; power >= 0 && columns > 0; power--) {
+        if (count[power] == 0)
+            continue; /* the highest powers are too wide for a shift, and no column has them */
         uint64_t taken = count[power] < columns ? count[power] : columns, widest = taken << (power + 1);
         most += widest < entries[power] ? widest : entries[power];
         columns -= (size_t)taken;
