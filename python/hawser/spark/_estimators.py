@@ -115,6 +115,7 @@ class _SparkEstimator(_Saved, pyspark.ml.Estimator):  # type: ignore[misc]
         if params:
             raise BadOption("params: this estimator has no Params of pyspark; its parameters are those of its constructor")
         check_frame(dataset)
+        self.estimator._check_kinds()
         check_eval_set(self._kind, eval_set, early_stopping_rounds)
         if eval_set is None and early_stopping_rounds is not None:
             raise BadArgument("early_stopping_rounds: there is no eval_set to measure the error on")
