@@ -262,7 +262,7 @@ static void a_probability_that_is_not_finite_is_refused_with_its_row(void **stat
     hawser_error error;
     begin(&work, CLASSES);
     work.probabilities[7 * CLASSES + 2] = NAN;
-    assert_int_equal(measure(&work, &error), HAWSER_NOT_FINITE);
+    assert_int_equal(measure(&work, &error), HAWSER_BAD_INPUT);
     assert_non_null(strstr(error.text, "row 8: the probability is"));
     end(&work);
 }
