@@ -206,6 +206,13 @@ HAWSER_API hawser_status hawser_dataset_intact(const hawser_dataset *dataset, ha
  *  HAWSER_BAD_ARGUMENT if the rows are held by block. The caller frees *centred. */
 HAWSER_API hawser_status hawser_dataset_centre(const hawser_dataset *dataset, const double *origin, hawser_dataset **centred,
                                                hawser_error *error) HAWSER_MUST_USE;
+/** Makes a dataset of some columns of a sparse one: column k is columns[k] of `dataset`. The columns ascend. Entries of other columns are left out. hawser_job_occurring
+ *  finds the columns that have entries: with these, the values are those of `dataset`, and only the numbers of columns (CSR) or their
+ *  places (CSC) take memory. The rest is that of `dataset`, which must outlive *selected; hawser_dataset_label still prints the columns' names, or
+ *  their numbers in the input. HAWSER_BAD_ARGUMENT if the data are dense, have words or dates, or the nodes have different columns.
+ *  The caller frees *selected. */
+HAWSER_API hawser_status hawser_dataset_select(const hawser_dataset *dataset, const uint32_t *columns, size_t count,
+                                               hawser_dataset **selected, hawser_error *error) HAWSER_MUST_USE;
 /** Returns what hawser_job_origins would subtract from a column of these numbers, one per row, or 0; rows of weight 0 do not count (NULL: ones). */
 HAWSER_API double hawser_origin_of(const double *values, const double *weights, size_t rows);
 
@@ -378,6 +385,10 @@ HAWSER_API hawser_status hawser_model_tensor(hawser_model *model, const char *na
 /** Adds a text fact (copied) to the header's metadata, in place of one with that key. */
 HAWSER_API hawser_status hawser_model_fact(hawser_model *model, const char *key, const char *value,
                                            hawser_error *error) HAWSER_MUST_USE;
+/** Widens a tensor of `count` numbers, or of lines of `count` numbers, to `width`: number k of each becomes that of column columns[k], and the others are 0. Zeros
+ *  take no memory until they are written. Undoes hawser_dataset_select in a model. HAWSER_BAD_ARGUMENT: the tensor has another size, or does not exist. */
+HAWSER_API hawser_status hawser_model_spread(hawser_model *model, const char *name, const uint32_t *columns, size_t count,
+                                             size_t width, hawser_error *error) HAWSER_MUST_USE;
 /** Removes the tensor and the fact of that name. Does nothing if there is none. */
 HAWSER_API void hawser_model_remove(hawser_model *model, const char *name);
 /** Returns whether the names of all columns fit into a model file as one fact, one per line; the format's header is at most 100 MB. Returns false if

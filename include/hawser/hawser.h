@@ -654,6 +654,10 @@ HAWSER_API hawser_status hawser_job_write_rows(hawser_job *job, const hawser_dat
  *  nodes, for any number of them. HAWSER_BAD_ARGUMENT if the rows are held by block, or for CSR. Collective, outside of a run. */
 HAWSER_API hawser_status hawser_job_origins(hawser_job *job, const hawser_dataset *dataset, double **origin,
                                             hawser_error *error) HAWSER_MUST_USE;
+/** Finds the columns of a dataset that have entries on any node, all columns if it is dense. Stores their numbers in *columns, ascending, which the
+ *  caller frees, and how many they are in *count. The same on all nodes. Collective, outside of a run. */
+HAWSER_API hawser_status hawser_job_occurring(hawser_job *job, const hawser_dataset *dataset, uint32_t **columns,
+                                              size_t *count, hawser_error *error) HAWSER_MUST_USE;
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */
 HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns,
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'b93d64975a59954a354429fb2ac0eb25cbf39ca2502d542258c13c1865ad9ea5'
+DIGEST = 'b2039e76b6131c8e517387dc21318d7a0a79880607eedf0988324248b87decf8'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1378,6 +1378,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_dataset_turn": (c_int, [POINTER(hawser_dataset), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_dataset_intact": (c_int, [POINTER(hawser_dataset), POINTER(hawser_error)]),
     "hawser_dataset_centre": (c_int, [POINTER(hawser_dataset), POINTER(c_double), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
+    "hawser_dataset_select": (c_int, [POINTER(hawser_dataset), POINTER(c_uint32), c_size_t, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_origin_of": (c_double, [POINTER(c_double), POINTER(c_double), c_size_t]),
     "hawser_dataset_matrix": (POINTER(hawser_matrix), [POINTER(hawser_dataset)]),
     "hawser_dataset_target": (POINTER(c_double), [POINTER(hawser_dataset)]),
@@ -1421,6 +1422,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_model_free": (None, [POINTER(hawser_model)]),
     "hawser_model_tensor": (c_int, [POINTER(hawser_model), c_char_p, c_int, POINTER(c_size_t), c_void_p, POINTER(hawser_error)]),
     "hawser_model_fact": (c_int, [POINTER(hawser_model), c_char_p, c_char_p, POINTER(hawser_error)]),
+    "hawser_model_spread": (c_int, [POINTER(hawser_model), c_char_p, POINTER(c_uint32), c_size_t, c_size_t, POINTER(hawser_error)]),
     "hawser_model_remove": (None, [POINTER(hawser_model), c_char_p]),
     "hawser_model_holds_names": (c_bool, [POINTER(hawser_dataset)]),
     "hawser_model_get": (c_void_p, [POINTER(hawser_model), c_char_p, POINTER(c_int), POINTER(c_size_t)]),
@@ -1562,6 +1564,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_job_same": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_int, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
     "hawser_job_write_rows": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_char_p, c_size_t, hawser_row_numbers, c_void_p, POINTER(hawser_error)]),
     "hawser_job_origins": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_double)), POINTER(hawser_error)]),
+    "hawser_job_occurring": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_uint32)), POINTER(c_size_t), POINTER(hawser_error)]),
     "hawser_job_fetch": (c_int, [POINTER(hawser_job), POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(hawser_error)]),
     "hawser_job_agree": (c_int, [POINTER(hawser_job), c_int, POINTER(hawser_error)]),
     "hawser_job_broadcast": (c_int, [POINTER(hawser_job), c_void_p, c_size_t, POINTER(hawser_error)]),

@@ -4,6 +4,7 @@
 
 #include "algorithms/by_column.h"
 #include "algorithms/model/facts.h"
+#include "algorithms/narrow.h"
 #include "hawser/algorithm.h"
 
 enum { FACTS = sizeof((hawser_training *)0)->facts / sizeof(hawser_fact) };
@@ -95,6 +96,7 @@ static void assume_weights(const hawser_training_input *input, hawser_training *
 typedef struct turned_input {
     hawser_training_input input;
     hawser_dataset *data, *validation;            /* turned; NULL: they are read as they are */
+    hw_narrow narrow;                             /* of these */
     hawser_dataset *centred, *centred_validation; /* NULL: no column is far from zero */
     double *origin;
 } turned_input;
@@ -103,6 +105,7 @@ static void free_turned(turned_input *own)
 {
     hawser_dataset_free(own->centred);
     hawser_dataset_free(own->centred_validation);
+    hw_narrow_free(&own->narrow);
     hawser_dataset_free(own->data);
     hawser_dataset_free(own->validation);
     free(own->origin);
@@ -155,7 +158,7 @@ static hawser_status centre_input(const hawser_algorithm *algorithm, hawser_job 
     if (status == HAWSER_OK && input->validation != NULL)
         status = hawser_dataset_centre(input->validation, own->origin, &own->centred_validation, error);
     HAWSER_TRY(hawser_job_agree(job, status, error));
-    if (input->data == own->data) { /* what belongs to the rows of a turned copy is the caller's */
+    if (own->data != NULL && input->data == own->data) { /* what belongs to the rows of a turned copy is the caller's */
         hawser_dataset_free(own->data);
         own->data = NULL;
     }
@@ -169,10 +172,16 @@ static hawser_status centre_input(const hawser_algorithm *algorithm, hawser_job 
 static void count_held(hawser_job *job, const hawser_training_input *given, turned_input *own)
 {
     hawser_training_input *input = &own->input;
-    const hawser_dataset *const both[] = {given->validation, own->validation, own->centred_validation};
-    input->held = input->data != given->data ? bytes_of(job, given->data) : 0;
+    const hawser_dataset *const besides[] = {given->validation, own->validation, own->centred_validation};
+    const hawser_dataset *base =
+        own->data != NULL ? own->data : given->data; /* of which the training has all columns, or some */
+    input->held = own->data != NULL ? bytes_of(job, given->data) : 0;
+    if (own->centred != NULL)
+        input->held += bytes_of(job, base);
+    else if (own->narrow.data != NULL)
+        input->held += hw_narrow_bytes(job, base);
     for (size_t k = 0; k < 3; k++)
-        input->held += both[k] != NULL ? bytes_of(job, both[k]) : 0;
+        input->held += besides[k] != NULL ? bytes_of(job, besides[k]) : 0;
 }
 
 /* Adds what a later load for the model needs and an algorithm does not know. */
@@ -276,6 +285,8 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
     if (status == HAWSER_OK)
         status = hw_by_column_check(algorithm, job, input, &why);
     if (status == HAWSER_OK)
+        status = hw_narrow_input(algorithm, job, &own.input, &own.narrow, &why);
+    if (status == HAWSER_OK)
         status = centre_input(algorithm, job, &own, &why);
     if (status == HAWSER_OK)
         count_held(job, input, &own);
@@ -283,6 +294,8 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
         status = algorithm->train(algorithm, job, &own.input, training, &why);
     bool trained = status == HAWSER_OK;
     if (trained && hawser_job_leads(job))
+        status = hw_narrow_widen(&own.narrow, training->model, &why);
+    if (trained && status == HAWSER_OK && hawser_job_leads(job))
         status = complete(training->model, input->data, &why);
     if (trained && hawser_job_leads(job))
         assume_weights(input, training);
@@ -308,6 +321,8 @@ hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *j
     hawser_status status = turn_input("hawser_train_plan", algorithm, input, &own, error);
     if (status == HAWSER_OK)
         status = hw_by_column_check(algorithm, job, input, error);
+    if (status == HAWSER_OK)
+        status = hw_narrow_input(algorithm, job, &own.input, &own.narrow, error);
     if (status == HAWSER_OK)
         status = centre_input(algorithm, job, &own, error);
     if (status == HAWSER_OK)

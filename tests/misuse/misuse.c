@@ -76,6 +76,7 @@ typedef struct fixture {
     const float *singles_at;
     const int64_t *longs_at;
     double *truth;
+    uint32_t *found;
     /* What calls made: */
     hawser_job *made_job;
     hawser_run *made_run;
@@ -433,6 +434,7 @@ static void clean(fixture *f)
     hawser_cancellation_free(f->made_cancellation);
     hawser_cluster_close(f->made_cluster);
     free(f->truth);
+    free(f->found);
     hawser_program_free(f->program);
     f->made_store = NULL;
     f->made_run = NULL;
@@ -449,6 +451,7 @@ static void clean(fixture *f)
     f->made_cancellation = NULL;
     f->made_cluster = NULL;
     f->truth = NULL;
+    f->found = NULL;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- cases ---- */

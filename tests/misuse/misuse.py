@@ -57,7 +57,7 @@ GIVEN = {
     "const double *": "f->doubles", "double *": "f->doubles_out", "double **": "&f->truth", "const double **": "&f->doubles_at",
     "const float **": "&f->singles_at", "const int64_t **": "&f->longs_at", "const float *": "f->singles", "const int64_t *": "f->longs", "const int32_t *": "f->ints",
     "const uint32_t *": "f->columns", "const uint64_t *": "f->keys", "uint64_t *": "f->numbers_out",
-    "uint32_t *": "&f->number", "size_t *": "f->sizes_out", "const size_t *": "f->dims", "const void *": "f->doubles",
+    "uint32_t *": "&f->number", "uint32_t **": "&f->found", "size_t *": "f->sizes_out", "const size_t *": "f->dims", "const void *": "f->doubles",
     "hawser_type *": "&f->type_out",
     "hawser_record *": "NULL", "const hawser_record *": "NULL", "hawser_record_function *": "f->visit", "hawser_scratch_visit *": "f->scratch_visit", "void **": "&f->bytes_out",
     "hawser_rule": "(hawser_rule){0}", "hawser_until": "f->until", "hawser_sync": "f->sync",
@@ -68,7 +68,7 @@ GIVEN = {
 }
 # What functions are given that others are not.
 SPECIAL = {
-    ("hawser_rows_open", "load"): "&f->row_load", ("hawser_job_own_rows", "own"): "f->row_dataset",
+    ("hawser_rows_open", "load"): "&f->row_load", ("hawser_job_own_rows", "own"): "f->row_dataset", ("hawser_dataset_select", "dataset"): "f->row_dataset",
     ("hawser_job_own_rows", "rows"): "0", ("hawser_job_write_rows", "dataset"): "f->cut_dataset",
     ("hawser_schema_read", "text"): '"{\\"columns\\": []}"', ("hawser_schema_write", "text"): "&f->made_text",
     ("hawser_plan_text", "text"): "&f->made_text", ("hawser_run_log_view_text", "text"): "&f->made_text", ("hawser_train_plan", "text"): "&f->made_text",
@@ -97,7 +97,8 @@ SPECIAL = {
     ("hawser_data_view", "state"): '"data"', ("hawser_data_fetch", "state"): '"data"', ("hawser_data_replace", "state"): '"other"',
     ("hawser_local", "state"): '"local"', ("hawser_part", "state"): '"local"',
     ("hawser_next_chunk", "state"): '"stored"', ("hawser_prefetch", "state"): '"stored"', ("hawser_prefetch_wait", "state"): '"stored"', 
-    ("hawser_model_get", "name"): '"tensor"', ("hawser_model_remove", "name"): '"absent"', ("hawser_model_text", "key"): '"fact"',
+    ("hawser_model_get", "name"): '"tensor"', ("hawser_model_spread", "name"): '"tensor"',
+    ("hawser_model_spread", "count"): "2", ("hawser_model_spread", "width"): "2", ("hawser_model_remove", "name"): '"absent"', ("hawser_model_text", "key"): '"fact"',
     ("hawser_model_tensor", "name"): "f->fresh", ("hawser_model_fact", "key"): "f->fresh",
     ("hawser_options_set", "key"): '"workers"', ("hawser_options_set", "value"): '"1"',
     ("hawser_options_file", "path"): "f->options_path", ("hawser_options_environment", "environment"): "f->environment",

@@ -35,7 +35,7 @@ static void declare(hawser_program *p, const hw_kmeans *kmeans)
         hawser_metric_declare(p, validation[k], HAWSER_LAST);
     hawser_scratch_size(p, sizeof(hw_kmeans_block), hw_kmeans_block_release);
     hawser_scratch_record(p, hw_kmeans_block_visit);
-    hawser_scratch_expect(p, hw_kmeans_block_bytes(kmeans, kmeans->X->rows / kmeans->blocks + 1), 0);
+    hawser_scratch_expect(p, hw_kmeans_block_bytes(kmeans, kmeans->X->rows / kmeans->blocks + 1), kmeans->held);
 }
 
 static hawser_operator *reducing(hawser_operator *unit, const hw_kmeans *kmeans)

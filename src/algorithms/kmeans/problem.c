@@ -134,7 +134,8 @@ static size_t start_reduces(const hw_kmeans *kmeans)
 hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     const hawser_options *options = input->options;
-    *kmeans = (hw_kmeans){.X = hawser_dataset_matrix(input->data), .data = input->data, .seed = hawser_job_seed(job)};
+    *kmeans = (hw_kmeans){
+        .X = hawser_dataset_matrix(input->data), .data = input->data, .held = input->held, .seed = hawser_job_seed(job)};
     read_options(kmeans, options);
     HAWSER_TRY(take_given(kmeans, job, input, error));
     if (kmeans->X->cols == 0)

@@ -26,6 +26,7 @@ typedef struct hw_kmeans {
     hw_centre centre;  /* rows and centres are less these shifts, except in results */
     uint64_t seed;
     uint32_t blocks;
+    uint64_t held; /* bytes of data in memory besides X (hawser_training_input.held) */
 } hw_kmeans;
 
 /* Reads options and start centres, and checks them. The caller frees it, also after a failure. */

@@ -145,7 +145,7 @@ static void expect(hawser_program *program, const hw_descent *descent)
     if (descent->sends_weights)
         block += (columns + descent->batch * blocks) * sizeof(double);
     block += rows * (blocks / 4) * sizeof(double); /* products of blocks that arrive before their turn */
-    hawser_scratch_expect(program, block, (12 * rows + 5 * columns) * sizeof(double));
+    hawser_scratch_expect(program, block, (12 * rows + 5 * columns) * sizeof(double) + descent->held);
 }
 
 /* Builds the program. If `trains` is false, it only measures `descent->start`. */

@@ -94,6 +94,7 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
 hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     *descent = (hw_descent){.data = input->data,
+                            .held = input->held,
                             .X = hawser_dataset_matrix(input->data),
                             .weights = hawser_dataset_weights(input->data),
                             .by_deviation = true};

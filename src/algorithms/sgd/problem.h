@@ -30,6 +30,7 @@ typedef struct hw_descent {
     uint64_t seed;
     hawser_sync sync;
     uint32_t blocks;
+    uint64_t held; /* bytes of data in memory besides X (hawser_training_input.held) */
 } hw_descent;
 
 hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_training_input *input,

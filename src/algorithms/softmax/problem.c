@@ -40,6 +40,7 @@ hawser_status hw_softmax_new(hw_softmax *softmax, hawser_job *job, const hawser_
     const hawser_options *options = input->options;
     *softmax = (hw_softmax){.X = hawser_dataset_matrix(input->data),
                             .data = input->data,
+                            .held = input->held,
                             .lambda = number_or_nan(options, "lambda"),
                             .C = number_or_nan(options, "C"),
                             .ratio = hawser_options_number(options, "lambda-ratio"),

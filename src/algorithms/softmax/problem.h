@@ -26,6 +26,7 @@ typedef struct hw_softmax {
     size_t width;  /* numbers of a model */
     double *given; /* the model to start from, or NULL */
     uint32_t blocks;
+    uint64_t held;    /* bytes of data in memory besides X (hawser_training_input.held) */
     hw_row_path path; /* the lambdas and folds */
     hw_centre centre; /* without an intercept, nothing is shifted */
 } hw_softmax;

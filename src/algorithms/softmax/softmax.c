@@ -41,7 +41,7 @@ static hawser_program *build(hw_softmax *softmax)
         hawser_metric_declare(p, validation[k], HAWSER_LAST);
     hawser_scratch_size(p, sizeof(hw_softmax_block), hw_softmax_block_release);
     hawser_scratch_record(p, hw_softmax_block_visit);
-    hawser_scratch_expect(p, hw_softmax_block_bytes(softmax, softmax->X->rows / softmax->blocks + 1), 0);
+    hawser_scratch_expect(p, hw_softmax_block_bytes(softmax, softmax->X->rows / softmax->blocks + 1), softmax->held);
     hawser_operator *root = hawser_root(p);
     hawser_state *X = hawser_data_state(p, "X", softmax->X, HAWSER_BY_ROW);
     hawser_state *model = hawser_partitioned_state(p, "model", softmax->width, NULL, NULL);

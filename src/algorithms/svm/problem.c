@@ -84,8 +84,11 @@ hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_inp
 {
     const hawser_options *options = input->options;
     const char *loss = hawser_options_text(options, "loss"), *solver = hawser_options_text(options, "solver");
-    *svm = (hw_svm){
-        .X = hawser_dataset_matrix(input->data), .data = input->data, .init = input->init, .seed = hawser_job_seed(job)};
+    *svm = (hw_svm){.X = hawser_dataset_matrix(input->data),
+                    .data = input->data,
+                    .held = input->held,
+                    .init = input->init,
+                    .seed = hawser_job_seed(job)};
     svm->starts = input->init != NULL || hw_classed_has_files(job);
     svm->squared = strncmp(loss, "squared-", 8) == 0;
     svm->regression = strstr(loss, "epsilon") != NULL;

@@ -36,6 +36,7 @@ typedef struct hw_svm {
     size_t classes; /* 0: regression */
     size_t problems;
     uint32_t blocks;
+    uint64_t held;    /* bytes of data in memory besides X (hawser_training_input.held) */
     hw_row_path path; /* values of C, and folds */
     hw_centre centre; /* without an intercept, nothing is shifted; of the target, regression */
     bool moved;       /* the dual was asked for, but columns are far from zero */

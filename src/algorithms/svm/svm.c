@@ -36,7 +36,7 @@ static void expect(hawser_program *p, const hw_svm *svm, uint32_t nodes)
     if (svm->joint)
         node =
             hw_svm_joint_copies(svm, nodes) * (hw_svm_joint_bytes(svm) + hw_svm_block_bytes(svm, false, svm->X->rows) - own);
-    hawser_scratch_expect(p, block, node);
+    hawser_scratch_expect(p, block, node + svm->held);
 }
 
 /* An iteration of the dual or of the primal, and the turn from the one to the other. */

@@ -2,6 +2,7 @@
 #include "data/model/model.h"
 
 #include <jansson.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/argument.h"
@@ -89,6 +90,39 @@ hawser_status hawser_model_tensor(hawser_model *model, const char *name, hawser_
     if (tensor.bytes > 0)
         memcpy(tensor.values, values, tensor.bytes);
     model->tensors[model->tensor_count++] = tensor;
+    return HAWSER_OK;
+}
+
+hawser_status hawser_model_spread(hawser_model *model, const char *name, const uint32_t *columns, size_t count, size_t width,
+                                  hawser_error *error)
+{
+    HW_GIVEN(model);
+    HW_GIVEN(name);
+    if (count > 0)
+        HW_GIVEN(columns);
+    hw_tensor *tensor = (hw_tensor *)(uintptr_t)find_tensor(model, name);
+    if (tensor == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the model has no tensor \"%s\"", name);
+    bool vector = tensor->dims[1] == 0;
+    size_t lines = vector ? 1 : tensor->dims[0], had = vector ? tensor->dims[0] : tensor->dims[1];
+    size_t size = hw_type_size(tensor->type);
+    if (had != count || count > width || (lines > 0 && width > SIZE_MAX / 16 / lines))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "tensor \"%s\" has %zu columns, and %zu are to become %zu", name, had,
+                           count, width);
+    for (size_t k = 0; k < count; k++)
+        if (columns[k] >= width)
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT, "tensor \"%s\": column %u is not below %zu", name, columns[k],
+                               width);
+    char *values = calloc(lines * width + 1, size); /* pages of zeros that nobody writes take no memory */
+    if (values == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu x %zu numbers of a model", lines, width);
+    for (size_t line = 0; line < lines; line++)
+        for (size_t k = 0; k < count; k++)
+            memcpy(values + (line * width + columns[k]) * size, (char *)tensor->values + (line * count + k) * size, size);
+    free(tensor->values);
+    tensor->values = values;
+    tensor->dims[vector ? 0 : 1] = width;
+    tensor->bytes = lines * width * size;
     return HAWSER_OK;
 }
 

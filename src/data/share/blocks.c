@@ -38,7 +38,7 @@ void hw_row_blocks_free(struct hw_row_blocks *blocks)
         return;
     for (uint32_t b = 0; b < blocks->view.blocks; b++) {
         hw_row_block *block = &blocks->block[b];
-        for (int k = 0; k < HW_BESIDE_MOST; k++)
+        for (int k = 0; k < HW_BESIDE_MOST && !blocks->borrows; k++)
             free(block->beside[k]);
         free(block->offsets);
         free(block->indices);

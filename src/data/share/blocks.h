@@ -31,6 +31,7 @@ struct hw_row_blocks {
     hw_view view;
     uint32_t self;
     bool owned;     /* the rows stay on the nodes that have them (hawser_job_own_rows), so the cut depends on the nodes */
+    bool borrows;   /* `beside` is that of other blocks, which outlive these (hawser_dataset_select) */
     bool lent;      /* the rows are from the memory of the nodes (hawser_job_data), which cannot be read again */
     size_t *bounds; /* view.blocks + 1 rows of the whole */
     hw_row_block *block;
