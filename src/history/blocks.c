@@ -388,7 +388,7 @@ static bool check_stage(walk *w, walker *k)
         return ALONE(w, HW_RULE_RECORD, "stage %" PRIu32 " of a clock", r->part);
     uint64_t before = hw_bits_set_below(k->updates, r->part), turn = (r->clock - before) / each;
     bool used = (k->used >> r->part & 1) != 0 && r->clock >= before && (r->clock - before) % each == 0;
-    bool first = hw_bits_set_below(k->used, r->part) == 0, last = (k->used >> k->stage >> 1) == 0;
+    bool first = hw_bits_set_below(k->used, r->part) == 0, last = k->stage < STAGES_MOST && (k->used >> k->stage >> 1) == 0;
     bool next = k->stage == STAGES_MOST ? turn == 0 && first
                 : turn == k->turn       ? hw_bits_set_below(k->used, r->part) == hw_bits_set_below(k->used, k->stage) + 1
                                         : turn == k->turn + 1 && first && last;
