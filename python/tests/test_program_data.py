@@ -242,9 +242,10 @@ def step(context, rows, rows_target, w):
     w -= 0.01 * (error @ rows[batch])
     return (error**2).sum()
 
-@hawser.unit(updates="u", compile=False)
-def fill(rows, u):
+@hawser.unit(updates="u b", compile=False)
+def fill(rows, u, b):
     u[:] = rows[:, 0]
+    b[:] = rows[:, 1]
 
 @hawser.unit(compile=False)
 def solve(rows, rows_target, subproblem):
@@ -257,13 +258,14 @@ def program(costs=None):
     made.replicated("w", "rows")
     made.stored("u", along="rows")
     made.local("a", along="rows")
+    made.local("b", along="rows")
     made.replicated("v", "rows")
     made.unit(fill)
     made.loop("loop", clocks=7).unit(step)
     made.loop("rounds", clocks=3).cocoa(solve, coordinates="a", product="v")
     return made
 
-run = program().run(workers=4, results={"w": None, "u": slice(60, 130), "a": None, "v": None})
+run = program().run(workers=4, results={"w": None, "u": slice(60, 130), "b": slice(70, 150), "a": None, "v": None})
 try:
     refused = ""
     program(numpy.ones(200)).run(workers=4)
@@ -280,8 +282,8 @@ def test_nodes_have_the_bits_of_one(tmp_path, numbers):
         folder.mkdir()
         test_nodes.run(folder, ON_NODES, *launcher)
     one = test_nodes.kept(folders[0], 1)[0]
-    assert np.array_equal(one["u"], numbers[0][60:130, 0]) and not one["refused"]
+    assert np.array_equal(one["u"], numbers[0][60:130, 0]) and np.array_equal(one["b"], numbers[0][70:150, 1]) and not one["refused"]
     for found in test_nodes.kept(folders[1], 2):
         assert "costs are for one node" in str(found["refused"])
-        for name in ("w", "u", "a", "v"):
+        for name in ("w", "u", "b", "a", "v"):
             assert np.array_equal(found[name], one[name]), name

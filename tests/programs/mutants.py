@@ -117,9 +117,11 @@ MUTANTS = [
     ("each target is the first", "src/data/borrow.c", "hw_dense_place(Y, i, k)", "hw_dense_place(Y, i, 0 * k)", "test_algorithms_borrow"),
     ("the targets of a node's columns are mixed up", "src/runtime/job/load.c", "gather_vector(l, l->rows->further[k],", "gather_vector(l, l->rows->further[l->whole.further - 1 - k],", "test_runtime_data"),
     ("the targets of a block's rows are mixed up", BLOCKS, ": rows->further[kind - HW_BESIDE_FURTHER];", ": rows->further[0];", "test_runtime_data"),
-    # Results of stored states.
+    # Results of local and stored states.
     ("numbers of a stored result come to another place", "src/runtime/job/kept_results.c", ".offset = (first + done - base) * values->size", ".offset = done * values->size"),
     ("the share of a stored result is that of the block before it", "src/runtime/drive/keep.c", ".first = share->begin, .last = share->end - 1,", ".first = share->begin > 0 ? share->begin - 1 : 0, .last = share->begin > 0 ? share->end - 2 : share->end - 1,"),
+    ("a number that is not finite has its place in the block", "src/runtime/drive/keep.c", ".number = share->begin + bad}", ".number = bad}", "test_runtime_kept_results"),
+    ("the last node's number that is not finite is reported", "src/runtime/drive/collect.c", "found->number < first->number", "found->number > first->number", "test_runtime_kept_results"),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
     ("a unit's own sync counts in the first stage alone", STAGES, "if (steps[i].stage == stage &&", "if (stage == 0 && steps[i].stage == stage &&"),
