@@ -100,8 +100,9 @@ static uint64_t rows_of_living(const hw_checker *checker, const uint64_t key[5])
     return rows;
 }
 
-/* Checks one direction: TAKEN against the sent values, GIVEN against the received ones. `answered`: the task has its answer. */
-static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, bool answered)
+/* Checks one direction: TAKEN against the sent values, GIVEN against the received ones. `answered`: the task has its answer; `failed`: which
+ * says that it has failed, so not all of it need be done. */
+static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, bool answered, bool failed)
 {
     const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | t->asked->from, t->asked->epoch, kind, 0, 0};
     sums sum = add_pieces(t->checker, key, t->asked->object);
@@ -110,6 +111,8 @@ static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, boo
         return violation(t, HW_RULE_ONCE, &sum, "is done more than once");
     if (sum.rereads != (t->asked->flags & HW_EVENT_REREAD ? sum.pieces : 0))
         return violation(t, HW_RULE_VALUE, &sum, "is reread, or not, unlike its request");
+    if (sum.rows < t->asked->count && failed && !hw_is_cut(t->checker))
+        return true;
     if (sum.rows < t->asked->count) {
         if (!hw_is_cut(t->checker) || (answered && rows_of_living(t->checker, key) < least_rows(t)))
             return violation(t, HW_RULE_ONCE, NULL, "was not done on all of its keys");
@@ -270,11 +273,10 @@ static bool check_task(task *t)
         return violation(t, HW_RULE_ONCE, NULL, count == 0 ? "is never answered" : "is answered twice");
     const hw_event_record *came = count == 1 ? hw_record_of(answer) : NULL;
     bool failed = came != NULL && (came->flags & HW_EVENT_FAILED) != 0, answered = came != NULL && !failed;
-    if (failed && !hw_is_cut(t->checker))
-        return true;
-    if ((asked->flags & HW_EVENT_PUSHES) && !check_pieces(t, HW_EVENT_TAKEN, asked->digest, answered))
+    if ((asked->flags & HW_EVENT_PUSHES) && !check_pieces(t, HW_EVENT_TAKEN, asked->digest, answered, failed))
         return false;
-    return (asked->flags & HW_EVENT_PULLS) == 0 || check_pieces(t, HW_EVENT_GIVEN, answered ? came->digest : 0, answered);
+    return (asked->flags & HW_EVENT_PULLS) == 0 ||
+           check_pieces(t, HW_EVENT_GIVEN, answered ? came->digest : 0, answered, failed);
 }
 
 /* ------------------------------------------------------------------------------------------------------ definition 3 ---- */

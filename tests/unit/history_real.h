@@ -128,7 +128,7 @@ enum { TABLE_KEYS = 60, LIST_KEYS = 7, STORE_CLOCKS = 4 };
 typedef struct tables {
     test_node *node;
     hawser_store *store;
-    uint32_t plain, sparse, summed, centric, assigned, held, late;
+    uint32_t plain, sparse, summed, centric, assigned, held, late, overflowing;
     uint64_t list[LIST_KEYS], far[LIST_KEYS];
     double values[TABLE_KEYS], out[TABLE_KEYS], again[TABLE_KEYS];
 } tables;
@@ -157,6 +157,16 @@ static void done(tables *t, hawser_status (*start)(hawser_store *, const hawser_
         try_all(t, hawser_store_wait(t->store, task, &t->node->error));
 }
 
+/* A request that the servers must refuse. */
+static void refused(tables *t, hawser_status (*start)(hawser_store *, const hawser_request *, uint64_t *, hawser_error *),
+                    hawser_request request)
+{
+    hawser_error error = {0};
+    uint64_t task = started(t, start, request);
+    if (t->node->status == HAWSER_OK && hawser_store_wait(t->store, task, &error) == HAWSER_OK)
+        try_all(t, hawser_fail(&t->node->error, HAWSER_INTERNAL, "a request that cannot be done has succeeded"));
+}
+
 static void open_table(tables *t, hawser_table table, uint32_t *number)
 {
     if (t->node->status == HAWSER_OK)
@@ -173,6 +183,7 @@ static void open_tables(tables *t)
     open_table(t, (hawser_table){.name = "assigned", .last = last, .function = "assign"}, &t->assigned);
     open_table(t, (hawser_table){.name = "held", .last = last, .filter = "significant", .level = 2}, &t->held);
     open_table(t, (hawser_table){.name = "late", .last = last, .data_centric = true, .delay = 1}, &t->late);
+    open_table(t, (hawser_table){.name = "overflowing", .last = 9}, &t->overflowing);
     for (uint64_t i = 0; i < LIST_KEYS; i++) {
         t->list[i] = i * i + t->node->node;
         t->far[i] = i * UINT64_C(0x123456789abc) + i * i * t->node->node;
@@ -215,6 +226,14 @@ static void use_tables(tables *t, uint64_t clock)
                        : hawser_store_clock(t->store, table, 0, clock, 0, TABLE_KEYS - 1, &t->node->error));
         if (t->node->status == HAWSER_OK)
             try_all(t, hawser_store_wait(t->store, task, &t->node->error));
+    }
+    if (clock == STORE_CLOCKS - 1) { /* an iteration that is over, and numbers that overflow */
+        refused(t, hawser_pull,
+                (hawser_request){.table = t->late, EVERYWHERE, .out = out, .iteration = clock - 2, .reread = true});
+        const double largest[] = {1.7e308, 1};
+        const uint64_t key = 2 * (uint64_t)worker;
+        done(t, hawser_push, (hawser_request){.table = t->overflowing, .first = key, .last = key + 1, .values = largest});
+        refused(t, hawser_push, (hawser_request){.table = t->overflowing, .first = key, .last = key + 1, .values = largest});
     }
     for (int k = 0; k < 3 && t->node->status == HAWSER_OK; k++)
         try_all(t, hawser_store_clock(t->store,
