@@ -1,5 +1,5 @@
-/* agent.h - the agent of a node without the driver: sends the node's program, its blocks' results and signals to the driver, and
- * receives the result of the run. */
+/* agent.h - the agent of a node without the driver: sends the node's program, its blocks' figures and signals to the driver, and
+ * receives the end of the run. */
 #ifndef HW_RUNTIME_DRIVE_AGENT_H
 #define HW_RUNTIME_DRIVE_AGENT_H
 

@@ -1,4 +1,4 @@
-/* share.c - packs the end and the result of a run for the other nodes. */
+/* share.c - packs the end and the figures of a run for the other nodes, with the exchanged states for a node whose own differ. */
 #include <stdio.h>
 #include <string.h>
 
