@@ -192,6 +192,8 @@ static of_state of_stored(const hw_plan *plan, hw_state_plan *own)
     here = here < all ? here : all;
     own->block_bytes = largest * copies;
     uint64_t live = here * copies + (owned && several ? in_chunk_replies(&plan->settings, largest) : 0);
+    if (owned && several && here > largest)
+        live += largest; /* blocks of a node do not read all at the same time (measured) */
     uint64_t sent = here - here / plan->settings.nodes;
     uint64_t end = here * (owned ? 1 + VERSIONS : 2) + sent;
     uint64_t whole = own->state->whole ? of_whole(plan, all, here, largest) : 0;
@@ -219,7 +221,8 @@ static uint64_t in_sums(const hw_plan *plan, uint64_t doubles)
     while ((UINT64_C(1) << depth) < nodes)
         depth++;
     switch (settings->adding.kind) {
-    case HW_ADDING_SPREAD: return doubles * (nodes - 1 + (here > 1 ? 3 : 0));
+    case HW_ADDING_SPREAD:
+        return doubles * (nodes - 1) + doubles * (here > 1 ? 7 : 2) / 2; /* a fast node's next one (measured) */
     case HW_ADDING_TREE: return doubles * (depth + 2 + (here > 1));
     case HW_ADDING_BLOCKS: return 2 * doubles * (here / 2); /* each second block has a sum and a message with it */
     case HW_ADDING_SERVERS: return doubles * ((nodes - 1) / settings->adding.servers + 3 + (here > 1));
@@ -239,7 +242,9 @@ static uint64_t in_step_updates(const hw_plan *plan, uint64_t doubles, bool valu
         return 0;
     bool tree = settings->adding.kind == HW_ADDING_BLOCKS && !values;
     uint64_t buffers = here == 1 || tree ? EIGHTHS : here > settings->threads ? TWO : ONE_AND_AT_TIMES_TWO;
-    return values ? doubles * buffers / EIGHTHS : here * doubles * buffers / EIGHTHS + in_sums(plan, doubles);
+    if (values) /* and the next values of the fastest node */
+        return doubles * buffers / EIGHTHS + (settings->nodes > 1 ? doubles / settings->nodes : 0);
+    return here * doubles * buffers / EIGHTHS + in_sums(plan, doubles);
 }
 
 /* Returns the bytes by which updates of `more` exchanges of each block exceed the usual ones. */
