@@ -301,6 +301,8 @@ typedef struct hawser_load_figures {
     uint64_t unseen_columns;
     uint64_t rows_dropped; /**< missing = drop */
     uint64_t memory_estimate;
+    uint64_t
+        memory_taken; /**< the most bytes that the load took, as counted; 0: what it has is the pages of a file, or the caller's */
     bool parted;               /**< only hawser_load.part was read; false: the format has no parts, and the whole was read */
     uint32_t readers;          /**< threads that parsed; 0: a cache file was mapped */
     const uint64_t *rows_read; /**< rows (Matrix Market: entries) per reader, owned by the dataset; NULL without readers */

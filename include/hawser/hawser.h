@@ -658,6 +658,8 @@ HAWSER_API hawser_status hawser_job_origins(hawser_job *job, const hawser_datase
  *  caller frees, and how many they are in *count. The same on all nodes. Collective, outside of a run. */
 HAWSER_API hawser_status hawser_job_occurring(hawser_job *job, const hawser_dataset *dataset, uint32_t **columns,
                                               size_t *count, hawser_error *error) HAWSER_MUST_USE;
+/** Counts what the load of a dataset took for the estimates of plans (part "load"), as hawser_job_load does. NULL is allowed. */
+HAWSER_API void hawser_job_loaded(hawser_job *job, const hawser_dataset *dataset);
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */
 HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns,
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'b2039e76b6131c8e517387dc21318d7a0a79880607eedf0988324248b87decf8'
+DIGEST = '4039df919f26ce86eb41a207983f29a2b40c7cf23d4659fd6a1349fdce8d70d8'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -264,6 +264,7 @@ class hawser_load_figures(Structure):
     unseen_columns: int
     rows_dropped: int
     memory_estimate: int
+    memory_taken: int
     parted: bool
     readers: int
     rows_read: Any
@@ -902,6 +903,7 @@ hawser_load_figures._fields_ = [
     ("unseen_columns", c_uint64),
     ("rows_dropped", c_uint64),
     ("memory_estimate", c_uint64),
+    ("memory_taken", c_uint64),
     ("parted", c_bool),
     ("readers", c_uint32),
     ("rows_read", POINTER(c_uint64)),
@@ -1565,6 +1567,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_job_write_rows": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_char_p, c_size_t, hawser_row_numbers, c_void_p, POINTER(hawser_error)]),
     "hawser_job_origins": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_double)), POINTER(hawser_error)]),
     "hawser_job_occurring": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_uint32)), POINTER(c_size_t), POINTER(hawser_error)]),
+    "hawser_job_loaded": (None, [POINTER(hawser_job), POINTER(hawser_dataset)]),
     "hawser_job_fetch": (c_int, [POINTER(hawser_job), POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(hawser_error)]),
     "hawser_job_agree": (c_int, [POINTER(hawser_job), c_int, POINTER(hawser_error)]),
     "hawser_job_broadcast": (c_int, [POINTER(hawser_job), c_void_p, c_size_t, POINTER(hawser_error)]),

@@ -180,6 +180,8 @@ static void count_held(hawser_job *job, const hawser_training_input *given, turn
         input->held += bytes_of(job, base);
     else if (own->narrow.data != NULL)
         input->held += hw_narrow_bytes(job, base);
+    hawser_job_loaded(job, given->data);
+    hawser_job_loaded(job, given->validation);
     for (size_t k = 0; k < 3; k++)
         input->held += besides[k] != NULL ? bytes_of(job, besides[k]) : 0;
 }

@@ -342,7 +342,7 @@ hawser_status hawser_dataset_generate(const hawser_generate *what, hawser_datase
         hawser_dataset_free(made);
         return status;
     }
-    made->figures.memory_estimate = bytes;
+    made->figures.memory_estimate = made->figures.memory_taken = bytes;
     made->figures.seconds = hw_seconds() - start;
     *dataset = made;
     if (truth != NULL)

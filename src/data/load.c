@@ -153,6 +153,7 @@ static void note_figures(hw_job *job, hawser_dataset *dataset)
     figures->bytes_text = job->input.text;
     uint64_t peak = atomic_load(&job->budget.peak);
     figures->memory_estimate = peak > job->budget.estimate ? peak : job->budget.estimate;
+    figures->memory_taken = peak;
     figures->readers = job->input.readers;
     figures->rows_read = job->rows_read;
     hw_dataset_own(dataset, job->rows_read);

@@ -347,7 +347,7 @@ static hawser_status flip_dataset(hawser_dataset *d, const char *path, const haw
     bool dense = hw_is_dense(A);
     uint64_t need = A->stored * (hw_type_size(A->type) + (dense ? 0 : 4)) + (dense ? 0 : (A->rows + A->cols) * 8);
     uint64_t have = load->memory_limit != 0 ? load->memory_limit : hw_machine_memory(1);
-    d->figures.memory_estimate = need;
+    d->figures.memory_estimate = d->figures.memory_taken = need;
     if (need > have)
         return hw_cache_refuse_turn(path, hw_is_by_row(A), need, have, error);
     hw_flipped flipped;

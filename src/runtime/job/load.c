@@ -589,6 +589,14 @@ static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
     return hw_shard_complete(&l->whole, name, error);
 }
 
+void hw_loading_note_memory(hw_loading *l)
+{
+    const hawser_load_figures *read = &l->rows->figures;
+    hawser_load_figures *figures = &l->dataset->figures;
+    figures->memory_estimate = read->memory_estimate > l->estimate ? read->memory_estimate : l->estimate;
+    figures->memory_taken = read->memory_taken > l->estimate ? read->memory_taken : l->estimate;
+}
+
 hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error *error)
 {
     HAWSER_TRY(afford_columns(l, error));
@@ -606,8 +614,7 @@ hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error
     HAWSER_TRY(settle(l, error));
     l->dataset->figures.parted = true;
     l->dataset->figures.seconds = l->rows->figures.seconds;
-    uint64_t read = l->rows->figures.memory_estimate;
-    l->dataset->figures.memory_estimate = read > l->estimate ? read : l->estimate;
+    hw_loading_note_memory(l);
     return hw_load_sides(l->dataset, l->load, l->limit, error);
 }
 
@@ -768,6 +775,12 @@ static hawser_status load_on_all(hawser_job *job, const char *const *paths, size
     return status;
 }
 
+void hawser_job_loaded(hawser_job *job, const hawser_dataset *dataset)
+{
+    if (job != NULL && dataset != NULL && dataset->figures.memory_taken > job->settings.loaded)
+        job->settings.loaded = dataset->figures.memory_taken;
+}
+
 hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
                               hawser_dataset **dataset, hawser_error *error)
 {
@@ -781,7 +794,6 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
         own.cancellation = job->cancellation;
     hw_job_cancellable(job, own.cancellation);
     hawser_status status = hw_job_uncancellable(job, load_on_all(job, paths, count, &own, dataset, error));
-    if (status == HAWSER_OK && (*dataset)->figures.memory_estimate > job->settings.loaded)
-        job->settings.loaded = (*dataset)->figures.memory_estimate;
+    hawser_job_loaded(job, *dataset);
     return status;
 }

@@ -192,7 +192,7 @@ static hawser_status add_up(hw_loading *l, uint64_t moved, hawser_error *error)
     hw_bytes *in = NULL;
     *figures = l->rows->figures;
     figures->bytes_read = figures->bytes_text = 0;
-    figures->memory_estimate = l->estimate;
+    figures->memory_estimate = figures->memory_taken = l->estimate;
     hawser_status status = hw_loading_gather(l, own, sizeof own, &in, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
         uint64_t node[2] = {0};

@@ -460,8 +460,7 @@ hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *e
     HAWSER_TRY(hw_loading_count(l, error));
     l->dataset->figures.parted = true;
     l->dataset->figures.seconds = l->rows->figures.seconds;
-    uint64_t read = l->rows->figures.memory_estimate;
-    l->dataset->figures.memory_estimate = read > l->estimate ? read : l->estimate;
+    hw_loading_note_memory(l);
     HAWSER_TRY(hw_cluster_agree(l->cluster, hw_loading_sides(l, blocks, error), error));
     return hw_source_keep(l, l->dataset, true, error);
 }

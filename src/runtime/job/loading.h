@@ -67,6 +67,8 @@ hawser_status hw_loading_agree_facts(hw_loading *l, hw_shard_facts own, hawser_e
 hawser_status hw_loading_own_columns(hw_loading *l, hw_shard_facts whole, hawser_error *error) HAWSER_MUST_USE;
 /* Makes the dataset, of which each node has the entries of its blocks' columns, once the nodes agree on the whole. Collective. */
 hawser_status hw_loading_by_column(hw_loading *l, const char *name, hawser_error *error) HAWSER_MUST_USE;
+/* Notes the memory of the load in the dataset: of reading the rows, or of sending them. */
+void hw_loading_note_memory(hw_loading *l);
 /* Frees all except l->dataset. */
 void hw_loading_free(hw_loading *l);
 
