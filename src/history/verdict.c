@@ -142,6 +142,13 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
     }
 }
 
+/* Prints how many clocks of all workers a pull requires. */
+static void print_least(const hw_event_record *r, FILE *out)
+{
+    if (r->least > 0)
+        fprintf(out, ", requires %" PRIu64 " clocks of every worker", r->least);
+}
+
 static void print_record(const hw_counterexample *counterexample, const char *name, FILE *out)
 {
     const hw_event_record *r = &counterexample->record;
@@ -153,9 +160,12 @@ static void print_record(const hw_counterexample *counterexample, const char *na
     case HW_EVENT_TAKEN:
         fprintf(out,
                 "%c%" PRIu32 "[%s %" PRIu64 "..%" PRIu64 "][%" PRIu64 "]  task %" PRIu64 " of client %" PRIu32 ", %" PRIu64
-                " rows%s%s",
+                " rows%s",
                 r->kind == HW_EVENT_GIVEN ? 'r' : 'w', r->actor, name, r->first, r->last, r->clock, r->epoch, r->from,
-                r->count, r->flags & HW_EVENT_REREAD ? ", reread" : "", r->flags & HW_EVENT_FAILED ? ": refused" : "");
+                r->count, r->flags & HW_EVENT_REREAD ? ", reread" : "");
+        print_least(r, out);
+        if (r->flags & HW_EVENT_FAILED)
+            fprintf(out, ": %s", r->kind == HW_EVENT_GIVEN ? "refused" : "failed");
         break;
     case HW_EVENT_CLOCK:
         fprintf(out, "worker %" PRIu32 " has ended clock %" PRIu64 " on %s %" PRIu64 "..%" PRIu64, r->actor, r->clock, name,
@@ -169,6 +179,8 @@ static void print_record(const hw_counterexample *counterexample, const char *na
                 : r->flags & HW_EVENT_PUSHES ? "push"
                                              : "pull",
                 name, r->first, r->last, r->count, r->flags & HW_EVENT_REREAD ? ", reread" : "");
+        fprintf(out, ", by worker %" PRIu32 " in clock %" PRIu64, r->actor, r->clock);
+        print_least(r, out);
         break;
     case HW_EVENT_HELD:
         fprintf(out,
