@@ -241,9 +241,16 @@ static bool of_unknown_values(const alteration *a)
     return !assigns || !whole;
 }
 
-static bool that_failed(const alteration *a)
+/* Returns whether the task of a record failed, at its client or at a server. */
+static bool of_failed_task(const alteration *a)
 {
-    return (a->before.flags & HW_EVENT_FAILED) != 0;
+    for (size_t i = 0; i < a->all->count; i++) {
+        hw_event_record r = record_of(a->r, a->all->all[i]);
+        bool own = r.kind == HW_EVENT_ANSWER && r.from == a->before.from && r.epoch == a->before.epoch;
+        if (own && (r.flags & HW_EVENT_FAILED))
+            return true;
+    }
+    return false;
 }
 
 #define OF(name)   (UINT32_C(1) << FIELD_##name)
@@ -270,7 +277,7 @@ enum {
 
 static const struct {
     uint32_t kinds, fields;
-    bool pair;
+    bool pair; /* only with its ANSWER */
     bool (*where)(const alteration *a);
     const char *why;
 } harmless[] = {
@@ -288,8 +295,8 @@ static const struct {
     {KIND(SEEN), OF(covers), false, over_the_reader,
      "whether a sum contains the reader's own update makes no difference to it"},
     {KIND(GIVEN) | KIND(TAKEN), OF(first) | OF(last), false, of_a_list, "no record has the keys of a list, only its ends"},
-    {KIND(TAKEN), OF(flags) | OF(covers), false, that_failed, "not all stripes need do a task that fails"},
-    {KIND(ANSWER), OF(covers), false, that_failed, "why a task has failed is for people"},
+    {KIND(GIVEN) | KIND(TAKEN), OF(flags) | OF(covers), false, of_failed_task, "not all stripes need do a task that fails"},
+    {KIND(ANSWER), OF(covers), false, of_failed_task, "why a task has failed is for people"},
     {KIND(GIVEN), OF(digest), true, of_unknown_values, "the values of a table are not computed again"},
 };
 enum { HARMLESS = sizeof harmless / sizeof *harmless };
@@ -298,7 +305,7 @@ static bool is_harmless(const alteration *a)
 {
     for (size_t i = 0; i < HARMLESS; i++)
         if ((harmless[i].kinds >> a->before.kind & 1) && (harmless[i].fields >> (a->of - fields) & 1) &&
-            harmless[i].pair == a->pair && harmless[i].where(a))
+            (!harmless[i].pair || a->pair) && harmless[i].where(a))
             return true;
     return false;
 }
