@@ -106,10 +106,13 @@ static void compare_ranges(const alike *a, size_t begin, size_t end)
     const hw_event_record *state = hw_record_of(&a->records.entries[begin]);
     uint64_t next = 0;
     bool parts = (state->flags & HW_EVENT_VALUES) != 0;
-    for (size_t i = begin; i < end && !hw_is_cut(a->checker); i++) {
+    for (size_t i = begin; i < end; i++) {
         const hw_indexed *entry = &a->records.entries[i];
         const hw_event_record *r = hw_record_of(entry);
-        bool right = parts ? r->first == next && r->last >= r->first && (i + 1 < end || r->last == r->count)
+        bool follows = i > begin ? r->actor == hw_record_of(entry - 1)->actor + 1 : r->actor == 0; /* else a block is lost */
+        bool ends = i + 1 == end && !hw_is_cut(a->checker);
+        bool right = parts ? r->first <= r->last && r->last <= r->count && (!follows || r->first == next) &&
+                                 (!ends || r->last == r->count)
                            : r->first == 0 && r->last == 0;
         next = r->last;
         if (!right)

@@ -73,6 +73,30 @@ static void run_branches(test_node *node)
     hawser_program_free(program);
 }
 
+static hawser_status fail_late(hawser_context *context)
+{
+    hawser_cache(context, "v")[hawser_block(context) % 4] += 1;
+    if (hawser_clock(context) == 3 && hawser_block(context) == 0)
+        return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "this unit fails in clock 3");
+    return HAWSER_OK;
+}
+
+/* A program that fails: its streams end anywhere. */
+static void run_failing(test_node *node)
+{
+    const real_run *run = node->user;
+    hawser_program *program = hawser_program_new("failing", NULL);
+    hawser_state *v = hawser_replicated_state(program, "v", 4, 1, NULL, (hawser_rule){0});
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, run->sync);
+    hawser_unit(loop, "fail", fail_late, NULL, HAWSER_UPDATES(v));
+    hawser_run *result = NULL;
+    hawser_error error = {0};
+    if (hawser_run_program(node->job, program, &result, &error) == HAWSER_OK)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "a program that fails has ended well");
+    hawser_run_free(result);
+    hawser_program_free(program);
+}
+
 /* Moves the own chunk towards the sum of all. */
 static hawser_status mix_chunks(hawser_context *context)
 {
