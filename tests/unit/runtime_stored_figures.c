@@ -31,7 +31,14 @@ static hawser_status add(hawser_context *context)
 
 typedef struct seen {
     uint64_t sent[BLOCKS], asked, between;
+    double reported; /* bytes of all blocks, after the last clock */
 } seen;
+
+static void watch(const hawser_progress *progress, void *user)
+{
+    seen *t = user;
+    t->reported = hawser_progress_metric(progress, "bytes");
+}
 
 static void run(hawser_job *job, seen *t)
 {
@@ -41,6 +48,8 @@ static void run(hawser_job *job, seen *t)
     hawser_state *x = hawser_stored_state(program, "x", N, NULL, NULL, "add", NULL);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, hawser_bsp());
     hawser_unit(loop, "add", add, NULL, HAWSER_UPDATES(x));
+    if (hawser_job_leads(job))
+        hawser_observe(job, watch, t);
     if (hawser_run_program(job, program, &result, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     if (hawser_job_leads(job)) {
@@ -79,6 +88,8 @@ static void bytes_are_those_of_the_worker_that_pushed(void **state)
         sum += t.sent[b];
     }
     assert_true(t.asked > 0 && t.asked <= sum && t.asked <= t.between);
+    /* What is reported clock by clock has the store's bytes, too. */
+    assert_true(t.reported > 0.9 * (double)t.asked && t.reported <= (double)sum);
 }
 
 static void pushes_within_a_process_send_no_bytes(void **state)

@@ -353,7 +353,7 @@ static hawser_status send_report(hw_worker *worker)
     message->envelope.clock = worker->clock;
     /* Close to an agreed end the report need not wake the driver, which has nothing to send before that end. */
     message->quiet = worker->policy.kind == HW_POLICY_BSP && worker->final_limit - worker->clock <= QUIET_MOST;
-    worker->report.bytes = worker->mailbox.bytes_sent;
+    worker->report.bytes = worker->mailbox.bytes_sent + hw_stored_bytes(worker);
     worker->report.lead = worker->most_lead;
     memcpy(message->payload, &worker->report, sizeof worker->report);
     return hw_send(&worker->mailbox, worker->session->blocks, message);

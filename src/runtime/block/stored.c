@@ -75,6 +75,17 @@ bool hw_stored_ordered(const hawser_state *state)
     return state->function == NULL && hw_state_delay(state) != HW_DELAY_NONE;
 }
 
+uint64_t hw_stored_bytes(const hw_worker *worker)
+{
+    hawser_store *store = worker->session->store;
+    if (store == NULL)
+        return 0;
+    pthread_mutex_lock(&store->mutex);
+    uint64_t bytes = hw_client_traffic_of(store->client, worker->block).bytes_sent;
+    pthread_mutex_unlock(&store->mutex);
+    return bytes;
+}
+
 uint64_t hw_stored_turn(const hw_state_part *part)
 {
     return part->stored->turn;

@@ -17,7 +17,9 @@ hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_erro
 void hw_stored_close(hw_stored *stored);
 void hw_stored_forget(hw_worker *worker); /* what was in progress when the store was closed */
 
-bool hw_stored_ordered(const hawser_state *state);  /* by the store, chunk by chunk */
+bool hw_stored_ordered(const hawser_state *state); /* by the store, chunk by chunk */
+/* Returns the bytes of this worker's requests to servers in other processes. */
+uint64_t hw_stored_bytes(const hw_worker *worker);
 uint64_t hw_stored_turn(const hw_state_part *part); /* its next iteration */
 
 /* Determines the states that the phase uses. */
