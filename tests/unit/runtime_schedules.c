@@ -670,7 +670,7 @@ static void ends(void **state)
         JOB(REPLICATED, 2, TAP, .stop_at = 0, .delays = 2),
         JOB(REPLICATED, 3, .stop_at = 1, .ends = 2, .delays = 1),
         JOB(CHUNKS, 2, .stop_at = 0, .ends = 1),
-        JOB(CHUNKS, 2, DC0, .stop_at = 0, .ends = 2, .delays = 2),
+        JOB(CHUNKS, 2, DC0, .stop_at = 0, .ends = 1, .delays = 2),
         JOB(SUMS, 2, SSP1, .stop_at = 1, .ends = 3, .delays = 2),
         JOB(REPLICATED, 2, .stop_at = 4, .interrupts = true, .delays = 2),
         JOB(REPLICATED, 2, SSP1, .stop_at = 4, .interrupts = true, .delays = 2),
