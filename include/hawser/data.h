@@ -271,7 +271,7 @@ HAWSER_API const char *const *hawser_schema_target(const hawser_schema *schema, 
 /** Writes the name of a column of the matrix as people read it: "weather=clear", "day:month=3". Returns its length, which may be more than
  *  `size` - 1 (then it is cut), and 0 if there is no such column. */
 HAWSER_API size_t hawser_schema_print(const hawser_schema *schema, size_t column, char *text, size_t size);
-/** Writes a text as it is printed: control characters, and bytes that are no UTF-8, become \n, \r, \t or \xHH. Returns the length like
+/** Writes a text as it is printed: control characters, those that reverse a text's direction, and bytes that are no UTF-8, become \n, \r, \t or \xHH. Returns the length like
  *  hawser_schema_print, 0 for NULL. Texts of errors and messages, and labels of columns, are written so. */
 HAWSER_API size_t hawser_escape(const char *from, char *text, size_t size);
 /** Returns the numbers of the input's columns that the table has, as "0-1,3-5" if column 2 is the target. Of CSV, npy and idx only; NULL: the
@@ -393,9 +393,10 @@ HAWSER_API hawser_status hawser_model_spread(hawser_model *model, const char *na
                                              size_t width, hawser_error *error) HAWSER_MUST_USE;
 /** Removes the tensor and the fact of that name. Does nothing if there is none. */
 HAWSER_API void hawser_model_remove(hawser_model *model, const char *name);
-/** Returns whether the names of all columns fit into a model file as one fact, one per line; the format's header is at most 100 MB. Returns false if
- *  the columns have no names. Call it before a training, because a model cannot be saved with names that do not fit. */
-HAWSER_API bool hawser_model_holds_names(const hawser_dataset *dataset);
+/** Returns HAWSER_BAD_INPUT if a model of these data cannot be saved: names of columns and targets, words, and texts of options (NULL: none) are in the
+ *  header of its file, which has at most 100 MB. The error names the longest. hawser_train calls it before the training. */
+HAWSER_API hawser_status hawser_model_fits(const hawser_dataset *dataset, const hawser_options *options,
+                                           hawser_error *error) HAWSER_MUST_USE;
 /** Returns a tensor's values, which the model owns, or NULL. dims and type may be NULL. */
 HAWSER_API const void *hawser_model_get(const hawser_model *model, const char *name, hawser_type *type, size_t dims[2]);
 HAWSER_API const char *hawser_model_text(const hawser_model *model, const char *key); /**< or NULL */

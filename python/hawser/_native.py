@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '4039df919f26ce86eb41a207983f29a2b40c7cf23d4659fd6a1349fdce8d70d8'
+DIGEST = '8ca8ff4e3362f1f14a937063c10043fdb10a228d46a556b592465fed9137fd8e'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1426,7 +1426,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_model_fact": (c_int, [POINTER(hawser_model), c_char_p, c_char_p, POINTER(hawser_error)]),
     "hawser_model_spread": (c_int, [POINTER(hawser_model), c_char_p, POINTER(c_uint32), c_size_t, c_size_t, POINTER(hawser_error)]),
     "hawser_model_remove": (None, [POINTER(hawser_model), c_char_p]),
-    "hawser_model_holds_names": (c_bool, [POINTER(hawser_dataset)]),
+    "hawser_model_fits": (c_int, [POINTER(hawser_dataset), POINTER(hawser_options), POINTER(hawser_error)]),
     "hawser_model_get": (c_void_p, [POINTER(hawser_model), c_char_p, POINTER(c_int), POINTER(c_size_t)]),
     "hawser_model_text": (c_char_p, [POINTER(hawser_model), c_char_p]),
     "hawser_model_fact_at": (c_bool, [POINTER(hawser_model), c_size_t, POINTER(c_char_p), POINTER(c_char_p)]),

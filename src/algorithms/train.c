@@ -129,6 +129,7 @@ static hawser_status turn_input(const char *call, const hawser_algorithm *algori
     if (input->validation != NULL)
         HAWSER_TRY(hawser_dataset_intact(input->validation, error));
     HAWSER_TRY(check_offsets(algorithm, input, error));
+    HAWSER_TRY(hawser_model_fits(input->data, input->options, error));
     *own = (turned_input){.input = *input};
     hawser_status status = turn(algorithm, &own->input.data, &own->data, error);
     return status == HAWSER_OK ? turn(algorithm, &own->input.validation, &own->validation, error) : status;
@@ -320,26 +321,32 @@ hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *j
     if ((unsigned)format > HAWSER_PLAN_JSON)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train_plan: there is no format %d of plans", (int)format);
     *text = NULL;
-    hawser_status status = turn_input("hawser_train_plan", algorithm, input, &own, error);
+    hawser_error why = {0}; /* other nodes need the text, also if the caller does not */
+    hawser_status status = turn_input("hawser_train_plan", algorithm, input, &own, &why);
+    status = hawser_job_agree(job, status, &why);
     if (status == HAWSER_OK)
-        status = hw_by_column_check(algorithm, job, input, error);
+        status = hw_by_column_check(algorithm, job, input, &why);
     if (status == HAWSER_OK)
-        status = hw_narrow_input(algorithm, job, &own.input, &own.narrow, error);
+        status = hw_narrow_input(algorithm, job, &own.input, &own.narrow, &why);
     if (status == HAWSER_OK)
-        status = centre_input(algorithm, job, &own, error);
+        status = centre_input(algorithm, job, &own, &why);
     if (status == HAWSER_OK)
         count_held(job, input, &own);
     FILE *out = status == HAWSER_OK ? open_memstream(&printed, &length) : NULL;
     if (out != NULL)
-        status = algorithm->plan(algorithm, job, &own.input, format, out, error);
+        status = algorithm->plan(algorithm, job, &own.input, format, out, &why);
     else if (status == HAWSER_OK)
-        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the text of a plan");
+        status = hawser_fail(&why, HAWSER_NO_MEMORY, "no memory for the text of a plan");
     if (out != NULL && fclose(out) != 0 && status == HAWSER_OK)
-        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the text of a plan");
+        status = hawser_fail(&why, HAWSER_NO_MEMORY, "no memory for the text of a plan");
+    if (out != NULL)
+        status = hawser_job_agree(job, status, &why);
     free_turned(&own);
     if (status == HAWSER_OK)
         *text = printed;
     else
         free(printed);
+    if (status != HAWSER_OK && error != NULL)
+        *error = why;
     return status;
 }

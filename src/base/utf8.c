@@ -29,10 +29,17 @@ bool hw_is_utf8(const char *text)
     return true;
 }
 
+/* Returns whether a character of UTF-8 ends a line or reverses the text that follows it: U+2028 to U+202E, U+2066 to U+2069. */
+static bool is_direction(const unsigned char *at)
+{
+    return at[0] == 0xe2 &&
+           ((at[1] == 0x80 && at[2] >= 0xa8 && at[2] <= 0xae) || (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9));
+}
+
 /* Returns whether a character of UTF-8 is a control character. */
 static bool is_control(const unsigned char *at)
 {
-    return *at < 0x20 || *at == 0x7f || (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0);
+    return *at < 0x20 || *at == 0x7f || (at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0) || is_direction(at);
 }
 
 bool hw_has_control(const char *text)

@@ -232,12 +232,6 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     HAWSER_TRY(hw_load_shares(call, outcome->job, &outcome->data, error));
     HAWSER_TRY(hw_load_validation(call, outcome->job, outcome->data, &outcome->validation, error));
     outcome->seconds_load = hw_seconds() - started;
-    if (leads && hawser_dataset_column(outcome->data, 0) != NULL && !hawser_model_holds_names(outcome->data) &&
-        !hawser_options_flag(call->options, "quiet"))
-        hw_say(call->err,
-               "the names of %zu columns are longer than a model file allows; the model is saved without them, and "
-               "columns by their numbers",
-               hawser_dataset_matrix(outcome->data)->cols);
     if (leads)
         log_load(&outcome->monitor, outcome->data);
     return train_and_conclude(call, outcome, error);

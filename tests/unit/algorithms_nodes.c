@@ -30,6 +30,7 @@ typedef struct work {
     bool aimless;  /* the validation data have no target, */
     bool misfits;  /* the validation data have too many columns, each of which node 0 notices before it */
     bool on_lead;  /* hawser_training_input.result_on_lead */
+    bool plans;    /* hawser_train_plan is called, and not hawser_train */
     bool diverges; /* expected: failure is set */
     uint64_t of[NODES_MOST], predicted[NODES_MOST]; /* digests; 0: none */
     _Atomic int models;
@@ -128,7 +129,11 @@ static void train_on_node(test_node *node)
                                          .observer = w->stops && self == 0 ? stop : NULL,
                                          .observer_user = node->job,
                                          .result_on_lead = w->on_lead};
-    node->status = hawser_train(algorithm, node->job, &input, &training, &node->error);
+    char *plan = NULL;
+    node->status = w->plans ? hawser_train_plan(algorithm, node->job, &input, HAWSER_PLAN_LOGICAL, &plan, &node->error)
+                            : hawser_train(algorithm, node->job, &input, &training, &node->error);
+    assert_true((plan != NULL) == (w->plans && node->status == HAWSER_OK));
+    free(plan);
     atomic_fetch_add(&w->models, training.model != NULL);
     if (node->status == HAWSER_OK && training.model != NULL) {
         assert_int_equal(training.interrupted, w->stops);
@@ -232,6 +237,10 @@ static void a_failure_of_node_0_alone_is_one_of_all(void **state)
         expect_refusals(&(work){.name = names[k], .pairs = {SHORT, NULL}, .aimless = true});
     expect_refusals(&(work){.name = "kmeans", .pairs = {SHORT, NULL}, .misfits = true});
     expect_refusals(&(work){.name = "lasso", .pairs = {SHORT, NULL}, .misfits = true});
+    for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
+        expect_refusals(&(work){.name = names[k], .pairs = {SHORT, NULL}, .plans = true, .aimless = true});
+        expect_refusals(&(work){.name = names[k], .pairs = {SHORT, NULL}, .plans = true, .misfits = true});
+    }
     expect_refusals(&(work){.name = "logistic", .pairs = {SHORT, NULL}, .strange = true});
     expect_refusals(&(work){.name = "poisson", .pairs = {SHORT, NULL}, .strange = true});
     expect_refusals(&(work){.name = "softmax", .pairs = {SHORT, NULL}, .strange = true});

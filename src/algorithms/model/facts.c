@@ -19,12 +19,12 @@ hawser_status hw_model_number_fact(hawser_model *model, const char *key, double 
     return hawser_model_fact(model, key, text, error);
 }
 
-/* Adds the column names, one per line, unless they are too long for the file: a model without names is better than none. */
+/* Adds the column names, one per line, or the schema. They fit: hawser_train has called hawser_model_fits. */
 static hawser_status fact_names(hawser_model *model, const hawser_dataset *data, hawser_error *error)
 {
     size_t columns = hawser_dataset_matrix(data)->cols, length = 1;
     const hawser_schema *schema = hawser_dataset_schema(data);
-    if (!hawser_model_holds_names(data))
+    if (columns == 0 || hawser_dataset_column(data, 0) == NULL)
         return HAWSER_OK;
     if (schema != NULL) {
         char *json = NULL;

@@ -184,28 +184,6 @@ void hawser_model_remove(hawser_model *model, const char *name)
     }
 }
 
-/* Returns the largest number of bytes of a character of a name in JSON. */
-static size_t json_bytes(unsigned char c)
-{
-    return c < 0x20 || c == 0x7f ? 6 : c == '"' || c == '\\' || c == '/' ? 2 : 1;
-}
-
-bool hawser_model_holds_names(const hawser_dataset *dataset)
-{
-    if (dataset == NULL)
-        return false;
-    const size_t others = 10000000; /* bytes reserved for all other facts */
-    size_t columns = hawser_dataset_matrix(dataset)->cols, bytes = 0;
-    if (hawser_dataset_column(dataset, 0) == NULL)
-        return false;
-    for (size_t j = 0; j < columns && bytes <= HW_MODEL_MOST_HEADER; j++) {
-        bytes += 2; /* for a line end */
-        for (const char *c = hawser_dataset_column(dataset, j); *c != '\0' && bytes <= HW_MODEL_MOST_HEADER; c++)
-            bytes += json_bytes((unsigned char)*c);
-    }
-    return bytes <= HW_MODEL_MOST_HEADER - others;
-}
-
 const void *hawser_model_get(const hawser_model *model, const char *name, hawser_type *type, size_t dims[2])
 {
     const hw_tensor *tensor = find_tensor(model, name);
