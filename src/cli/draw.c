@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "cli/plot_check.h"
 
-enum { SCALE = 2, MOST_TICKS = 20 };
+enum { SCALE = 2, MOST_TICKS = 20, LABEL_BEYOND = 16 };
 
 typedef struct hw_sink {
     hw_file file;
@@ -171,7 +171,11 @@ void hw_draw_y_axis(cairo_t *cr, const hw_plot_frame *frame)
             hw_draw_text(cr, frame->left - 10, y + 5, 1, text);
     }
     cairo_save(cr);
+    cairo_text_extents_t extents;
     cairo_set_font_size(cr, 15);
+    cairo_text_extents(cr, frame->label, &extents);
+    if (extents.x_advance > frame->height + LABEL_BEYOND) /* of many frames: neither label reaches the next */
+        cairo_set_font_size(cr, 15 * (frame->height + LABEL_BEYOND) / extents.x_advance);
     cairo_translate(cr, frame->left - 74, frame->top + frame->height / 2);
     cairo_rotate(cr, -M_PI / 2);
     hw_draw_text(cr, 0, 0, 0.5, frame->label);

@@ -48,6 +48,19 @@ code 0 "$hawser" train lasso small.svm --lambda 0.05 --plot p.png --quiet
 equal "$(wc -c <out)" 0
 equal "$(grep -v makecontext err)" "" # a remark of the address sanitizer
 equal "$(head -c 8 p.png | od -An -tx1 | tr -d ' \n')" 89504e470d0a1a0a
+# Validation data add a panel: the objective, its gap, the coefficients, and the error.
+python3 -c 'import random
+r = random.Random(3)
+for name in "ab":
+    open(name + ".csv", "w").writelines("%s,%.3f,%.3f\n" % (r.choice("xyz"), r.gauss(0, 1), r.gauss(0, 1)) for _ in range(30))'
+for algorithm in softmax logistic lasso; do
+    data="a.csv --header no --target 0 --validation b.csv"
+    [ $algorithm = softmax ] || data="small.svm --index-base 1 --validation small.svm"
+    [ $algorithm != logistic ] || { sed 's/^-[^ ]*/0/;t;s/^[^ ]*/1/' small.svm >signs.svm; data="signs.svm --index-base 1 --validation signs.svm"; }
+    code 0 "$hawser" train $algorithm $data --lambda 0.01 --plot with.svg -q
+    code 0 "$hawser" train $algorithm ${data% --validation *} --lambda 0.01 --plot without.svg -q
+    equal "$(grep -c 'stroke:rgb(55%,58%,63%)' with.svg)" $(($(grep -c 'stroke:rgb(55%,58%,63%)' without.svg) + 1))
+done
 code 0 "$hawser" train lasso small.svm --lambda 0.05
 has out "not kept"
 

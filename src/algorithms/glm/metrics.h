@@ -31,7 +31,8 @@
 #define HW_LINEAR_FIT_METRICS(fit, loss, word, error, end) \
     {.name = fit, .help = "the part of " loss " that the model explains"}, \
     {.name = "cv_" word, .help = error " on the held-out rows of --cv" end}, \
-    {.name = "validation_" word, .help = error " on the rows of --validation or --validation-fraction" end, .traced = true}, \
+    {.name = "validation_" word, .help = error " on the rows of --validation or --validation-fraction" end, .traced = true, \
+     .axis = error ", validation"}, \
     {.name = "evaluations", .help = "in --trace: how often the error on validation data has been measured", .traced = true}
 /* clang-format on */
 
