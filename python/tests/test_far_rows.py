@@ -186,9 +186,9 @@ def test_what_is_too_far_is_refused_by_column_and_mean(name, how):
         hawser.train(name, far, y, **how)
     with pytest.raises(hawser.Error, match=r"column '1'.*mean 1e\+06"):
         hawser.train(name, (X + np.eye(X.shape[1])[1] * 1e6).astype(np.float32), y, **how)
-    far[:, 1] += 1e18
-    with pytest.raises(hawser.Error, match=r"column '1'.*mean is 1.*e\+18.*f32"):  # all values are equal after rounding
-        hawser.train(name, far.astype(np.float32), y, **how)
+    equal = far.astype(np.float32)
+    equal[:, 1] = 1e18  # these values are equal, and count for nothing
+    assert np.all(hawser.train(name, equal, y, max_iterations=3, **how).coefficients.reshape(-1, X.shape[1])[:, 1] == 0)
     hawser.train(name, far, y, intercept=False, max_iterations=3, **how)
     if how:
         with pytest.raises(hawser.Error, match="target.*mean"):
