@@ -957,7 +957,7 @@ static const mutant mutants[] = {
     {"clock runs back", clock_runs_back, {HW_RULE_TIMESTAMPS, HW_RULES}},
     {"writes before it reads", writes_before_it_reads, {HW_RULE_DEFINITION, HW_RULES}},
     {"dropped answer", dropped_answer, {HW_RULE_ONCE, HW_RULE_DEFINITION, HW_RULES}},
-    {"dropped clock", dropped_clock, {HW_RULE_ONCE, HW_RULE_VISIBLE, HW_RULE_WRITE, HW_RULES}},
+    {"dropped clock", dropped_clock, {HW_RULE_ONCE, HW_RULE_VISIBLE, HW_RULE_WRITE, HW_RULE_READ, HW_RULES}},
     {"misses own push",
      misses_own_push,
      {HW_RULE_MINE, HW_RULE_VALUE, HW_RULE_BSP, HW_RULE_VISIBLE, HW_RULE_DIFFERENCE, HW_RULES}},
