@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _native
+from ._allowance import allow, claim, claim_frame, left
 from ._arguments import name_bytes, path_bytes, refuse_pickle
 from ._beside import run_beside
 from ._columns import columns_of, is_table, texts_of
@@ -66,11 +67,13 @@ def numbers_of(values: Any, what: str) -> Array:
     refuse_types(values, what)
     if isinstance(values, str):
         raise BadArgument(f"{what}: '{values}' is a name, and only files have columns by name; give the numbers")
+    claim_frame(values, what)
     try:
         array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
         if array.dtype.kind == "c":
             raise BadArgument(f"{what}: Complex data not supported; {what} has the type {array.dtype}")
         if array.dtype.kind in "OUSV":
+            claim(array.size * 8, what, f"a copy of the type {array.dtype} as float64")
             array = array.astype(np.float64)
     except Exception as error:  # also one of the library that the values are from
         if isinstance(error, (BadArgument, MemoryError)):
@@ -79,6 +82,12 @@ def numbers_of(values: Any, what: str) -> Array:
     if array.dtype.kind not in "fiub":
         raise BadArgument(f"{what}: the type {array.dtype} has no numbers; give float32 or float64")
     return array
+
+
+def claim_copy(array: Array, in_order: bool, what: str) -> None:
+    """Counts the copy that an array needs, unless it is float64 in the order that is read."""
+    if array.dtype != np.float64 or not in_order:
+        claim(array.size * 8, what, f"a copy of the type {array.dtype} as float64" if in_order else "a copy in the order that is read")
 
 
 def unequal(rows: int, found: int, what: str) -> BadArgument:
@@ -111,6 +120,7 @@ class _Borrowed:
             raise BadArgument(f"{what}: bad input shape {array.shape}; it must have one number per row, shape ({rows},)")
         if len(array) != rows:
             raise unequal(rows, len(array), what)
+        claim_copy(array, array.flags.c_contiguous, what)
         return pointer_to(self.keep(values, np.ascontiguousarray(array, dtype=np.float64)), ctypes.c_double)
 
     def targets(self, values: Any, rows: int) -> None:
@@ -130,6 +140,7 @@ class _Borrowed:
             raise unequal(rows, len(array), "target")
         if not 1 <= array.shape[1] <= TARGETS:
             raise BadArgument(f"target: an array of shape {array.shape} has {array.shape[1]} targets; data have 1 to {TARGETS}")
+        claim_copy(array, array.flags.f_contiguous, "target")
         columns = self.keep(given, np.asfortranarray(array, dtype=np.float64))
         self.arrays.outputs = hawser_matrix(rows=rows, cols=columns.shape[1], layout=_native.HAWSER_DENSE, type=_native.HAWSER_F64,
                                             values=columns.ctypes.data, stride=rows)
@@ -154,9 +165,11 @@ class _Borrowed:
                               f"its shape is {array.shape}. Reshape your data: array.reshape(-1, 1) if it has a single "
                               "feature, array.reshape(1, -1) if it is a single sample")
         if array.dtype not in TYPES or not array.flags.aligned or not array.dtype.isnative:
+            claim(array.size * (4 if array.dtype == np.float32 else 8), "X", f"a copy of the type {array.dtype} as numbers that are read")
             array = array.astype(np.float32 if array.dtype == np.float32 else np.float64)
         layout, stride = self._dense_layout(array)
         if layout is None:
+            claim(array.nbytes, "X", f"a copy without the gaps of its strides {array.strides}")
             array = np.ascontiguousarray(array)
             layout, stride = _native.HAWSER_DENSE_ROWS, array.shape[1]
         self.keep(data, array)
@@ -182,6 +195,7 @@ class _Borrowed:
         matrix = compressed(data, "X")
         values = numbers_of(matrix.data, "X")
         if values.dtype not in TYPES or not values.dtype.isnative:
+            claim(values.size * (4 if values.dtype == np.float32 else 8), "X", f"a copy of the type {values.dtype} as numbers that are read")
             values = values.astype(np.float32 if values.dtype == np.float32 else np.float64)
         values = self.keep(data.data if hasattr(data, "data") else None, np.ascontiguousarray(values))
         indices = self._indices(data, matrix.indices)
@@ -198,6 +212,8 @@ class _Borrowed:
                              indices=pointer_to(indices, ctypes.c_uint32), values=values.ctypes.data)
 
     def _indices(self, data: Any, indices: Array) -> Array:
+        if indices.dtype != np.int32:
+            claim(indices.size * 4, "X", f"a copy of the indices of the type {indices.dtype} in 32 bits")
         narrow = indices if indices.dtype == np.int32 else indices.astype(np.uint32)
         return self.keep(getattr(data, "indices", None), np.ascontiguousarray(narrow))
 
@@ -338,6 +354,9 @@ class Dataset:
 
         def read(path: Any, how: Any) -> None:
             how.labels = 1 if labels is not None else how.labels
+            bound = left()
+            if bound is not None:
+                how.memory_limit = max(bound, 1 << 20)
             load_files(path, how, self._handle)
 
         load_table(made if labels is None else table_with(data, {**beside, "target": labels.given}, names, target_name, options), model, read)
@@ -431,14 +450,18 @@ class Dataset:
             text = str(refused).replace("hawser_job_same: ", "")
             raise BadArgument(text.replace("to hawser_job_data", "with partitioned=True")) from None
 
-    def _in_layout(self, by_row: bool) -> Any:
-        """Returns a handle of the data by rows or by columns. If they must be turned for that, the result is kept."""
+    def _in_layout(self, by_row: bool, limit: int | None = None) -> Any:
+        """Returns a handle of the data by rows or by columns. If they must be turned for that, the result is kept. `limit`: of the bytes of copies."""
         self._check_file()
         if (self._matrix.layout in BY_ROW) == by_row:
             return self._loaded
+        entry = self.dtype.itemsize + (0 if self.layout.startswith("dense") else 4)
+        stored = self.stored
         with self._lock:
             if self._turned is None:
                 turned, error = POINTER(hawser_dataset)(), hawser_error()
+                with allow(limit, self.copied):
+                    claim(stored * entry, "X", f"a copy by {'rows' if by_row else 'columns'}, as the algorithm reads it,")
                 check(lib.hawser_dataset_turn(self._loaded, byref(turned), byref(error)), error)
                 self._handles.append(turned)
                 self._turned = turned

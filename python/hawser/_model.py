@@ -433,7 +433,8 @@ class Model:
             if names is None or mine == names or len(set(mine)) < len(mine) or not set(names) <= set(mine):
                 return dataset_of(data if hasattr(data, "to_numpy") else Table(found, {}).numbers(), offset=offset,
                                   names=None if hasattr(data, "to_numpy") else mine)
-            return Dataset(Table([found[mine.index(name)] for name in names], {}).numbers(), offset=offset, names=names)
+            places = {name: place for place, name in enumerate(mine)}
+            return Dataset(Table([found[places[name]] for name in names], {}).numbers(), offset=offset, names=names)
 
         def fill(how: hawser_load) -> None:
             self._fit_load(how)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from . import _errors
+from ._allowance import allow, claim
 from ._cluster import JOINING, Cluster
 from ._dataset import Array, Dataset, split_options
 from ._errors import BadArgument, BadInput, BadOption, Error, Interrupted, Timeout
@@ -27,7 +28,7 @@ from ._model import Model
 from ._native import VERSION
 from ._options import Options, key_of
 from ._sparse import check_sparse, is_sparse
-from ._train import Callback, Fit, find_algorithm, make_options, prepare, take_arrays
+from ._train import Callback, Fit, find_algorithm, limit_among, make_options, prepare, take_arrays
 
 # Options and variables that place a process among nodes, which is what the other system does.
 PLACING = {"listen", "join", "key-file", "node-name", "alone"}
@@ -108,9 +109,14 @@ def stack(parts: list[Any], rows: int, what: str) -> Any:
         from scipy import sparse
         for part in parts:
             check_sparse(part, what)
+        if len(parts) > 1:
+            claim(sum(part.data.nbytes + 4 * part.nnz for part in parts), what, f"one matrix of {len(parts)} partitions")
         whole = parts[0] if len(parts) == 1 else sparse.vstack(parts, format="csr")
     else:
-        whole = np.asarray(parts[0]) if len(parts) == 1 else np.concatenate([np.asarray(part) for part in parts])
+        arrays = [np.asarray(part) for part in parts]
+        if len(arrays) > 1:
+            claim(sum(array.nbytes for array in arrays), what, f"one array of {len(arrays)} partitions")
+        whole = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
     if whole.shape[0] != rows:
         raise BadInput(f"{what}: the partitions of a node have {whole.shape[0]} rows, and should have {rows} as announced")
     return whole
@@ -295,8 +301,12 @@ class Node:
 
     def prepare(self, data: dict[str, list[Any]]) -> None:
         """Makes the node's dataset. Refuses what is wrong with it before the node joins the others."""
+        check_version(self.task.version)
+        with allow(limit_among(self.task.variables, self.task.options)):
+            self._prepare(data)
+
+    def _prepare(self, data: dict[str, list[Any]]) -> None:
         task = self.task
-        check_version(task.version)
         given = {what: stack(parts, self.place.rows, what) for what, parts in data.items() if what in BY_NODE}
         given["data"] = self._typed(given["data"])
         if task.classes is not None:
@@ -319,8 +329,11 @@ class Node:
         """Returns numbers of the type that all nodes have."""
         if X.ndim != 2 or X.shape[1] != self.task.columns:
             raise BadInput(f"a partition has the shape {X.shape}, and should have {self.task.columns} columns as announced")
+        kind = np.dtype(np.float32 if self.task.single else np.float64)
+        if X.dtype != kind:
+            claim((X.nnz if is_sparse(X) else X.size) * kind.itemsize, "X", f"a copy of the type {X.dtype} as {kind}")
         try:
-            return X.astype(np.float32 if self.task.single else np.float64, copy=False)
+            return X.astype(kind, copy=False)
         except (TypeError, ValueError) as error:
             raise BadInput(f"X: could not convert to numbers: {error}") from error
 

@@ -4,6 +4,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ._allowance import claim
 from ._errors import BadArgument
 
 Array = npt.NDArray[Any]
@@ -100,6 +101,7 @@ def compressed(data: Any, what: str) -> Any:
     check_sparse(data, what)
     matrix = data
     if data.format not in ("csr", "csc"):
+        claim(int(data.nnz) * (data.dtype.itemsize + 8) + 8 * data.shape[0], what, f"a copy of the format {data.format} as CSR")
         try:
             matrix = data if data.format in ("bsr", "coo", "dia") else data.tocoo()
             check_sparse(matrix, what)
@@ -109,6 +111,7 @@ def compressed(data: Any, what: str) -> Any:
         except Exception as error:  # of lists or keys that do not fit the shape
             raise BadArgument(f"{what}: the sparse matrix is not sound: {error}") from error
     if not matrix.has_canonical_format:
+        claim(matrix.data.nbytes + matrix.indices.nbytes + matrix.indptr.nbytes, what, "a copy whose entries are in order")
         matrix = matrix.copy()
         matrix.sum_duplicates()
     return matrix

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._arguments import name_bytes
+from ._allowance import claim
 from ._columns import Column, columns_of, is_table, library_of, of_array, of_polars, refuse, texts_of
 from ._errors import BadArgument, BadOption, Error, check
 from ._library import library as lib
@@ -64,19 +65,21 @@ class Table:
         given = self.options.get(option)
         if given is None or (option == "categories" and isinstance(given, str) and given in ("auto", "none")):
             return []
-        names = [column.name for column in self.columns]
+        names: dict[str, int] = {}
+        for place, column in enumerate(self.columns):
+            names.setdefault(column.name, place)
         wanted: list[Any] = [given] if isinstance(given, (str, int, np.integer)) else list(given)
         if len(wanted) == 1 and isinstance(wanted[0], str) and wanted[0] not in names:
             wanted = wanted[0].split(",")
         return [self._place(option, str(name), names) for name in wanted]
 
     @staticmethod
-    def _place(option: str, name: str, names: list[str]) -> int:
+    def _place(option: str, name: str, names: dict[str, int]) -> int:
         if name in names:
-            return names.index(name)
+            return names[name]
         if re.fullmatch(r"-?\d+", name) and -len(names) <= int(name) < len(names):
             return int(name) % len(names)
-        raise BadOption(f"{option}: '{name}' is no column of the table; its columns are {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}")
+        raise BadOption(f"{option}: '{name}' is no column of the table; its columns are {', '.join(list(names)[:20])}{', ...' if len(names) > 20 else ''}")
 
     @property
     def is_plain(self) -> bool:
@@ -86,6 +89,7 @@ class Table:
     def numbers(self) -> Array:
         """Returns the columns of a plain table, in Fortran order; float32 if all columns are."""
         single = bool(self.columns) and all(column.values.dtype == np.float32 for column in self.columns)
+        claim(self.rows * len(self.columns) * (4 if single else 8), "X", "the array of a table")
         whole = np.empty((self.rows, len(self.columns)), np.float32 if single else np.float64, order="F")
         for place, column in enumerate(self.columns):
             whole[:, place] = column.values
@@ -125,6 +129,7 @@ class Table:
 
 def _write(file: int, text: str) -> None:
     data = memoryview(text.encode())
+    claim(len(data), "X", "the text of a table with words or dates")
     while data:
         data = data[os.write(file, data):]
 

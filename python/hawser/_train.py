@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _errors, _native
+from ._allowance import allow
 from ._sides import check_given, check_groups, check_offset, column_of_groups, deal_by_groups
 from ._changes import changes_of
 from ._cluster import Cluster, cluster_for
@@ -107,6 +108,19 @@ def check_validation(algorithm: str) -> None:
         raise BadOption(f"validation: {algorithm} measures no error on other data; use model.predict for that")
 
 
+def limit_of(options: Options) -> int | None:
+    """Returns the memory limit that was given, in bytes."""
+    return lib.hawser_options_bytes(options.handle, b"memory-limit") if options.text("memory-limit") is not None else None
+
+
+def limit_among(variables: Mapping[bytes, bytes], keywords: dict[str, Any] | None = None) -> int | None:
+    """Returns the memory limit, in bytes, that keywords or variables HAWSER_KEY give to a training."""
+    options = Options(lib.hawser_data_rows())
+    options.fill({keyword: value for keyword, value in (keywords or {}).items() if key_of(keyword) == "memory-limit"})
+    options.read_environment({name: value for name, value in variables.items() if name.upper() == b"HAWSER_MEMORY_LIMIT"})
+    return limit_of(options)
+
+
 class Fit(Job):
     """One training."""
 
@@ -129,7 +143,7 @@ class Fit(Job):
         split = self.algorithm.contents.split
         if lib.hawser_job_nodes(job) == 1:
             assert isinstance(self.data, Dataset)
-            return self.data._in_layout(split == _native.HAWSER_BY_ROW)
+            return self.data._in_layout(split == _native.HAWSER_BY_ROW, limit_of(self.options))
         self.compare(job, self._terms())
         if isinstance(self.data, Files):
             self.data.load_share(job, split, self.shared)
@@ -157,7 +171,7 @@ class Fit(Job):
         if self.validation is not None and lib.hawser_job_leads(job):  # node 0 measures the error
             by_row = self.algorithm.contents.split == _native.HAWSER_BY_ROW
             self.validation._follow(data, self.data.options, by_row, "validation")
-            given.validation = self.validation._in_layout(by_row)
+            given.validation = self.validation._in_layout(by_row, limit_of(self.options))
         if self.init is not None:
             given.init = self.init._handle
         for name, array in self.arrays.items():
@@ -354,43 +368,44 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
         check_validation(algorithm)
     chosen.read_environment(variables, () if from_files else DATA_KEYS - JOB_OF_DATA)
     cluster = cluster_for(chosen, keywords) if variables is None else None
-    given = {"weights": weights, "offset": offset, "groups": column, "names": names, "partitioned": partitioned, **load}
-    files = {key: value for key, value in {"target": target, **given}.items() if value is not None and key not in ("groups", "partitioned")}
-    rows: Dataset | Files
-    if is_path(data) and cluster is not None and not partitioned:
-        rows = Files(data, _options_of_files(target, given))
-        _tell_labels(rows, found, keywords)
-        deal_by_groups(chosen, column is not None, groups, BY_ROW in arrays)
-    else:
-        if _has_labels(found, keywords) and not is_path(data) and not isinstance(data, Dataset):
-            target = exact_labels(target)
-        rows = dataset_of(data, target, **given)
-        _tell_labels(rows._files, found, keywords)
-        check_offset(found.contents, rows._has("offset"))
-        deal_by_groups(chosen, rows._has("groups"), groups, BY_ROW in arrays)
-        if not rows._has("target") and not found.contents.no_target and not from_files:
-            raise BadInput(f"{algorithm}: the data have no target; give it as hawser.train('{algorithm}', X, y)")
-        if rows.targets > 1 and not found.contents.outputs and not found.contents.no_target:
-            raise BadInput(f"{algorithm}: y should be a 1d array, got an array of shape ({len(rows)}, {rows.targets}) instead; 'multitask' "
-                           "takes several targets")
-    if validation is not None and not isinstance(validation, Dataset):
-        if isinstance(validation, (str, os.PathLike)):
-            validation = Dataset(validation, **(files if is_path(data) else {}))
-        elif not isinstance(validation, (tuple, list)) or len(validation) != 2 or is_path(validation):
-            raise BadOption("validation: give a Dataset, a path, or a pair of data and target")
+    with allow(limit_of(chosen)):
+        given = {"weights": weights, "offset": offset, "groups": column, "names": names, "partitioned": partitioned, **load}
+        files = {key: value for key, value in {"target": target, **given}.items() if value is not None and key not in ("groups", "partitioned")}
+        rows: Dataset | Files
+        if is_path(data) and cluster is not None and not partitioned:
+            rows = Files(data, _options_of_files(target, given))
+            _tell_labels(rows, found, keywords)
+            deal_by_groups(chosen, column is not None, groups, BY_ROW in arrays)
         else:
-            validation = _validation_of(rows, *validation)
-    if validation is not None:
-        _tell_labels(validation._files, found, keywords)
-    if validation is not None and isinstance(rows, Dataset):
-        validation._follow(rows._handle, rows.options, found.contents.split == _native.HAWSER_BY_ROW, "validation")
-    if validation is not None and isinstance(rows, Dataset) and validation.shape[1] != rows.shape[1]:
-        raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
-    if validation is not None and isinstance(rows, Dataset):
-        validation._check_names(lambda: rows.names, "validation")
-    if isinstance(rows, Dataset) and not rows.partitioned:
-        check_arrays(arrays, *rows.shape)
-    return kind(found, rows, validation, init, chosen, arrays, cluster)
+            if _has_labels(found, keywords) and not is_path(data) and not isinstance(data, Dataset):
+                target = exact_labels(target)
+            rows = dataset_of(data, target, **given)
+            _tell_labels(rows._files, found, keywords)
+            check_offset(found.contents, rows._has("offset"))
+            deal_by_groups(chosen, rows._has("groups"), groups, BY_ROW in arrays)
+            if not rows._has("target") and not found.contents.no_target and not from_files:
+                raise BadInput(f"{algorithm}: the data have no target; give it as hawser.train('{algorithm}', X, y)")
+            if rows.targets > 1 and not found.contents.outputs and not found.contents.no_target:
+                raise BadInput(f"{algorithm}: y should be a 1d array, got an array of shape ({len(rows)}, {rows.targets}) instead; 'multitask' "
+                               "takes several targets")
+        if validation is not None and not isinstance(validation, Dataset):
+            if isinstance(validation, (str, os.PathLike)):
+                validation = Dataset(validation, **(files if is_path(data) else {}))
+            elif not isinstance(validation, (tuple, list)) or len(validation) != 2 or is_path(validation):
+                raise BadOption("validation: give a Dataset, a path, or a pair of data and target")
+            else:
+                validation = _validation_of(rows, *validation)
+        if validation is not None:
+            _tell_labels(validation._files, found, keywords)
+        if validation is not None and isinstance(rows, Dataset):
+            validation._follow(rows._handle, rows.options, found.contents.split == _native.HAWSER_BY_ROW, "validation")
+        if validation is not None and isinstance(rows, Dataset) and validation.shape[1] != rows.shape[1]:
+            raise BadOption(f"validation: it has {validation.shape[1]} columns, and the data have {rows.shape[1]}")
+        if validation is not None and isinstance(rows, Dataset):
+            validation._check_names(lambda: rows.names, "validation")
+        if isinstance(rows, Dataset) and not rows.partitioned:
+            check_arrays(arrays, *rows.shape)
+        return kind(found, rows, validation, init, chosen, arrays, cluster)
 
 
 def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) -> None:

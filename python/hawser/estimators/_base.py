@@ -15,12 +15,13 @@ from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from .. import _errors
+from .._allowance import allow, claim_array
 from .._cluster import is_beside
 from .._dataset import Dataset, refuse_masks
 from .._errors import BadOption, Interrupted, NotFinite
 from .._model import Model
 from .._sparse import check_sparse
-from .._train import LIMITS, train
+from .._train import LIMITS, limit_among, train
 from ._folds import folds_of
 
 Array = npt.NDArray[Any]
@@ -177,6 +178,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
         refuse_masks(X, "X")
         refuse_masks(y, "y")
         check_sparse(X, "X")
+        with allow(limit_among(os.environb)):
+            claim_array(X, "X")
         found = validate_data(self, X, y, accept_sparse=("csr", "csc"), dtype=TYPES, accept_large_sparse=True, **how)
         self._type = (found[0] if isinstance(found, tuple) else found).dtype
         return found
