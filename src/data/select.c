@@ -184,16 +184,16 @@ static hawser_status select_blocks(const struct hw_row_blocks *from, const hw_co
     (*out)->owned = from->owned;
     (*out)->lent = from->lent;
     (*out)->borrows = true;
-    for (uint32_t b = 0; b < from->view.blocks; b++) {
+    for (uint32_t b = 0; b < from->view.blocks && status == HAWSER_OK; b++) {
         hw_row_block *to = &(*out)->block[b];
         selection s = {.matrix = from->block[b].matrix};
         s.matrix.cols = count;
         if (hw_row_block_here(from, b))
-            HAWSER_TRY(select_from(&from->block[b].matrix, set, count, &s, error));
+            status = select_from(&from->block[b].matrix, set, count, &s, error);
         *to = (hw_row_block){.matrix = s.matrix, .offsets = s.offsets, .indices = s.indices, .values = s.values};
         memcpy(to->beside, from->block[b].beside, sizeof to->beside);
     }
-    return HAWSER_OK;
+    return status; /* the blocks own what was made */
 }
 
 static hawser_status fill_blocks(const hawser_dataset *from, const hw_column_set *set, size_t count, hawser_dataset *made,
