@@ -91,8 +91,10 @@ static void fail_each(const char *line, const char *output)
     for (long n = 1;; n += all || n < 100 ? 1 : STRIDE) {
         long alive = atomic_load(&live);
         int code = call(line, n);
-        if (atomic_load(&live) != alive)
-            fail_msg("%s, allocation %ld fails: %ld pieces leak", line, n, atomic_load(&live) - alive);
+        const long more = atomic_load(&live) - alive;
+        if (more > 0 ||
+            (more < 0 && strncmp(line, "plan ", 5) != 0)) /* texts of plans are the C library's, and are freed here */
+            fail_msg("%s, allocation %ld fails: %ld pieces leak", line, n, more);
         if (code < 0) {
             assert_int_equal(code, -1);
             assert_true(n > 5);
