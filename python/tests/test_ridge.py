@@ -9,6 +9,7 @@ import scipy.sparse  # noqa: E402
 from sklearn import linear_model  # noqa: E402
 
 import hawser  # noqa: E402
+from hawser.estimators.ridge import solve  # noqa: E402
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -56,6 +57,36 @@ def test_least_squares_of_least_norm(shape, intercept):
         np.testing.assert_allclose(fitted.predict(given)[3:], ((X - mean[0]) @ expected.T + mean[1])[3:], atol=1e-5)
         one = hawser.LinearRegression(fit_intercept=intercept).fit(given, Y[:, 0], weights)
         np.testing.assert_allclose(one.coef_, expected[0], atol=2e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_units_of_columns_do_not_change_predictions(seed):
+    draw = np.random.default_rng(seed)
+    rows, columns = int(draw.integers(8, 40)), int(draw.integers(2, 10))
+    rank = int(draw.integers(1, columns))
+    X = draw.normal(size=(rows, columns)) if seed % 2 else (draw.integers(-3, 4, (rows, rank)) @ draw.integers(-3, 4, (rank, columns))).astype(float)
+    X[:, -1] += 0.1 * (seed % 3)  # a constant, where a factor is 0
+    y, weights = draw.normal(size=rows) + X[:, 0], draw.uniform(0.5, 2, rows) if seed % 4 > 1 else None
+    for intercept in (True, False):
+        expected = linear_model.LinearRegression(fit_intercept=intercept).fit(X, y, weights)
+        for units in (np.exp2(draw.integers(-100, 101, columns)), np.ones(columns)):
+            for form in (np.asarray, scipy.sparse.csr_array):
+                for kind in (hawser.LinearRegression, lambda **k: hawser.Ridge(alpha=0.0, **k)):
+                    fitted = kind(fit_intercept=intercept).fit(form(X * units), y, weights)
+                    np.testing.assert_allclose(fitted.predict(X * units), expected.predict(X), atol=1e-6)
+        np.testing.assert_allclose(fitted.coef_, expected.coef_, atol=1e-5)
+
+
+def test_a_small_penalty_with_units_far_apart():
+    draw = np.random.default_rng(5)
+    X, units = draw.normal(size=(50, 4)), np.array([1e-8, 1, 1e8, 1e12])
+    y = X @ [1, 2, 3, 4] + draw.normal(size=50)
+    alpha = 1e-18  # as 1e-2 for the first column, and nothing for the others
+    Z = np.vstack([X - X.mean(axis=0), np.sqrt(alpha) * np.diag(1 / units)])
+    expected = np.linalg.lstsq(Z, np.append(y - y.mean(), np.zeros(4)), rcond=None)[0]
+    found, rank = solve(X * units, y, ((X * units).mean(axis=0), y.mean()), None, np.array([alpha]))
+    np.testing.assert_allclose(found[:, 0] * units, expected, rtol=1e-6)
+    assert rank == 4
 
 
 @pytest.mark.parametrize("shape", [(30, 80), (40, 40), (60, 20)])

@@ -2,6 +2,7 @@
 from typing import Any
 
 import numpy as np
+from scipy.linalg import solve_triangular
 from scipy.sparse import issparse
 
 from ._base import SMALLEST, Array, refuse, spread_of
@@ -10,7 +11,65 @@ from .linear import _Penalised
 SOLVERS = ("auto", "svd", "cholesky", "lsqr", "sparse_cg", "sag", "saga", "lbfgs")
 UNPENALISED = 256  # the most columns without a penalty that the library takes
 MOST = 2 * 10**7  # numbers of X for which the solution of least norm is found
+BASIS = 1024  # the most columns for which a square matrix of this width is made
+NOUGHT = 1e-11  # what rounding leaves of a zero in a vector of norm 1, at most
 LOOSE = 1e-3  # an error of coefficients, relative to their norm, that a duality gap may leave
+
+
+def _least_norm(z: Array, V: Array, norms: Array, start: Array) -> Array:
+    """Returns the w of least norm whose w * norms has the same part as z in the space of V's orthonormal columns; z and w have a column for each target.
+
+    `start` is near w: it is only made exact where a basis of the other space would be too large. The sum is taken of scaled coefficients, each of which
+    keeps its own precision.
+    """
+    scale = norms[:, None]
+    if len(norms) > BASIS:
+        near = start * scale
+        return (near + V @ (V.T @ (z - near))) / scale
+    order = np.argsort(norms)
+    scale = scale[order]
+    free, shape = _echelon(np.linalg.qr(V, mode="complete")[0][order, V.shape[1]:])
+    R = np.linalg.qr(np.hstack([shape, z[order]]) / scale, mode="r")  # rows of falling size: every row keeps its own precision
+    many = free.shape[1]
+    found = np.empty_like(z)
+    found[order] = (z[order] - free @ solve_triangular(R[:many, :many], R[:many, many:])) / scale
+    return found
+
+
+def _echelon(free: Array) -> tuple[Array, Array]:
+    """Returns another orthonormal basis of the columns' space, of which each has zeros above its first number, and the same with exact zeros.
+
+    A zero that rounding has made 1e-17 would count among coefficients of very different sizes.
+    """
+    free, ends, at = free.copy(), [], 0
+    for row in range(len(free)):
+        rest = free[row, at:].copy()
+        size = np.linalg.norm(rest)
+        if size > NOUGHT:  # a reflection leaves the first number of the rest
+            rest[0] += np.copysign(size, rest[0])
+            free[:, at:] -= np.outer(free[:, at:] @ rest, rest * (2 / (rest @ rest)))
+            at += 1
+        ends.append(at)
+    shape = np.where(np.arange(free.shape[1]) < np.array(ends)[:, None], free, 0.0)
+    return free, shape
+
+
+def _solve_scaled(whole: Array, columns: Array) -> tuple[Array, int]:
+    """Returns the least squares coefficients of least norm, and the rank, which is found on columns of unit norm: it does not depend on their units."""
+    tops = np.abs(whole).max(axis=0, initial=0)
+    used = tops > 0
+    whole, tops = whole[:, used], np.exp2(np.frexp(tops[used])[1])  # a power of two keeps squares from overflow and rounds nothing
+    norms = tops * np.linalg.norm(whole / tops, axis=0)
+    U, s, Vt = np.linalg.svd(whole / norms, full_matrices=False)
+    rank = int((s > s[:1].sum() * max(whole.shape) * np.finfo(float).eps).sum())
+    V = Vt[:rank].T
+    z = V @ (U[:, :rank].T @ columns / s[:rank, None])
+    found = np.zeros((len(used), columns.shape[1]))
+    if rank == len(norms):
+        found[used] = z / norms[:, None]
+    else:
+        found[used] = _least_norm(z, V, norms, np.linalg.lstsq(whole, columns, rcond=None)[0] if len(norms) > BASIS else z)
+    return found, rank
 
 
 def solve(X: Any, targets: Array, centre: tuple[Array, Array] | None, weights: Array | None, alphas: Array) -> tuple[Array, int]:
@@ -20,14 +79,23 @@ def solve(X: Any, targets: Array, centre: tuple[Array, Array] | None, weights: A
     """
     whole, columns = np.asarray(X.toarray() if issparse(X) else X, np.float64), targets.reshape(len(targets), -1)
     if centre is not None:
-        whole, columns = whole - centre[0], columns - centre[1]
+        seen = whole if weights is None else whole[weights > 0]
+        whole, columns = np.where((seen == seen[:1]).all(axis=0), 0.0, whole - centre[0]), columns - centre[1]  # a constant's mean is rounded
     if weights is not None:
         roots = np.sqrt(weights)[:, None]
         whole, columns = whole * roots, columns * roots
-    U, s, V = np.linalg.svd(whole, full_matrices=False)
-    rank = int((s > s[:1].sum() * max(whole.shape) * np.finfo(float).eps).sum())
-    s = s[:rank, None]
-    found: Array = V[:rank].T @ (s / (s**2 + alphas) * (U[:, :rank].T @ columns))
+    found, rank = _solve_scaled(whole, columns)
+    many = whole.shape[1]
+    for alpha in np.unique(alphas[alphas > 0]):
+        these = alphas == alpha
+        if many <= BASIS:  # a penalty is a row for each column
+            more = np.vstack([whole, np.sqrt(alpha) * np.eye(many)])
+            found[:, these] = _solve_scaled(more, np.vstack([columns[:, these], np.zeros((many, int(these.sum())))]))[0]
+        else:
+            U, s, Vt = np.linalg.svd(whole, full_matrices=False)
+            kept = s > s[0] * max(whole.shape) * np.finfo(float).eps
+            s = s[kept, None]
+            found[:, these] = Vt[kept].T @ (s / (s**2 + alpha) * (U[:, kept].T @ columns[:, these]))
     return found, rank
 
 
