@@ -118,7 +118,9 @@ def guesses():
 NOTATIONS = {"exponents of Fortran": lambda k: "%d.5D+0%d" % (k, k % 3), "hexadecimal": lambda k: "0x%x" % (17 * k),
              "octal": lambda k: "0o%o" % (9 * k), "binary": lambda k: bin(5 + k), "groups": lambda k: "%d_00%d" % (k + 1, k),
              "a minus of typesetters": lambda k: "\u2212%d.5" % k, "groups by thin blanks": lambda k: "%d\u202f00%d" % (k + 1, k),
-             "accounts": lambda k: "(%d.25)" % k, "a sign behind": lambda k: "%d.5-" % k}
+             "accounts": lambda k: "(%d.25)" % k, "a sign behind": lambda k: "%d.5-" % k,
+             "single quotes": lambda k: "'%d.5'" % k, "doubled quotes": lambda k: '"""%d"""' % k, "quotes of typesetters": lambda k: "\u201c-%de%d\u201d" % (k + 1, k),
+             "quotes around groups": lambda k: "'%d_00%d'" % (k + 1, k)}
 
 
 def notations(what, make):
@@ -131,6 +133,18 @@ def notations(what, make):
     run("data", "info", "n.csv", "--ignore", "v")
     run("train", "lasso", write("w.csv", "\n".join(["y,v"] + rows + ["7,word"]) + "\n"), "--lambda", "0.1")
     run("train", "softmax", write("t.csv", "\n".join(["v,x"] + ["%s,%d" % (make(k % 2), k % 2) for k in range(8)]) + "\n"))
+
+
+def quotes_of_words():
+    """Quotes around other words, or around nothing, are part of a word."""
+    for word in ("'a%d'", "'%d", "''%.0s", "'%dm'", "'%d\""):
+        rows = ["%d.5,%s" % (k * k, (word % k).replace('"', '""')) for k in range(6)]
+        run("data", "info", write("q.csv", "\n".join(["y,v"] + rows) + "\n"))
+
+
+def tabs_are_printed():
+    code, _, said = call("data", "info", write("tab.tsv", "a\tb\n1\t\t3\n1\tx\n"))
+    assert code == 3 and "tab.tsv:2" in said and "\\t3" in said and "\t" not in said, said
 
 
 def words_come_back():
@@ -152,6 +166,8 @@ def main():
         one_entry()
         guesses()
         words_come_back()
+        quotes_of_words()
+        tabs_are_printed()
         for what, make in some(NOTATIONS.items()):
             notations(what, make)
 

@@ -23,18 +23,21 @@ uint64_t hw_count(const char *begin, const char *end, char what)
     return sum;
 }
 
-/* Copies the word at `at`, up to 40 characters of it, printable. */
+/* Copies the word at `at`, up to 40 characters of it, with escapes for what is not printable. */
 static void offending(const char *at, const char *end, char *out, size_t size)
 {
     size_t count = 0;
-    for (; at < end && count + 4 < size && *at != '\n' && *at != '\r'; at++) {
-        if (count > 0 && strchr(" \t,;", *at) != NULL)
+    for (const char *begin = at; at < end && count + 7 < size && *at != '\n' && *at != '\r'; at++) {
+        if (at > begin && strchr(" \t,;", *at) != NULL)
             break;
         unsigned char c = (unsigned char)*at;
-        out[count++] = (char)(isprint(c) || c >= 0x80 ? c : '?');
+        if (isprint(c) || c >= 0x80)
+            out[count++] = (char)c;
+        else
+            count += (size_t)snprintf(out + count, size - count, c == '\t' ? "\\t" : "\\x%02x", c);
     }
     out[count] = '\0';
-    if (at < end && count + 4 >= size)
+    if (at < end && count + 7 >= size)
         memcpy(out + count, "...", 4);
 }
 
@@ -49,7 +52,7 @@ hawser_status hw_chunk_fail(const hw_chunk *chunk, const char *at, hawser_error 
 {
     if (error == NULL)
         return HAWSER_BAD_INPUT;
-    char message[600], word[48];
+    char message[600], word[51];
     va_list arguments;
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);

@@ -8,6 +8,8 @@
 #include "data/table/table.h"
 #include "data/table/whole.h"
 
+#define DIGITS "0123456789"
+
 typedef struct judge_work {
     const hw_table_rules *rules;
     const char *input;
@@ -35,7 +37,7 @@ static const char *place(const judge_work *w, const char *at)
 /* Counts the digits at `at`. */
 static size_t digits(const char *at)
 {
-    return strspn(at, "0123456789");
+    return strspn(at, DIGITS);
 }
 
 /* A year, month and day in any order, with -, / or . between them. */
@@ -83,7 +85,7 @@ static const char *skip_groups(const char *at, const char *set, const char *cons
  * groups, a minus of typesetters or behind the number, and an accountant's brackets. */
 static const char *other_notation(const char *text)
 {
-    static const char ten[] = "0123456789", sixteen[] = "0123456789abcdefABCDEF";
+    static const char ten[] = DIGITS, sixteen[] = DIGITS "abcdefABCDEF";
     static const char *const groups[] = {"_", "\xc2\xa0", "\xe2\x80\xaf", "\xe2\x80\x89", NULL};
     static const char *const signs[] = {"+", "-", "\xe2\x88\x92", NULL}, *const none[] = {NULL};
     bool bracket = text[0] == '(';
@@ -123,20 +125,53 @@ static const char *other_notation(const char *text)
                        : NULL;
 }
 
+/* Returns what a word looks like that is a number in quotes of its own, which the quotes of a CSV's field do not cover, or NULL. */
+static const char *quoted_notation(const char *text)
+{
+    static const char *const quotes[][2] = {{"'", "'"},
+                                            {"\"", "\""},
+                                            {"\xe2\x80\x98", "\xe2\x80\x99"},
+                                            {"\xe2\x80\x9c", "\xe2\x80\x9d"},
+                                            {"\xc2\xab", "\xc2\xbb"}};
+    size_t length = strlen(text);
+    char inner[64];
+    double value;
+    for (size_t k = 0; k < sizeof quotes / sizeof *quotes; k++) {
+        size_t before = strlen(quotes[k][0]), after = strlen(quotes[k][1]);
+        if (length <= before + after || length - before - after >= sizeof inner ||
+            strncmp(text, quotes[k][0], before) != 0 || strcmp(text + length - after, quotes[k][1]) != 0)
+            continue;
+        length -= before + after;
+        memcpy(inner, text + before, length);
+        inner[length] = '\0';
+        const char *end = hawser_read_number(inner, &value);
+        bool number = end != NULL && *end == '\0' && inner[strcspn(inner, DIGITS)] != '\0';
+        return number || other_notation(inner) != NULL ? "a number in quotes" : NULL;
+    }
+    return NULL;
+}
+
+/* Returns what a word looks like that is a number as people or other programs write it, or NULL. */
+static const char *any_notation(const char *text)
+{
+    const char *what = other_notation(text);
+    return what != NULL ? what : quoted_notation(text);
+}
+
 /* Refuses a column whose words are numbers in other notations, each of them: as words they would be a column per value. */
 static hawser_status check_notation(const judge_work *w, const hw_survey_column *column, hawser_error *error)
 {
     char label[HW_FIELD_CALLED], number[24];
     const char *name = option_of(w, number), *what = NULL;
     for (size_t k = 0; k < column->levels.count; k++)
-        if ((what = other_notation(column->levels.texts[k])) == NULL)
+        if ((what = any_notation(column->levels.texts[k])) == NULL)
             return HAWSER_OK;
     return hawser_fail(
         error, HAWSER_BAD_INPUT,
         "%s: %s has no numbers as they are read here: '%.60s' looks like %s; write decimal numbers, as -1234.5 "
         "or 1.5e3, or read the column as words with --categories %.100s",
         place(w, column->word_at), hw_field_called(w->rules, w->field, label), column->levels.texts[0],
-        other_notation(column->levels.texts[0]), name);
+        any_notation(column->levels.texts[0]), name);
 }
 
 static hawser_status check_words(const judge_work *w, const hw_survey_column *column, bool forced, hawser_error *error)
