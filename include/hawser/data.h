@@ -137,7 +137,9 @@ typedef struct hawser_load {
     uint64_t memory_limit;
     /** Reads only part `part` of `parts`: the lines of svmlight and CSV that begin in this share of the bytes, kept as rows; this share of
      *  the rows of .npy and idx; the entries of Matrix Market in these lines, coordinates with rows of the whole matrix and an array as one
-     *  column of its values. Not combined with files of names, weights, offsets or targets. The part may have no rows. parts 0: the whole */
+     *  column of its values. Not combined with files of names, weights, offsets or targets. The part may have no rows. parts 0: the whole.
+     *  hawser_job_load with parts 1 and the format HAWSER_CSV: the input of each node has rows of its own, at least one, with the columns that all
+     *  nodes have. Those of node k follow those of node k - 1, and words, dates and means are those of all rows */
     uint32_t part, parts;
     /** Ends the load with HAWSER_STOP: its reading, also from a pipe that has nothing to read, its unpacking and its parsing. hawser_rows_next ends
      *  likewise. In hawser_job_load it takes the place of the job's. NULL: the job's, or none */

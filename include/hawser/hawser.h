@@ -606,7 +606,7 @@ hawser_job_encoding(const hawser_job *job); /**< the form of --encoding; an algo
  *  frees the dataset.
  *
  *  With hawser_load.split = HAWSER_BY_ROW each node keeps the rows of its own blocks instead, with their targets, weights, offset and groups
- *  (hawser_dataset_beside). The matrix has the shape of the whole, for a data state that is split HAWSER_BY_ROW; the plan refuses others. Outside of
+ *  (hawser_dataset_beside). With hawser_load.parts = 1 each node gives rows of its own, as text. The matrix has the shape of the whole, for a data state that is split HAWSER_BY_ROW; the plan refuses others. Outside of
  *  a run its arrays and kernels must not be used: a kernel returns NaN and the next run fails, and an access by a pointer ends the process. Sizes and
  *  names are those of the whole on every node. */
 HAWSER_API hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,

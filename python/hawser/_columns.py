@@ -40,6 +40,17 @@ class Column:
         """Whether some number is missing, or NaN."""
         return self.missing is not None or (self.kind == "numbers" and self.values.dtype.kind == "f" and bool(np.isnan(self.values).any()))
 
+    def described(self) -> str:
+        """Returns name and kind, which all parts of a column must have alike."""
+        boolean = self.kind == "numbers" and self.values.dtype.kind == "b"
+        return f"'{self.name}' ({'categories' if self.category else 'booleans' if boolean else self.kind})"
+
+    def check_texts(self, what: str) -> None:
+        """Refuses a word that has a zero byte, by its row."""
+        for row, text in enumerate(self.values) if self.kind == "words" else ():
+            if text is not None and "\0" in text:
+                raise refuse(what, self.name, f"has {text!r:.60}, which has a zero byte", row)
+
     def part(self, rows: slice) -> "Column":
         return Column(self.name, self.kind, self.values[rows], None if self.missing is None else self.missing[rows], self.category)
 
@@ -147,7 +158,8 @@ def of_codes(name: str, levels: list[Any], codes: Array, what: str) -> Column:
 # ---------------------------------------------------------------------------------------------------------- pandas ----
 
 
-def _of_pandas(name: str, series: Any, what: str) -> Column:
+def of_pandas(name: str, series: Any, what: str) -> Column:
+    """Makes a column of a series of pandas."""
     kind = series.dtype
     if isinstance(kind, np.dtype):
         return of_array(name, series.to_numpy(), what)
@@ -225,10 +237,10 @@ def columns_of(data: Any, what: str) -> list[Column]:
         return [of_polars(name, data[name], what) for name in texts_of(data.columns, what)]
     if hasattr(data, "iloc"):
         names = texts_of(data.columns, what)
-        return [_of_pandas(name, data.iloc[:, place], what) for place, name in enumerate(names)]
+        return [of_pandas(name, data.iloc[:, place], what) for place, name in enumerate(names)]
     columns = _of_stream(data, what)
     texts_of([column.name for column in columns], what)
     return columns
 
 
-__all__ = ["Column", "columns_of", "is_table", "library_of", "of_array", "of_objects", "of_polars", "refuse", "texts_of"]
+__all__ = ["Column", "columns_of", "is_table", "library_of", "of_array", "of_objects", "of_pandas", "of_polars", "refuse", "texts_of"]

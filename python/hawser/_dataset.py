@@ -22,7 +22,7 @@ from ._library import library as lib
 from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix, hawser_schema
 from ._options import DATA_KEYS, JOB_OF_DATA, Options, key_of
 from ._sparse import compressed, is_sparse
-from ._table import ModelColumns, Table, load_table, table_with
+from ._table import ModelColumns, Table, TableWith, load_table, table_with
 
 Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
@@ -287,6 +287,7 @@ class Dataset:
         self._turned: Any = None
         self._loaded: Any = POINTER(hawser_dataset)()
         self._files: Files | None = None  # of files that are not read yet
+        self._own: OwnTable | None = None  # of a table with words and the like, whose rows are a part of those of all nodes
         self.copied = 0  #: bytes that were copied to make the dataset
         self.options: dict[str, Any] = {}
         self.from_files = is_path(data)
@@ -303,7 +304,7 @@ class Dataset:
             if options:
                 raise BadOption(f"{next(iter(options))}: arrays have no such option; it is one of files and tables")
             kept = self._borrow(data, target, weights, offset, groups, names, target_name)
-        self._handles = [] if self._files is not None else [self._loaded]
+        self._handles = [] if self._files is not None or self._own is not None else [self._loaded]
         finalizer: Callable[..., Any] = weakref.finalize(self, _free, self._handles, kept)
         finalizer.atexit = False  # type: ignore[attr-defined]
 
@@ -351,6 +352,10 @@ class Dataset:
             names = [column.name for column in made.table.columns]
             return self._borrow(made.table.numbers(), target, weights, offset, groups, names, made.target_name)
         self.options = {key: value for key, value in made.table.options.items() if key in ("missing", "type")}
+        made = made if labels is None else table_with(data, {**beside, "target": labels.given}, names, target_name, options)
+        if self.partitioned:
+            self._own = OwnTable(made, labels is not None)
+            return []
 
         def read(path: Any, how: Any) -> None:
             how.labels = 1 if labels is not None else how.labels
@@ -359,7 +364,7 @@ class Dataset:
                 how.memory_limit = max(bound, 1 << 20)
             load_files(path, how, self._handle)
 
-        load_table(made if labels is None else table_with(data, {**beside, "target": labels.given}, names, target_name, options), model, read)
+        load_table(made, model, read)
         self.copied = self.stored * self.dtype.itemsize
         return []
 
@@ -372,6 +377,9 @@ class Dataset:
     def _read(self, data: Any, by_row: bool, options: dict[str, Any] | None = None) -> None:
         """Reads the files, unless they have been read. If `data` (a handle) is given, the files get its columns, and options that they lack from `options`."""
         with self._lock:
+            if self._own is not None and not self._loaded:
+                self._own.load(self._loaded)
+                self._handles.append(self._loaded)
             if self._files is None:
                 return
             named = POINTER(hawser_schema)()
@@ -416,7 +424,7 @@ class Dataset:
         """Makes a dataset of a handle, which it then owns."""
         made = cls.__new__(cls)
         made._lock, made._turned, made._loaded, made._handles, made._files = threading.Lock(), None, handle, [handle], None
-        made.copied, made.options, made.from_files, made.partitioned = 0, {}, True, False
+        made._own, made.copied, made.options, made.from_files, made.partitioned = None, 0, {}, True, False
         weakref.finalize(made, _free, made._handles, []).atexit = False
         return made
 
@@ -426,6 +434,17 @@ class Dataset:
         made = cls._from_handle(POINTER(hawser_dataset)())
         made.from_files = False
         made._take_table(data, {"target": None, "weights": None, "offset": None, "groups": None, **beside}, None, None, options, model)
+        return made
+
+    @classmethod
+    def _of_share(cls, columns: list[Any], beside: dict[str, Any], options: dict[str, Any], labels: bool) -> "Dataset":
+        """Makes the dataset of a node whose columns, of a table, have rows of its own."""
+        made = cls._from_handle(POINTER(hawser_dataset)())
+        made._handles.clear()
+        made.from_files, made.partitioned = False, True
+        given = table_with(columns, {"target": None, "weights": None, "offset": None, "groups": None, **beside}, None, None, options)
+        made.options = {key: value for key, value in given.table.options.items() if key in ("missing", "type")}
+        made._own = OwnTable(given, labels)
         return made
 
     def _schema(self) -> Any:
@@ -441,6 +460,9 @@ class Dataset:
     def _deal(self, job: Any, split: int, handle: Any) -> None:
         """Makes the dataset of a job of several nodes in another handle. Collective."""
         error = hawser_error()
+        if self._own is not None:
+            self._own.load_share(job, split, handle)
+            return
         if self.partitioned:
             check(lib.hawser_job_data(job, self._handle, split, byref(handle), byref(error)), error)
             return
@@ -520,6 +542,8 @@ class Dataset:
     @property
     def targets(self) -> int:
         """The number of targets; 0 if the data have none."""
+        if self._own is not None:
+            return self._own.targets
         return int(lib.hawser_dataset_outputs(self._handle))
 
     @property
@@ -545,6 +569,8 @@ class Dataset:
 
     def _has(self, what: str) -> bool:
         """Returns whether the data have a "target", "weights", an "offset" or "groups"."""
+        if self._own is not None:  # which is read by all nodes together
+            return self._own.given[what] is not None
         return bool(getattr(lib, f"hawser_dataset_{what}")(self._handle)) or (
             what == "target" and self.targets > 0)
 
@@ -609,6 +635,47 @@ class Files:
             share = lib.hawser_job_workers(job) // lib.hawser_job_nodes(job)
             self.how.threads = max(1, min(share, len(os.sched_getaffinity(0))))
         check(lib.hawser_job_load(job, self.names, len(self.names), byref(self.how), byref(handle), byref(error)), error)
+
+
+class OwnTable:
+    """A table with words, dates or missing values, whose rows are a part of those of all nodes. The nodes read their tables together, since
+    words, dates and means are those of all rows."""
+
+    def __init__(self, table: TableWith, labels: bool) -> None:
+        self.table, self.labels, self.given = table, labels, table.given
+        self.beside = table.columns()  # refuses what is wrong before the nodes wait for each other
+        self.targets = len(self.beside["target"])
+        for column in [*table.table.columns, *(column for columns in self.beside.values() for column in columns)]:
+            column.check_texts("X")
+
+    def terms(self) -> dict[str, str]:
+        """Returns what all nodes must have alike."""
+        made = self.table.table
+        beside = [f"{what} {column.described()}" for what, found in self.beside.items() for column in found]
+        return {"the list of columns": ", ".join([*beside, *(column.described() for column in made.columns)]),
+                "the list of words and dates": f"{made.categories} and {made.dates}", "the set of options of the table": repr(made.options)}
+
+    def _read(self, call: Callable[[Any, hawser_load], None]) -> None:
+        def read(path: Any, how: Any) -> None:
+            how.labels = 1 if self.labels else how.labels
+            call(path, how)
+
+        load_table(self.table, None, read)
+
+    def load(self, handle: Any) -> None:
+        """Loads the rows of this node alone."""
+        self._read(lambda path, how: load_files(path, how, handle))
+
+    def load_share(self, job: Any, split: int, handle: Any) -> None:
+        """Loads the columns or rows of this node's blocks, of the rows of all nodes. Collective."""
+        error = hawser_error()
+
+        def load(path: Any, how: hawser_load) -> None:
+            how.split, how.parts = split, 1
+            how.threads = max(1, min(lib.hawser_job_workers(job) // lib.hawser_job_nodes(job), len(os.sched_getaffinity(0))))
+            check(lib.hawser_job_load(job, names_of(path), 1, byref(how), byref(handle), byref(error)), error)
+
+        self._read(load)
 
 
 def names_of(data: Any) -> Any:

@@ -23,12 +23,13 @@ from ._allowance import allow, claim
 from ._cluster import JOINING, Cluster
 from ._dataset import Array, Dataset, split_options
 from ._errors import BadArgument, BadInput, BadOption, Error, Interrupted, Timeout
+from ._frames import Frame
 from ._library import library as lib
 from ._model import Model
 from ._native import VERSION
 from ._options import Options, key_of
 from ._sparse import check_sparse, is_sparse
-from ._train import Callback, Fit, find_algorithm, limit_among, make_options, prepare, take_arrays
+from ._train import Callback, Fit, find_algorithm, has_labels, limit_among, make_options, prepare, take_arrays
 
 # Options and variables that place a process among nodes, which is what the other system does.
 PLACING = {"listen", "join", "key-file", "node-name", "alone"}
@@ -59,6 +60,7 @@ class Task:
     factors: Array | None = None  #: weights of the classes
     centres: Array | None = None  #: first centres of k-means
     trace: bool = False  #: keep what each clock reports
+    frame: Frame | None = None  #: the rows are a table with words, dates or missing values
     version: str = VERSION
 
 
@@ -307,8 +309,9 @@ class Node:
 
     def _prepare(self, data: dict[str, list[Any]]) -> None:
         task = self.task
-        given = {what: stack(parts, self.place.rows, what) for what, parts in data.items() if what in BY_NODE}
-        given["data"] = self._typed(given["data"])
+        given = {} if task.frame is not None else {what: stack(parts, self.place.rows, what) for what, parts in data.items() if what in BY_NODE}
+        if task.frame is None:
+            given["data"] = self._typed(given["data"])
         if task.classes is not None:
             self._label(given)
         options = dict(task.options)
@@ -318,12 +321,22 @@ class Node:
             options["validation"] = self._validation(data)
         if task.centres is not None:
             options["init_"] = f"centres={self._write(task.centres)}"
-        own = Dataset(given.pop("data"), names=task.names, target_name=task.target_names, partitioned=True, **given)
+        if task.frame is not None:
+            own = self._table(task.frame, data)
+        else:
+            own = Dataset(given.pop("data"), names=task.names, target_name=task.target_names, partitioned=True, **given)
         fit = prepare(task.algorithm, own, init=task.init, variables=task.variables, **options)
         with self._lock:
             self._fit = fit
         if self._cancelled:
             raise Cancelled
+
+    def _table(self, frame: Frame, data: dict[str, list[Any]]) -> Dataset:
+        """Returns the node's part of a table with words, dates or missing values."""
+        beside = {what: stack(data[what], self.place.rows, what) for what in BY_NODE[2:] if what in data}
+        if "target" in data:
+            beside["target"] = frame.targets(data["target"])
+        return Dataset._of_share(frame.table(data["data"]), beside, frame.options, has_labels(find_algorithm(self.task.algorithm), self.task.options))
 
     def _typed(self, X: Any) -> Any:
         """Returns numbers of the type that all nodes have."""

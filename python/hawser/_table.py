@@ -343,7 +343,7 @@ def _renamed(error: Error, file: int, given: TableWith) -> Error:
     """Returns an error that names row, column and value of the table in place of a place in its text."""
     found = re.match(f"/proc/self/fd/{file}:([0-9]+)(?::([0-9]+))?: (.*)", str(error), re.DOTALL)
     if found is None:
-        return type(error)(str(error).replace(f"/proc/self/fd/{file}", "X"))
+        return type(error)(re.sub("/proc/self/fd/[0-9]+", "X", str(error)))  # also in what another node reports
     line, at, text = int(found[1]), found[2], found[3].replace("--unseen", "unseen")
     where = f"X: row {given.table.row_of(line)}"
     if at is not None and given.table.row_of(line) >= 0 and not given.table.breaks:
@@ -378,4 +378,4 @@ def is_plain(schema: Any) -> bool:
     return all(column.kind == _native.HAWSER_NUMERIC for column in schema_columns(schema))
 
 
-__all__ = ["OPTIONS", "ModelColumns", "Table", "TableWith", "columns_of", "is_plain", "is_table", "load_table", "table_with"]
+__all__ = ["BESIDE", "OPTIONS", "ModelColumns", "Table", "TableWith", "columns_of", "is_plain", "is_table", "levels_of", "load_table", "table_with"]

@@ -162,7 +162,10 @@ class Fit(Job):
         kind = "files"
         if isinstance(self.data, Dataset):
             kind = "rows of its own" if self.data.partitioned else "all rows"
+        own = self.data._own if isinstance(self.data, Dataset) else None
+        kind += "" if own is None else ", in a table with words, dates or missing values"
         return {"the algorithm": self.algorithm.contents.name.decode(), "the kind of data": kind,
+                **({} if own is None else own.terms()),
                 "the digest of init": hashlib.sha256(self.init.to_bytes()).hexdigest() if self.init is not None else None,
                 **{f"the digest of {name}": hashlib.sha256(array.tobytes()).hexdigest() for name, array in self.arrays.items()}}
 
@@ -377,7 +380,7 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
             _tell_labels(rows, found, keywords)
             deal_by_groups(chosen, column is not None, groups, BY_ROW in arrays)
         else:
-            if _has_labels(found, keywords) and not is_path(data) and not isinstance(data, Dataset):
+            if has_labels(found, keywords) and not is_path(data) and not isinstance(data, Dataset):
                 target = exact_labels(target)
             rows = dataset_of(data, target, **given)
             _tell_labels(rows._files, found, keywords)
@@ -388,6 +391,9 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
             if rows.targets > 1 and not found.contents.outputs and not found.contents.no_target:
                 raise BadInput(f"{algorithm}: y should be a 1d array, got an array of shape ({len(rows)}, {rows.targets}) instead; 'multitask' "
                                "takes several targets")
+        if validation is not None and isinstance(rows, Dataset) and rows._own is not None:
+            raise BadOption("validation: a table with words, dates or missing values whose rows are over several nodes takes none; encode them as "
+                            "numbers first, or use model.evaluate on other data")
         if validation is not None and not isinstance(validation, Dataset):
             if isinstance(validation, (str, os.PathLike)):
                 validation = Dataset(validation, **(files if is_path(data) else {}))
@@ -412,11 +418,11 @@ def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) 
     """Says of files that are not read yet what their target is: several columns, or labels, of which whole numbers stay distinct over 64 bits."""
     if files is not None and algorithm.contents.outputs:
         files.how.outputs = True
-    if files is not None and _has_labels(algorithm, keywords):
+    if files is not None and has_labels(algorithm, keywords):
         files.how.labels = 1
 
 
-def _has_labels(algorithm: Any, keywords: dict[str, Any]) -> bool:
+def has_labels(algorithm: Any, keywords: dict[str, Any]) -> bool:
     """Returns whether a target has labels: a classifier's, unless it is compared by size, or the loss is that of a regression."""
     sized = set("<>") & set(str(keywords.get("positive", "")))
     return bool(algorithm.contents.label) and not sized and "epsilon" not in str(keywords.get("loss"))
@@ -434,4 +440,4 @@ def _validation_of(rows: Dataset | Files, data: Any, target: Any) -> Dataset:
     return Dataset._for_columns(data, {"target": target}, missing, ModelColumns(rows._schema(), fill))
 
 
-__all__ = ["Fit", "algorithms", "check_validation", "find_algorithm", "prepare", "train"]
+__all__ = ["Fit", "algorithms", "check_validation", "find_algorithm", "has_labels", "prepare", "train"]

@@ -146,6 +146,78 @@ def test_rows_of_each_node(nodes, tmp_path, alone):
         compare(found, alone)
 
 
+TABLES = """
+import pandas
+cut = {1: [0, 90], 2: [0, 31, 90], 3: [0, 31, 60, 90]}[PARTS]
+mine = slice(cut[node()], cut[node() + 1])
+found = {}
+for seed in range(3):
+    draw = numpy.random.default_rng(seed)
+    table = pandas.DataFrame({"n": draw.normal(size=90), "word": draw.choice(["red", 'blue, "x"', "two\\nlines"], 90), "flag": draw.random(90) < 0.5,
+                              "count": pandas.array(draw.integers(0, 9, 90), "Int64"),
+                              "day": pandas.to_datetime("2024-01-01") + pandas.to_timedelta(draw.integers(0, 900, 90), "D"),
+                              "level": pandas.Categorical(draw.choice([3, 4], 90))})
+    table.loc[table.index >= 60, "word"] = "last"  # a level that other nodes lack
+    table.loc[draw.random(90) < 0.2, "count"] = None
+    table.loc[draw.random(90) < 0.1, "word"] = None
+    table.loc[table.index < 31, "day"] = table["day"].dt.normalize()
+    table.loc[70, "day"] += pandas.Timedelta("5h")  # one node has a time of day
+    number, weights = draw.normal(size=90) + (table["word"] == "last"), draw.uniform(0.5, 2.0, 90)
+    answer = pandas.Series(numpy.where(number > 1, "yes", "no"), name="answer")
+    answer[:20] = "maybe"
+    path = os.path.join(sys.argv[1], "table.csv")
+    for name, target in (("lasso", number.rename("t")), ("softmax", answer), ("kmeans", None)):
+        how = {"workers": 4, "missing": "mean,level", **({"lambda_": 0.01} if name == "lasso" else {"clusters": 3} if name == "kmeans" else {})}
+        part = None if target is None else target[mine]
+        model = hawser.train(name, table[mine], part, weights=None if name == "kmeans" else weights[mine], partitioned=PARTS > 1, **how)
+        found[f"{name} {seed}"] = numpy.frombuffer(model.to_bytes(), "u1")
+        found[f"means {name} {seed}"] = model.tensor("missing.means")
+        if PARTS == 1 and name != "kmeans":  # the text that the table is
+            beside = {"weights": "w", "target": target.name}
+            table.assign(w=weights, flag=table["flag"] * 1, **{target.name: target}).to_csv(path, index=False, na_rep="NA")
+            text = hawser.train(name, path, categories="level", dates="day", **beside, **how)
+            assert text.names == model.names and numpy.array_equal(text.coefficients, model.coefficients)
+            assert numpy.array_equal(text.predict(table), model.predict(table)) and numpy.array_equal(model.predict(path), text.predict(path))
+keep(**found)
+"""
+
+
+def test_tables_of_each_node_have_the_words_of_all(tmp_path):
+    pytest.importorskip("pandas")
+    run_here(tmp_path, TABLES.replace("PARTS", "1"))
+    alone, = kept(tmp_path, 1)
+    for nodes in (2, 3):
+        run(tmp_path, TABLES.replace("PARTS", str(nodes)), BINARY, "run", "-n", str(nodes), "--")
+        for found in kept(tmp_path, nodes):
+            assert all(np.array_equal(found[key], alone[key]) for key in alone), [key for key in alone if not np.array_equal(found[key], alone[key])]
+
+
+def test_tables_of_nodes_that_differ_are_refused(tmp_path):
+    pytest.importorskip("pandas")
+    out = run(tmp_path, """
+import pandas
+with hawser.Cluster(join_timeout=30) as cluster:
+    words = pandas.DataFrame({"a": ["x", "y"] * 5, "b": numpy.arange(10.0)})
+    other, target = [words, words.rename(columns={"b": "c"})][cluster.node], numpy.arange(10.0)
+    half = [words, words[["b"]]][cluster.node]
+    kind = [words, words.assign(b="z")][cluster.node]
+    for call in (lambda: hawser.train("lasso", other, target, partitioned=True), lambda: hawser.train("lasso", half, target, partitioned=True),
+                 lambda: hawser.train("lasso", kind, target, partitioned=True),
+                 lambda: hawser.train("lasso", words, target, partitioned=True, missing=["drop", "zero"][cluster.node]),
+                 lambda: hawser.train("lasso", words, target, partitioned=True, validation=(words, target))):
+        try:
+            call()
+            print("trained")
+        except ValueError as error:
+            sys.stdout.write(f"refused{cluster.node}: {error}\\n")
+    hawser.train("lasso", words, target, partitioned=True, workers=2)
+""", BINARY, "run", "-n", "2", "--")
+    lines = [line for line in out.splitlines() if "refused" in line]
+    assert len(lines) == 10 and "trained" not in out, out
+    for text in ("the list of columns is", "'c' (numbers)", "'b' (words)", "'missing': 'zero'", "validation: a table with words"):
+        assert any(text in line for line in lines), (text, out)
+
+
 def test_nodes_that_differ_are_refused_and_go_on(tmp_path):
     out = run(tmp_path, """
 with hawser.Cluster(join_timeout=30) as cluster:

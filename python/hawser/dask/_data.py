@@ -12,8 +12,9 @@ import distributed
 import numpy as np
 from dask.core import flatten
 
-from .._columns import columns_of
+from .._columns import columns_of, texts_of
 from .._errors import BadInput, PeerLost
+from .._frames import Frame, Kinds
 
 LOOK = 2.0  # seconds between two looks at partitions that are not computed yet
 STUCK = 30.0  # seconds for which a partition may wait for a worker that may compute it
@@ -88,6 +89,8 @@ def array_of(data: Any, what: str, several: bool = False) -> Any:
 def _numbers_of(data: Any, what: str) -> Any:
     """Returns a dataframe or series of numbers and booleans, nullable or not, as a Dask array. Its partitions are converted where they are."""
     frame = data if data.ndim == 2 else data.to_frame()
+    if what in ("y", "eval_set target") and data.ndim == 1 and _is_word(data.dtype):
+        return _as_array(frame.map_partitions(_labels_of, what, meta=frame._meta.astype(object)))[:, 0]
     words = [str(name) for name, kind in frame.dtypes.items() if not _has_numbers(kind)]
     if words:
         raise BadInput(f"{what}: columns that are no numbers: {', '.join(words)}; encode or drop them")
@@ -97,6 +100,58 @@ def _numbers_of(data: Any, what: str) -> Any:
     made = frame.map_partitions(_part_of, what, np.float32 if single else np.float64, meta=frame._meta.astype(np.float64)).to_dask_array()
     array = dask.array.Array(made.dask, made.name, made.chunks, dtype=np.float32 if single else np.float64)
     return array if data.ndim == 2 else array[:, 0]
+
+
+def frame_of(data: Any, target: Any, names: Any, options: dict[str, Any]) -> Frame | None:
+    """Returns how a dataframe is read as a table: if it or its target has more than numbers, or an option asks for it. Else None."""
+    if not is_frame(data) or data.ndim != 2:
+        return None
+    series = target if target is not None and is_frame(target) else None
+    kinds, labels = _kinds_of(data, "X"), () if series is None else _kinds_of(series, "target")
+    if not options and all(_has_numbers(kind) for _, kind in (*kinds, *labels)) and not _has_words(target):
+        return None
+    return Frame(options, kinds, labels, None if names is None else tuple(texts_of(names, "names")))
+
+
+def _has_words(target: Any) -> bool:
+    return isinstance(target, dask.array.Array) and target.dtype.kind in "OU"
+
+
+def _kinds_of(data: Any, what: str) -> Kinds:
+    """Returns names and types of the columns of a dataframe, or of a series, whose name may be missing."""
+    if data.ndim == 1:
+        return ((what if data.name is None else texts_of([data.name], what)[0], data.dtype),)
+    return tuple(zip(texts_of(data.columns, what), data.dtypes, strict=True))
+
+
+def _objects_of(part: Any) -> Any:
+    return part.astype(object)
+
+
+def objects(data: Any) -> Any:
+    """Returns a dataframe or series as a Dask array of its values as objects, which Frame gives their types again."""
+    frame = data if data.ndim == 2 else data.to_frame()
+    array = _as_array(frame.map_partitions(_objects_of, meta=frame._meta.astype(object)))
+    return array if data.ndim == 2 else array[:, 0]
+
+
+def _as_array(frame: Any) -> Any:
+    """Returns a dataframe of objects as a Dask array."""
+    made = frame.to_dask_array()
+    return dask.array.Array(made.dask, made.name, made.chunks, dtype=object)
+
+
+def _is_word(kind: Any) -> bool:
+    """Returns whether a column may have words: texts, objects or categories."""
+    return kind == object or type(kind).__name__ in ("CategoricalDtype", "StringDtype") or str(kind) in ("string[pyarrow]", "large_string[pyarrow]")
+
+
+def _labels_of(part: Any, what: str) -> Any:
+    """Returns labels as objects; refuses missing ones."""
+    gaps = part.isna().to_numpy()
+    if gaps.any():
+        raise BadInput(f"{what}: row {int(gaps.argmax())} of a partition has no label; drop the row")
+    return part.astype(object)
 
 
 def _has_numbers(kind: Any) -> bool:
@@ -115,16 +170,19 @@ def _part_of(part: Any, what: str, dtype: Any) -> Any:
     return pandas.DataFrame(whole, part.index, part.columns)
 
 
-def place(client: Any, given: dict[str, Any], called: dict[str, str] | None = None, several: bool = False) -> Rows:
+def place(client: Any, given: dict[str, Any], called: dict[str, str] | None = None, several: bool = False,
+          frame: Frame | None = None) -> Rows:
     """Persists collections, cut as the first one is, which is X, and chooses the workers that read them. `several`: the target may have columns.
 
     A collection that is persisted stays where it is. The partitions of others are computed in the order of the workers, so that a worker's rows follow each
     other. Where persisted ones do not, each worker gets a range of them, from other workers if need be.
     """
     called = called or {}
-    arrays = {what: array_of(data, called.get(what, what), several and what == "target") for what, data in given.items()}
+    tabled = () if frame is None else ("data", *(("target",) if frame.target else ()))
+    arrays = {what: objects(data) if what in tabled else array_of(data, called.get(what, what), several and what == "target")
+              for what, data in given.items()}
     X = arrays["data"]
-    if X.dtype.kind not in "fiub":
+    if frame is None and X.dtype.kind not in "fiub":
         raise BadInput(f"X: the type {X.dtype} has no numbers")
     homes = _homes(client, _futures(X)) if _is_persisted(X) else _planned(client, X.numblocks[0])
     held = _cut_alike(client, arrays, homes, called)
@@ -295,4 +353,4 @@ def len_of(part: Any) -> int:
     return int(part.shape[0])
 
 
-__all__ = ["Rows", "Share", "array_of", "is_dask", "is_frame", "len_of", "names_of", "place", "shares_of"]
+__all__ = ["Rows", "Share", "array_of", "frame_of", "is_dask", "is_frame", "len_of", "names_of", "place", "shares_of"]

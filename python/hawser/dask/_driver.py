@@ -13,14 +13,15 @@ import distributed
 from distributed.comm import get_address_host
 
 from .._sides import check_collections
-from .._errors import BadArgument, Error, PeerLost
+from .._errors import BadArgument, BadOption, Error, PeerLost
+from .._frames import check_no_validation, take_table_options
 from .._model import Model
 from .._node import (
     PLACING, Cancelled, Node, Outcome, Place, Task, check_other, checked_options, held_address, other_arrays, other_pair, targets_of, variables_here,
 )
 from .._progress import bar_of
 from .._train import Callback, check_validation, find_algorithm
-from ._data import Rows, Share, is_dask, place
+from ._data import Rows, Share, frame_of, is_dask, place
 
 TOPIC = "hawser"  # of the events by which nodes report
 REFUSED = dict.fromkeys(PLACING, "the workers of Dask are the nodes; leave it out")
@@ -343,7 +344,8 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
     """Trains a model on Dask collections, as `hawser.train` does on arrays.
 
     `client` is a distributed.Client, or None for the default one. `data` is a Dask array of shape (rows, columns), whose blocks may be sparse
-    matrices of scipy, or a dataframe of numbers. `target`, `weights`, `offset` and `groups` are arrays or series with one number per row;
+    matrices of scipy, or a dataframe. One with words, categories, dates or missing values is read by the rules of CSV, as a table is by `hawser.train`, and its words and
+    means are those of all partitions; `categories`, `dates`, `missing`, `ignore` and `columns` are options then. `target`, `weights`, `offset` and `groups` are arrays or series with one number per row;
     where they are cut otherwise than `data`, they are cut again. For "multitask" the target may have a column per target. `validation` is a pair (data, target) of collections, which must fit into
     one worker, or of arrays.
 
@@ -354,16 +356,21 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
 
     A worker that is lost ends the training with `hawser.PeerLost`, Ctrl-C with `hawser.Interrupted`, whose `model` was reached.
     """
-    own = checked_client(client)
+    own, table = checked_client(client), take_table_options(options)
+    frame = frame_of(data, target, names, table)
+    if table and frame is None:
+        raise BadOption(f"{next(iter(table))}: an option of files and dataframes, and the data are a Dask array")
+    if frame is not None:
+        check_no_validation(validation)
     checked_options(algorithm, options, REFUSED, "Dask collections")
     if validation is not None:
         check_validation(algorithm)
     given = {"data": data, "target": target, "weights": weights, "offset": offset, "groups": groups}
     check_collections(find_algorithm(algorithm).contents, given, options, variables_here())
     rows = place(own, {what: value for what, value in given.items() if value is not None}, {"data": "X"},
-                 several=bool(find_algorithm(algorithm).contents.outputs))
+                 several=bool(find_algorithm(algorithm).contents.outputs), frame=frame)
     others = {} if validation is None else validation_of(own, validation, "validation", rows)
-    task: dict[str, Any] = {"init": init} if names is None else {"init": init, "names": [str(name) for name in names]}
+    task: dict[str, Any] = {"init": init, "frame": frame} if names is None else {"init": init, "frame": frame, "names": [str(name) for name in names]}
     with bar_of(progress, algorithm) as callback:
         outcome = run(own, algorithm, rows, {}, others, callback, options, **task)
     assert outcome.model is not None

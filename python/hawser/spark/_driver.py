@@ -12,6 +12,7 @@ from typing import Any
 from .. import _errors
 from .._sides import check_collections
 from .._errors import BadArgument, BadInput, BadOption, Error, PeerLost
+from .._frames import Frame, check_no_validation, take_table_options
 from .._model import Model
 from .._node import PLACING, Outcome, Task, checked_options, other_pair
 from .._progress import Callback, bar_of
@@ -23,6 +24,7 @@ from ._progress import listening
 from ._rows import Features, Names
 
 NUMBERS = ("byte", "tinyint", "short", "smallint", "integer", "int", "long", "bigint", "float", "double", "boolean")
+MORE = ("string", "date", "timestamp", "timestamp_ntz")  # what columns of a table may have besides
 # Options of hawser.train and of joining that have no meaning here.
 REFUSED = {option: f"no option over Spark: {why}" for option, why in {
     "partitioned": "each task has rows of its own already",
@@ -63,17 +65,24 @@ def column_of(frame: Any, name: str) -> Any:
     return frame["`" + name.replace("`", "``") + "`"]
 
 
-def features_of(frame: Any, features: str | Sequence[str]) -> Features:
-    """Returns what the features are: a vector or array column, or columns of numbers."""
+def _is_word(kind: Any) -> bool:
+    return kind.typeName() in MORE or kind.typeName().startswith(("varchar", "char"))
+
+
+def features_of(frame: Any, features: str | Sequence[str], tables: bool = False, options: bool = False) -> Features:
+    """Returns what the features are: a vector or array column, or columns of numbers. With `tables` they may have words and dates, too; with `options`
+    they are read as a table in any case."""
     if not isinstance(features, str):
         names = tuple(features)
         kinds = [type_of(frame, name, "features") for name in names]
         for name, kind in zip(names, kinds):
-            if not is_number(kind):
+            if not is_number(kind) and not (tables and _is_word(kind)):
                 hint = "; a vector or an array is given by its name alone, not in a list" if kind.typeName() in ("array", "vectorudt") else ""
                 raise BadArgument(f"features: column '{name}' has the type {kind.simpleString()}, which is no number{hint}")
         if not names or len(set(names)) < len(names):
             raise BadArgument("features: give at least one column, and each one once")
+        if options or not all(map(is_number, kinds)):
+            return Features("table", names)
         return Features("columns", names, all(kind.typeName() == "float" for kind in kinds))
     kind = type_of(frame, features, "features")
     if type(kind).__name__ == "VectorUDT":
@@ -95,6 +104,9 @@ def feature_columns(frame: Any, features: Features) -> list[Any]:
         columns = [unwrap_udt(columns[0])]
     elif features.kind == "array":
         columns = [columns[0].cast(f"array<{number}>")]
+    elif features.kind == "table":
+        decimals = [type_of(frame, name, "features").typeName().startswith("decimal") for name in features.names]
+        columns = [column.cast("double") if decimal else column for column, decimal in zip(columns, decimals)]
     else:
         columns = [column.cast(number) for column in columns]
     return [column.alias(features.column(place)) for place, column in enumerate(columns)]
@@ -237,7 +249,8 @@ def run(frame: Any, plan: Plan, nodes: int | None, progress: Callback | None = N
 
 
 def _run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
-    columns = feature_columns(frame, plan.features) + columns_beside(frame, plan.beside, plan.classes is not None, plan.several)
+    labels = plan.classes is not None or plan.task.frame is not None
+    columns = feature_columns(frame, plan.features) + columns_beside(frame, plan.beside, labels, plan.several)
     chosen = frame.select(*columns) if nodes is None else _repartition(frame, columns, nodes)
     mapped = chosen.mapInArrow(functools.partial(_node.run, plan), _node.RESULT, barrier=True)
     rows = []
@@ -254,9 +267,10 @@ def _run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
 
 
 def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside: dict[str, Any], options: dict[str, Any],
-              classes: Classes | None = None, cv: Any = None, **more: Any) -> Plan:
-    """Returns a training whose options have been checked."""
+              classes: Classes | None = None, cv: Any = None, tables: bool = False, **more: Any) -> Plan:
+    """Returns a training whose options have been checked. `tables`: the features may have words and dates, and options of tables are read."""
     check_frame(frame)
+    table = take_table_options(options) if tables else {}
     own, joining = checked_options(algorithm, options, REFUSED, "a frame")
     kind = find_algorithm(algorithm).contents
     given = {what: name if isinstance(name, str) or what != "target" else _target_names(name, bool(kind.outputs))
@@ -264,10 +278,13 @@ def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside:
     check_collections(kind, given, options, ())
     if "target" not in given and not kind.no_target:
         raise BadArgument(f"{algorithm}: target is missing; give the name of its column")
-    found = features_of(frame, features)
     target = given.get("target", "")
+    labels = tables and isinstance(target, str) and bool(target) and _is_word(type_of(frame, target, "target")) and not bool(kind.outputs)
+    found = features_of(frame, features, tables, bool(table) or labels)
+    if table and found.kind != "table":
+        raise BadOption(f"{next(iter(table))}: an option of columns, and the features are a column of vectors or arrays; give a list of columns")
     task = Task(name=secrets.token_hex(8), algorithm=algorithm, options=own, joining=joining, variables={}, key=secrets.token_bytes(32), columns=0,
-                single=found.single, names=list(found.names) if found.kind == "columns" else None,
+                single=found.single, names=list(found.names) if found.kind in ("columns", "table") else None, frame=Frame(table) if found.kind == "table" else None,
                 target_names=None if isinstance(target, str) or len(target) == 1 else list(target), **more)
     return Plan(task, found, given, classes, cv, several=bool(kind.outputs))
 
@@ -306,7 +323,9 @@ def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: 
           progress: bool | Callback | None = None, **options: Any) -> Model:
     """Trains a model on a Spark frame, whose partitions become nodes, and returns it to the driver.
 
-    `features` is the name of a column of vectors (of pyspark.ml) or arrays, or a list of columns of numbers. `target`, `weight` and
+    `features` is the name of a column of vectors (of pyspark.ml) or arrays, or a list of columns. Columns with words, dates or
+    nulls are read by the rules of CSV, as a table is by `hawser.train`, and their words and means are those of all partitions; `categories`, `dates`,
+    `missing`, `ignore` and `columns` are options then. `target`, `weight` and
     `offset` are names of columns. For "multitask" the target may be a list of columns, which name the targets, or a column of arrays or vectors. If any
     vector is sparse, the data are sparse. `options` are those of hawser.train.
 
@@ -318,7 +337,9 @@ def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: 
     together; by default each node has as many as a task has processors (spark.task.cpus). The order of rows is that of partitions, and
     the bits are those of one process with these rows and workers.
     """
-    plan = make_plan(frame, algorithm, features, {"target": target, "weights": weight, "offset": offset}, options, init=init)
+    plan = make_plan(frame, algorithm, features, {"target": target, "weights": weight, "offset": offset}, options, tables=True, init=init)
+    if plan.task.frame is not None:
+        check_no_validation(validation)
     if validation is not None:
         check_validation(algorithm)
         plan = with_other(plan, validation, "validation", ("target", "weights", "offset"))

@@ -18,6 +18,7 @@ from .._dataset import Dataset
 from .._errors import BadInput, BadOption, Error, PeerLost, Timeout
 from .._node import Held, Node, Outcome, Place, Task, check_other, check_version, codes_of, held_address, variables_here
 from .._progress import Callback
+from .._table import BESIDE as TABLE_BESIDE, table_with
 from ._other import Other
 from ._progress import reporting
 from ._rows import BESIDE, Array, Features, Names, Rows
@@ -180,6 +181,10 @@ class Partition:
     def _check(self) -> None:
         """Refuses numbers of the partition that the training would refuse, before any task waits for others to join."""
         target = self.rows.values("target")
+        frame = self.plan.task.frame
+        if frame is not None:  # each node reads its table with the others
+            table_with(frame.table(self.rows.table()), dict.fromkeys(TABLE_BESIDE), None, None, frame.options)
+            return
         Dataset(self.rows.matrix(self.rows.sparse), None if self.plan.classes is not None else target, weights=self.rows.values("weights"),
                 offset=self.rows.values("offset"))
 
@@ -216,7 +221,8 @@ class Partition:
         beside = {what: [values] for what in BESIDE if (values := self.rows.values(what)) is not None}
         folds = {} if fold is None else {"folds": [fold]}
         other = {} if self.plan.other is None or number > 0 else self.plan.other.read()
-        self.node.prepare({"data": [self.rows.matrix(sparse)], **beside, **folds, **other})
+        features = self.rows.table() if task.frame is not None else [self.rows.matrix(sparse)]
+        self.node.prepare({"data": features, **beside, **folds, **other})
 
     # ----------------------------------------------------------------------------------------------- labels ----
 

@@ -16,7 +16,7 @@ BESIDE = ("target", "weights", "offset")  # columns of a batch with one value pe
 class Features:
     """Where the features of a row are."""
 
-    kind: str  #: "vector" of pyspark.ml, "array", or "columns": one for each feature
+    kind: str  #: "vector" of pyspark.ml, "array", "columns": one of numbers for each feature, or "table": columns with more than numbers
     names: tuple[str, ...]  #: of the columns of the frame
     single: bool = False  #: all are floats of 32 bits
 
@@ -43,7 +43,7 @@ class Rows:
         self._values: dict[str, list[Any]] = {what: [] for what in beside}
         self._stacked = False  # the only piece is a whole CSR matrix
         self.count = 0
-        self.columns: int | None = len(features.names) if features.kind == "columns" else None
+        self.columns: int | None = len(features.names) if features.kind in ("columns", "table") else None
         self.targets: int | None = None  #: numbers in a target that has lists
         self.sparse = False  #: a row is sparse
 
@@ -53,6 +53,10 @@ class Rows:
             return
         for what, name in self._beside.items():
             self._values[what].append(self._beside_column(batch, what, name))
+        if self._features.kind == "table":
+            self._pieces.append(self._named(batch))
+            self.count += batch.num_rows
+            return
         take = {"vector": self._vectors, "array": self._arrays, "columns": self._columns}[self._features.kind]
         piece = take(batch)
         if self.columns is None:
@@ -76,6 +80,10 @@ class Rows:
             self._stacked = True
         self._pieces = [whole]
         return whole
+
+    def table(self) -> list[Any]:
+        """Returns the Arrow tables of a frame with more than numbers."""
+        return self._pieces
 
     def values(self, what: str) -> Array | None:
         """Returns the column of the target, weights or offset, or None if the frame has none."""
@@ -106,6 +114,12 @@ class Rows:
         for place, name in enumerate(self._features.names):
             piece[:, place] = self._column(batch, self._features.column(place), name).to_numpy(zero_copy_only=False)
         return piece
+
+    def _named(self, batch: Any) -> Any:
+        """Returns the features of a batch under their own names."""
+        import pyarrow
+        places = [batch.schema.get_field_index(self._features.column(place)) for place in range(len(self._features.names))]
+        return pyarrow.Table.from_arrays([batch.column(place) for place in places], list(self._features.names))
 
     def _numbers(self, column: Any, name: Names) -> Array:
         """Returns the numbers of all lists, one after another. `name` may have a name for each place of a list."""

@@ -254,6 +254,61 @@ def test_frames_of_booleans_and_nullable_numbers(client):
         hawser.dask.train(client, "lasso", dask.dataframe.from_pandas(nullable, npartitions=3), dask.dataframe.from_pandas(y, npartitions=3), lambda_=0.01)
 
 
+def drawn(seed, rows=150):
+    """A table with words, dates, missing values and categories, whose last partition has a level that others lack; a target; and a label."""
+    draw = np.random.default_rng(seed)
+    table = pd.DataFrame({"n": draw.normal(size=rows), "word": draw.choice(["red", 'blue, "x"'], rows).astype(object), "flag": draw.random(rows) < 0.5,
+                          "count": pd.array(draw.integers(0, 9, rows), "Int64"), "level": pd.Categorical(draw.choice([3, 4], rows)),
+                          "day": pd.to_datetime("2024-01-01") + pd.to_timedelta(draw.integers(0, 900, rows), "D"),
+                          "other": draw.choice(["1", "2"], rows).astype(object)})
+    table.loc[rows - 1, "other"] = "none"  # other partitions have words that look like numbers
+    table.loc[table.index >= rows - 30, "word"] = "last"
+    table.loc[draw.random(rows) < 0.2, "count"] = None
+    table.loc[draw.random(rows) < 0.1, "word"] = None
+    number = pd.Series(draw.normal(size=rows) + (table["word"] == "last"), name="t")
+    answer = pd.Series(np.where(number > 1, "yes", "no"), name="t").where(number.index > 20, "maybe")
+    return table, number, answer, draw.uniform(0.5, 2.0, rows)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_frames_with_words_are_read_by_the_rules_of_csv(client, tmp_path, seed):
+    table, number, answer, weights = drawn(seed)
+    frame, path = dask.dataframe.from_pandas(table, npartitions=5), tmp_path / "table.csv"
+    some = dask.dataframe.from_pandas(table.assign(k=np.arange(150)), npartitions=5)
+    for name, target in (("lasso", number), ("softmax", answer), ("multitask", pd.DataFrame({"t": number, "u": number**2}))):
+        how = {"missing": "mean,level", "workers": 6, **({} if name == "softmax" else {"lambda_": 0.01})}
+        model = hawser.dask.train(client, name, frame, dask.dataframe.from_pandas(target, npartitions=4),
+                                  weights=dask.array.from_array(weights, chunks=40), categories="other", **how)
+        beside = target.to_frame() if target.ndim == 1 else target
+        table.assign(w=weights, flag=table["flag"] * 1, **beside).to_csv(path, index=False, na_rep="NA")
+        one = hawser.train(name, path, target=",".join(beside), weights="w", categories="level,other", dates="day", **how)
+        assert model.names == one.names and np.array_equal(model.coefficients, one.coefficients)
+        assert np.array_equal(model.tensor("missing.means"), one.tensor("missing.means"))
+        assert model.to_bytes() == hawser.train(name, table, target, weights=weights, categories="other", **how).to_bytes()
+        if name != "multitask":
+            lazy = frame.map_partitions(one.predict, meta=(None, object if name == "softmax" else float))
+            assert np.array_equal(lazy.compute(), model.predict(path)) and np.array_equal(lazy.compute(), one.predict(table))
+    # Filtered rows: a partition has none, and the levels are those of the rest.
+    rows = some[(some["k"] >= 45) & (some["k"] < 110)]
+    labels = rows["n"]
+    found = hawser.dask.train(client, "lasso", rows[["word", "flag", "level"]], labels, missing="level", lambda_=0.01, workers=4)
+    alone = hawser.train("lasso", table[["word", "flag", "level"]][45:110], table["n"][45:110], missing="level", lambda_=0.01, workers=4)
+    assert np.array_equal(found.coefficients, alone.coefficients) and found.names == alone.names and "word=last" not in found.names
+    with pytest.raises(hawser.BadInput, match="a value is missing in column . '(word|count)'"):  # as in a table of pandas
+        hawser.dask.train(client, "lasso", frame, dask.dataframe.from_pandas(number, npartitions=5), lambda_=0.01)
+
+
+def test_labels_of_a_series_are_words(client):
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    for labels in (pd.Series(WORDS), pd.Series(WORDS, dtype="category"), pd.Series(WORDS, dtype="string")):
+        fitted = hawser.dask.LogisticRegression(workers=6).fit(dask.dataframe.from_pandas(frame, npartitions=5), dask.dataframe.from_pandas(labels, npartitions=4))
+        alone = hawser.LogisticRegression(workers=6).fit(frame, WORDS)
+        assert list(fitted.classes_) == list(alone.classes_) and np.array_equal(fitted.coef_, alone.coef_)
+    with pytest.raises(ValueError, match="y: row 3 of a partition has no label"):
+        hawser.dask.LinearSVC().fit(dask.dataframe.from_pandas(frame, npartitions=5), dask.dataframe.from_pandas(
+            pd.Series(WORDS.astype(object)).where(np.arange(600) != 3), npartitions=5))
+
+
 # ----------------------------------------------------------------------------------------------------- what is refused ----
 
 
@@ -274,6 +329,10 @@ def test_what_is_wrong_is_one_error(client):
     lasso = hawser.dask.Lasso()
     for error, text, call in (
             (ValueError, "columns that are no numbers: word", lambda: lasso.fit(frames[["a", "word"]], frames["y"])),
+            (ValueError, "missing: an option of files and dataframes", lambda: hawser.dask.train(client, "lasso", chunked(X), chunked(Y), missing="mean")),
+            (ValueError, "validation: a frame with words", lambda: hawser.dask.train(client, "lasso", frames[["word"]], frames["y"], validation=(X, Y))),
+            (ValueError, "categories: 'z' is no column", lambda: hawser.dask.train(client, "lasso", frames[["a"]], frames["y"], categories="z")),
+            (ValueError, "could not convert", lambda: lasso.fit(frames[["a"]], frames["word"])),
             (ValueError, "pass through the client; give a Dask array", lambda: lasso.fit(X, Y)),
             (ValueError, r"inconsistent numbers of samples: \[600, 500\]", lambda: lasso.fit(chunked(X), chunked(Y[:500]))),
             (ValueError, "Expected 2D array, got 1D", lambda: lasso.fit(chunked(Y), chunked(Y))),

@@ -94,6 +94,46 @@ def test_bits_of_one_process(frame, features, data):
     assert np.array_equal(predictions(hawser.spark.predict(model, frame, features)), one.predict(data)[:100])
 
 
+@pytest.fixture(scope="module")
+def mixed(spark):
+    """A table with words, dates and nulls, as pandas has it and as a frame of 3 partitions, of which the last one has a level that others lack."""
+    draw = np.random.default_rng(7)
+    table = pandas.DataFrame({"n": draw.normal(size=90), "word": draw.choice(["red", 'blue, "x"'], 90).astype(object), "flag": draw.random(90) < 0.5,
+                              "count": draw.integers(0, 9, 90), "day": pandas.to_datetime("2024-01-01") + pandas.to_timedelta(draw.integers(0, 9000, 90), "h"),
+                              "level": draw.integers(3, 5, 90), "y": draw.normal(size=90)})
+    table["y"] += table.index >= 60
+    table.loc[table.index >= 60, "word"] = "last"
+    table["answer"] = np.where(table["y"] > 1, "yes", np.where(table.index < 10, "maybe", "no"))
+    table = table.astype({"count": "Int64"})
+    table.loc[draw.random(90) < 0.2, "count"] = None
+    table.loc[draw.random(90) < 0.1, "word"] = None
+    rows = [tuple(None if value is pandas.NA or value is None or value != value else value.to_pydatetime() if hasattr(value, "to_pydatetime") else
+                  value.item() if hasattr(value, "item") else value for value in row) for row in table.astype(object).itertuples(index=False)]
+    names = "n double, word string, flag boolean, count long, day timestamp_ntz, level long, y double, answer string"
+    return table, spark.createDataFrame(spark.sparkContext.parallelize(rows, 3), names).cache()
+
+
+def test_words_are_read_by_the_rules_of_csv(mixed, tmp_path):
+    table, rows = mixed
+    features, path = ["n", "word", "flag", "count", "day", "level"], tmp_path / "table.csv"
+    table.assign(flag=table["flag"] * 1).to_csv(path, index=False, na_rep="NA")
+    for name, target in (("lasso", "y"), ("softmax", "answer")):
+        how = {"missing": "mean,level", "categories": "level", "workers": 3, **({"lambda_": 0.01} if name == "lasso" else {})}
+        found = hawser.spark.train(rows, name, features=features, target=target, **how)
+        one = hawser.train(name, path, target=target, dates="day", ignore="answer" if target == "y" else "y", **how)
+        assert found.names == one.names and np.array_equal(found.coefficients, one.coefficients)
+        assert np.array_equal(found.tensor("missing.means"), one.tensor("missing.means"))
+        for model in (found, one):
+            lazy = hawser.spark.predict(model, rows, features)
+            assert np.array_equal(np.array([row[0] for row in lazy.select("prediction").collect()]), one.predict(table[features]))
+    strange = rows.withColumn("word", F.lit("strange"))
+    known = hawser.spark.predict(found, strange, features, unseen="zero", method="predict_proba")
+    expected = found.predict_proba(table[features].assign(word="strange"), unseen="zero")
+    assert np.array_equal(np.array([row[0] for row in known.select("prediction").collect()]), expected)
+    with pytest.raises(Exception, match="strange"):
+        hawser.spark.predict(found, strange, features).select("prediction").collect()
+
+
 def test_several_targets(frame):
     """A list of columns names the targets; a column of arrays or vectors does not."""
     how = {"lambda_": 0.05, "workers": 3}
@@ -268,11 +308,15 @@ def refusals():
         (lambda f: f.repartition(9), {}, hawser.BadArgument, "has 9 partitions.*runs 4 tasks at once; give nodes=4"),
         (lambda f: f.union(f.limit(1)), {}, hawser.BadArgument, "no barrier stage on a frame that union"),
         (lambda f: f, {"features": "word"}, hawser.BadArgument, "column 'word' has the type string; give a vector"),
-        (lambda f: f, {"features": ["a", "word"]}, hawser.BadArgument, "column 'word' has the type string, which is no number"),
+        (lambda f: f, {"features": ["a", "array"]}, hawser.BadArgument, "column 'array' has the type array<double>, which is no number"),
+        (lambda f: f.withColumn("word", F.when(F.col("y") > 0, F.col("word"))), {"features": ["a", "word"]}, hawser.BadInput,
+         "a value is missing in column 1 'word'"),
+        (lambda f: f, {"features": ["a", "word"], "validation": (X, Y)}, hawser.BadOption, "validation: a frame with words"),
+        (lambda f: f, {"missing": "mean"}, hawser.BadOption, "missing: an option of columns, and the features are a column of vectors"),
         (lambda f: f, {"features": ["vector"]}, hawser.BadArgument, "not in a list"),
         (lambda f: f, {"features": []}, hawser.BadArgument, "at least one column"),
         (lambda f: f, {"features": "missing"}, hawser.BadArgument, "no column 'missing'; its columns are a, b"),
-        (lambda f: f, {"target": "word"}, hawser.BadArgument, "column 'word' has the type string"),
+        (lambda f: f, {"target": "word"}, hawser.BadArgument, "target: column 'word' has the type string, which is no number"),
         (lambda f: f, {"target": None}, hawser.BadArgument, "target is missing"),
         (lambda f: f, {"target": ["y", "z"]}, hawser.BadArgument, "one column; 'multitask' takes several targets"),
         (lambda f: f, {"algorithm": "multitask", "target": ["y", "word"]}, hawser.BadArgument, "column 'word' has the type string, which is no number"),

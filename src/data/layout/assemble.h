@@ -98,7 +98,7 @@ void hw_mean_add(hw_mean *mean, double value, double weight);
 /* Returns the mean over rows of the total weight, of which `counted` rows have a weight above 0. Rows without an added value have zeros. NaN: no
  * row with weight has a value. */
 double hw_mean_of(const hw_mean *mean, double total, double counted);
-/* Stores the sum of weights, and how many are above 0. weights NULL: all are 1. */
+/* Adds weights, one after another, to *total, and to *counted how many are above 0. weights NULL: all are 1. */
 void hw_mean_weigh(const double *weights, uint64_t rows, double *total, double *counted);
 /* `column`: as hw_column_called writes it. */
 hawser_status hw_no_mean(const char *name, const char *column, hawser_error *error);

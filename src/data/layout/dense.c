@@ -79,10 +79,11 @@ static double stored_at(const hw_column_values *column, uint64_t i)
 
 void hw_mean_weigh(const double *weights, uint64_t rows, double *total, double *counted)
 {
-    *total = *counted = (double)rows;
-    if (weights == NULL)
+    if (weights == NULL) {
+        *total += (double)rows;
+        *counted += (double)rows;
         return;
-    *total = *counted = 0;
+    }
     for (uint64_t i = 0; i < rows; i++) {
         *total += weights[i];
         *counted += weights[i] > 0;
@@ -120,7 +121,7 @@ double hw_fill_mean(const hw_column_values *column, const double *given)
 {
     hw_mean mean = {0};
     uint64_t missing = 0;
-    double total, counted;
+    double total = 0, counted = 0;
     for (uint64_t i = 0; i < column->stored; i++) {
         double value = stored_at(column, i);
         hw_mean_add(&mean, value, weight_of(column, i));

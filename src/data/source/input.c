@@ -310,6 +310,8 @@ uint64_t hw_line_from(const hw_input *input, const hw_input_file *file, uint64_t
 void hw_input_part(hw_input *input, uint32_t part, uint32_t parts)
 {
     uint64_t total = 0, before = 0;
+    if (part == HW_PART_OWN)
+        return;
     for (size_t i = 0; i < input->count; i++)
         total += input->files[i].bytes;
     uint64_t low = hw_share_of(total, part, parts), high = hw_share_of(total, part + 1, parts);

@@ -96,6 +96,9 @@ hawser_status hw_input_rows(hw_input *input, bool comments, bool quoted, char de
 /* Returns the start of the first line (or row, if quoted) of a mapped file at or after `offset`, or the file's end. */
 uint64_t hw_line_from(const hw_input *input, const hw_input_file *file, uint64_t offset);
 
+/* A number of a part that has all lines: the input has rows of one node, and its table waits for those of the others as a part does. */
+#define HW_PART_OWN UINT32_MAX
+
 /* Distributes only part `part` of `parts`: the lines that begin in that share of all files' bytes, laid end to end. An archive or pipe
  * cannot be read from its middle, so it belongs to the part in which it begins. Call it before hw_input_share. */
 void hw_input_part(hw_input *input, uint32_t part, uint32_t parts);

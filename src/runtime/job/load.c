@@ -16,6 +16,7 @@
 #include "data/share/shard.h"
 #include "data/source/budget.h"
 #include "data/source/claims.h"
+#include "data/source/input.h"
 #include "data/table/exact.h"
 #include "data/table/schema.h"
 #include "data/table/table.h"
@@ -32,7 +33,7 @@ hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
 {
     hawser_load part = *l->load;
     l->limit = hw_loading_limit(l);
-    part.part = l->self;
+    part.part = hw_loading_has_own_rows(l) ? HW_PART_OWN : l->self;
     part.parts = l->nodes;
     part.labels = l->labels ? HW_LABELS_AS_WORDS : part.labels;
     if (part.split == HAWSER_BY_ROW) {
@@ -668,12 +669,13 @@ enum { INPUT_PATH = 200, INPUT_TEXT = INPUT_PATH + 100 };
 typedef struct input_report {
     uint64_t bytes; /* of all files; 0: unknown, as of a pipe */
     uint64_t files;
+    uint64_t own;           /* the input has rows of this node's own */
     char first[INPUT_PATH]; /* the path of the first file, or its end */
 } input_report;
 
-static input_report report_of(const char *const *paths, size_t count)
+static input_report report_of(const char *const *paths, size_t count, bool own_rows)
 {
-    input_report own = {.files = count};
+    input_report own = {.files = count, .own = own_rows};
     size_t length = strlen(paths[0]), most = sizeof own.first - 1;
     memcpy(own.first, paths[0] + (length > most ? length - most : 0), length > most ? most : length);
     for (size_t i = 0; i < count; i++) {
@@ -700,7 +702,7 @@ static const char *describe(const input_report *report, char text[INPUT_TEXT])
 /* Fails if the files of two nodes have different sizes: each node would read its part of another whole. A copy may have another path. Collective. */
 static hawser_status compare_inputs(const hw_loading *l, hawser_error *error)
 {
-    input_report own = report_of(l->paths, l->path_count), known = {0}, other;
+    input_report own = report_of(l->paths, l->path_count, hw_loading_has_own_rows(l)), known = {0}, other;
     hw_bytes *in = NULL;
     char texts[2][INPUT_TEXT];
     uint32_t first = 0;
@@ -709,6 +711,12 @@ static hawser_status compare_inputs(const hw_loading *l, hawser_error *error)
         other = (input_report){0};
         if (in[i].length == sizeof other)
             memcpy(&other, in[i].data, sizeof other);
+        if (other.own != own.own)
+            status = hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                                 "node %u and node %u do not both read rows of their own; pass the same hawser_load.parts",
+                                 l->self, i);
+        else if (own.own)
+            continue;
         if (known.bytes != 0 && other.bytes != 0 && (other.bytes != known.bytes || other.files != known.files))
             status =
                 hawser_fail(error, HAWSER_BAD_INPUT, "node %u reads %s, and node %u reads %s; give all nodes the same input",
@@ -751,6 +759,8 @@ static hawser_status load_on_all(hawser_job *job, const char *const *paths, size
                     .self = hw_cluster_self(job->cluster)};
     hw_cluster_set_phase(l.cluster, "reading the input");
     hawser_status status = compare_inputs(&l, error);
+    if (status == HAWSER_OK && hw_loading_has_own_rows(&l) && load->format != HAWSER_CSV)
+        status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_job_load: parts is 1, which is for the format HAWSER_CSV");
     if (status == HAWSER_OK)
         status = hw_loading_read_cache(&l, error);
     if (status == HAWSER_OK && !l.turned)

@@ -220,10 +220,7 @@ static hawser_status sum_columns(const hw_loading *l, const double *weights, run
     for (uint32_t turn = 0; turn < l->nodes && status == HAWSER_OK; turn++) {
         hw_bytes *in = NULL;
         if (turn == l->self) {
-            double total, counted;
-            hw_mean_weigh(weights, l->rows->matrix.rows, &total, &counted);
-            sums->total += total;
-            sums->counted += counted;
+            hw_mean_weigh(weights, l->rows->matrix.rows, &sums->total, &sums->counted);
             visit_entries(l->rows, weights, sums->columns, NULL);
         }
         status = hw_loading_gather(l, sums, turn == l->self ? bytes : 0, &in, error);

@@ -79,6 +79,12 @@ static inline uint64_t hw_loading_limit(const hw_loading *l)
     return limit == 0 ? l->job->settings.memory : limit > shared ? limit - shared : 1;
 }
 
+/* Returns whether the input has rows of this node's own, and no share of an input that all nodes read. */
+static inline bool hw_loading_has_own_rows(const hw_loading *l)
+{
+    return l->load->parts == 1;
+}
+
 /* load_cache.c: a cache with the other layout. */
 
 /* Reads this node's share of the lines, and sets l->turned, if the input is such a cache; else reads nothing. Collective. */

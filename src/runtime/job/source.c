@@ -200,8 +200,8 @@ static hawser_status find_digests(const hw_loading *l, const hawser_dataset *dat
 hawser_status hw_source_keep(const hw_loading *l, hawser_dataset *dataset, bool parted, hawser_error *error)
 {
     struct hw_source *source = NULL;
-    if (l->paths == NULL)
-        return HAWSER_OK;
+    if (l->paths == NULL || (l->cluster != NULL && hw_loading_has_own_rows(l)))
+        return HAWSER_OK; /* no other node can read them again */
     hawser_status status = HW_NEW(&source, 1, "the source of the rows", error);
     if (status == HAWSER_OK) {
         dataset->source = source;
