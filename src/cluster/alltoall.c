@@ -258,29 +258,50 @@ static hawser_status fail_as(hw_cluster *cluster, uint32_t node, const hawser_er
     return hawser_fail(error, said->status, "node %u (%s): %s", node, name, said->text);
 }
 
-hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error)
+/* What a node says where all agree. */
+typedef struct node_word {
+    hawser_error said;
+    bool marked;
+} node_word;
+
+static bool has_failed(const node_word *word)
 {
+    const hawser_status status = word->said.status;
+    return (status < HAWSER_OK && status >= HAWSER_INTERNAL) || status == HAWSER_STOP;
+}
+
+hawser_status hw_cluster_agree_marked(hw_cluster *cluster, hawser_status own, bool mark, bool *marked, hawser_error *error)
+{
+    *marked = mark;
     if (cluster == NULL)
-        return own;
-    hawser_error said = {0}, other = {0};
+        return mark ? HAWSER_OK : own;
+    node_word word = {.marked = mark}, other = {0};
     hw_bytes *in = NULL;
     if (own != HAWSER_OK && error != NULL)
-        said = *error;
-    said.status = own;
+        word.said = *error;
+    word.said.status = own;
     HAWSER_TRY(HW_NEW(&in, cluster->nodes, "what all nodes say", error));
-    hawser_status status = hw_cluster_allgather(cluster, (hw_bytes){&said, sizeof said}, in, error);
+    hawser_status status = hw_cluster_allgather(cluster, (hw_bytes){&word, sizeof word}, in, error);
     /* Others have received this failure and left before all blocks arrived here. */
-    if (status != HAWSER_OK && said.status != HAWSER_OK)
-        status = hawser_fail(error, said.status, "%s", said.text);
+    if (status != HAWSER_OK && own != HAWSER_OK)
+        status = hawser_fail(error, own, "%s", word.said.text);
+    for (uint32_t i = 0; status == HAWSER_OK && i < cluster->nodes; i++)
+        *marked |= in[i].length == sizeof other && ((const node_word *)in[i].data)->marked;
     for (uint32_t i = 0; status == HAWSER_OK && i < cluster->nodes; i++) {
         if (in[i].length != sizeof other)
             continue;
         memcpy(&other, in[i].data, sizeof other);
-        other.text[sizeof other.text - 1] = '\0';
-        bool failed = (other.status < HAWSER_OK && other.status >= HAWSER_INTERNAL) || other.status == HAWSER_STOP;
-        if (failed && (own != HAWSER_STOP || i == cluster->self))
-            status = fail_as(cluster, i, &other, error);
+        other.said.text[sizeof other.said.text - 1] = '\0';
+        bool counts = own == HAWSER_STOP ? i == cluster->self : !*marked || other.said.status == HAWSER_STOP;
+        if (has_failed(&other) && counts)
+            status = fail_as(cluster, i, &other.said, error);
     }
     hw_bytes_free(in, cluster->nodes);
     return status;
+}
+
+hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error)
+{
+    bool marked;
+    return hw_cluster_agree_marked(cluster, own, false, &marked, error);
 }

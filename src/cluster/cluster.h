@@ -140,6 +140,9 @@ hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *
 /* Returns the same status on all nodes: that of the first node, by number, that is not HAWSER_OK, with its text. Collective. For steps that may
  * fail on one node and must then fail on all. HAWSER_STOP means that this node was cancelled: it gets its own text, and the others HAWSER_PEER_LOST. */
 hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error) HAWSER_MUST_USE;
+/* The same, unless a node has set `mark`: then *marked is true on all nodes, and failures other than a cancellation do not count. */
+hawser_status hw_cluster_agree_marked(hw_cluster *cluster, hawser_status own, bool mark, bool *marked,
+                                      hawser_error *error) HAWSER_MUST_USE;
 
 /* Returns the status with which waits end after a loss. */
 hawser_status hw_loss_status(const hw_loss *loss);

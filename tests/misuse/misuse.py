@@ -147,7 +147,7 @@ OPTIONAL = {
     ("hawser_part", "first"), ("hawser_result", "count"), ("hawser_result_f32", "count"), ("hawser_result_i64", "count"),
     ("hawser_result_i32", "count"), ("hawser_prefetch", "keys"), ("hawser_observe", "observer"),
     ("hawser_store_open", "options"), ("hawser_store_find", "table"), ("hawser_store_serve", "serving"),
-    ("hawser_read_number", "value"), ("hawser_print_number", "text"), ("hawser_plan_note", "note"), ("hawser_name_keywords", "text"),
+    ("hawser_read_number", "value"), ("hawser_print_number", "text"), ("hawser_model_fits", "options"), ("hawser_plan_note", "note"), ("hawser_name_keywords", "text"),
     # A mistake that no program can remember, or that its first child remembers.
     ("hawser_tie", "local"), ("hawser_tie", "replicated"), ("hawser_derive", "replicated"), ("hawser_encoding", "replicated"),
     ("hawser_state_filter", "replicated"), ("hawser_cocoa", "reads"),

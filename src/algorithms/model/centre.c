@@ -366,6 +366,8 @@ static hawser_status refuse_equal(const hawser_dataset *data, size_t column, dou
 
 hawser_status hw_centre_check(const hawser_dataset *data, size_t column, double mean, double deviation, hawser_error *error)
 {
+    if (data == NULL)
+        return HAWSER_OK;
     hawser_type type = type_of(data, column);
     int rounded = deviation == 0.0 ? hawser_dataset_rounded(data, column) : 0;
     if (rounded > 0 || (rounded < 0 && type == HAWSER_F32 && fabs(mean) >= 0x1p24))

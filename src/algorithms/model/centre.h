@@ -28,7 +28,7 @@ typedef enum hw_centre_of { HW_CENTRE_COLUMNS, HW_CENTRE_VERY_FAR, HW_CENTRE_FIT
 hawser_status hw_centre_find(hw_centre *centre, hawser_job *job, const hawser_dataset *data, hw_centre_of what,
                              hawser_error *error) HAWSER_MUST_USE;
 /* Refuses, with HAWSER_BAD_INPUT, a column of values that differ by too little beside their size, and one of floats that rounding may have made equal.
- * Targets count as columns behind the last. A deviation of 0 means that all values are equal, and a negative one that it is unknown. */
+ * Targets count as columns behind the last. NULL: data without a dataset are not judged. A deviation of 0 means that all values are equal, and a negative one that it is unknown. */
 hawser_status hw_centre_check(const hawser_dataset *data, size_t column, double mean, double deviation,
                               hawser_error *error) HAWSER_MUST_USE;
 /* Takes a copy of shifts that are known, one per column. */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/layout.h"
 #include "data/share/array.h"
 
 /* Some rows of a block. They are followed by as many doubles for each column. */
@@ -15,6 +16,17 @@ static beside_run run_of(const struct hw_row_blocks *blocks, uint32_t b, size_t 
     size_t from, rows = hw_row_blocks_overlap(blocks, b, first, count, &from);
     *at = from - first;
     return (beside_run){b, rows == 0 ? 0 : from - blocks->bounds[b], rows};
+}
+
+/* Copies numbers [at, at + rows) of a column. */
+static void copy_column(const hawser_matrix *numbers, size_t column, size_t at, size_t rows, double *to)
+{
+    const double *from = numbers->values;
+    if (numbers->layout == HAWSER_DENSE || numbers->stride == 1)
+        memcpy(to, from + hw_dense_place(numbers, at, column), rows * sizeof *to);
+    else
+        for (size_t i = 0; i < rows; i++)
+            to[i] = from[hw_dense_place(numbers, at + i, column)];
 }
 
 static hawser_status pack_for(const struct hw_row_blocks *blocks, const hawser_matrix *numbers, size_t first, uint32_t node,
@@ -36,7 +48,7 @@ static hawser_status pack_for(const struct hw_row_blocks *blocks, const hawser_m
         memcpy(to, &run, sizeof run);
         to += sizeof run;
         for (size_t k = 0; k < numbers->cols; k++, to += run.rows * sizeof(double))
-            memcpy(to, (const double *)numbers->values + k * numbers->stride + at, run.rows * sizeof(double));
+            copy_column(numbers, k, at, run.rows, (double *)(void *)to);
     }
     return HAWSER_OK;
 }
@@ -93,8 +105,7 @@ static void take_own(const struct hw_row_blocks *blocks, unsigned kind, const ha
         if (run.rows == 0 || !hw_row_block_here(blocks, b))
             continue;
         for (size_t k = 0; k < numbers->cols; k++)
-            memcpy(column_of(blocks, b, kind, k) + run.first, (const double *)numbers->values + k * numbers->stride + at,
-                   run.rows * sizeof(double));
+            copy_column(numbers, k, at, run.rows, column_of(blocks, b, kind, k) + run.first);
         filled[b] += run.rows;
     }
 }

@@ -48,19 +48,17 @@ hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
  * have found. Collective. */
 static hawser_status read_parts(hw_loading *l, hawser_error *error)
 {
-    hawser_status status = hw_loading_read(l, false, error), gathered;
-    const unsigned char own = l->quoted;
-    hw_bytes *in = NULL;
-    gathered = hw_loading_gather(l, &own, sizeof own, &in, status == HAWSER_OK ? error : NULL);
-    for (uint32_t i = 0; gathered == HAWSER_OK && i < l->nodes; i++)
-        l->quoted |= in[i].length == 1 && *(const unsigned char *)in[i].data != 0;
-    hw_bytes_free(in, l->nodes);
-    if (gathered == HAWSER_OK && l->quoted && !own) {
+    hawser_status status = hw_loading_read(l, false, error);
+    const bool own = l->quoted;
+    HAWSER_TRY(hw_cluster_agree_marked(l->cluster, status, own, &l->quoted, error));
+    if (!l->quoted)
+        return HAWSER_OK;
+    if (!own) {
         hawser_dataset_free(l->rows);
         l->rows = NULL;
         status = hw_loading_read(l, false, error);
     }
-    return hw_cluster_agree(l->cluster, status == HAWSER_OK ? gathered : status, error);
+    return hw_cluster_agree(l->cluster, status, error);
 }
 
 /* ---- tables: all nodes agree on the kinds and levels of the columns before words become columns ---- */

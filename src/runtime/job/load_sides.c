@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/layout.h"
 #include "base/memory.h"
 #include "data/exposure.h"
 #include "data/load.h"
@@ -29,7 +30,7 @@ static bool is_usable(const side_file *side)
     if (part == NULL || !part->figures.parted || part->table != NULL || part->scattered)
         return false;
     const hawser_matrix *A = &part->matrix;
-    return A->rows == 0 || (A->layout == HAWSER_DENSE && A->type == HAWSER_F64);
+    return A->rows == 0 || (hw_is_dense(A) && A->type == HAWSER_F64);
 }
 
 /* Reads this node's part. */
