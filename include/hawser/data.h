@@ -316,6 +316,10 @@ typedef struct hawser_load_figures {
         bytes_here; /**< read by this node: of bytes_read, and of files of targets, weights and offsets that nodes read in parts */
 } hawser_load_figures;
 HAWSER_API const hawser_load_figures *hawser_dataset_figures(const hawser_dataset *dataset);
+/** Writes what the load assumed because neither the input nor an option said it, "the first line is a header (--header); colour has words (--categories)".
+ *  `options` are those of the load, with the rows of hawser_data_rows. Returns the length like hawser_schema_print, 0 if nothing was assumed. */
+HAWSER_API size_t hawser_dataset_assumed(const hawser_dataset *dataset, const hawser_options *options, char *text,
+                                         size_t size);
 
 /** An input that is read in pieces of rows, for the columns of a model, so that memory does not grow with the input. */
 typedef struct hawser_rows hawser_rows;

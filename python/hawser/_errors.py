@@ -123,6 +123,7 @@ def in_keywords(text: str) -> str:
     text = re.sub(r"(?<![\w-])lambda=", "lambda_=", text)
     if "--" not in text:
         return text
+    text = text.replace("--merge average; in a program, a damping of 1 / workers", 'merge="average"; in a program, damping="average"')
     text = re.sub(r"(?<![\w-])--lambda(?![\w-])", "lambda_", text)  # a word of Python
     found = ctypes.create_string_buffer(text.encode(errors="surrogateescape"))
     lib.hawser_name_keywords(found)

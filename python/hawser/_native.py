@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '8ca8ff4e3362f1f14a937063c10043fdb10a228d46a556b592465fed9137fd8e'
+DIGEST = 'd2500e8913fad9765a672b1898f1366844023a2d9379971aedab338df12bb49c'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1409,6 +1409,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_schema_read": (c_int, [c_char_p, POINTER(POINTER(hawser_schema)), POINTER(hawser_error)]),
     "hawser_schema_free": (None, [POINTER(hawser_schema)]),
     "hawser_dataset_figures": (POINTER(hawser_load_figures), [POINTER(hawser_dataset)]),
+    "hawser_dataset_assumed": (c_size_t, [POINTER(hawser_dataset), POINTER(hawser_options), c_char_p, c_size_t]),
     "hawser_rows_open": (c_int, [POINTER(c_char_p), c_size_t, POINTER(hawser_load), POINTER(POINTER(hawser_rows)), POINTER(hawser_error)]),
     "hawser_rows_next": (c_int, [POINTER(hawser_rows), POINTER(hawser_piece), POINTER(c_bool), POINTER(hawser_error)]),
     "hawser_rows_stop": (None, [POINTER(hawser_rows)]),

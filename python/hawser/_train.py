@@ -244,7 +244,17 @@ class Fit(Job):
             bytes_exchanged=figures.bytes_exchanged if figures else 0,
             repeatable=figures is not None and figures.repeatable is None,
             notes=tuple(in_keywords(note) for note in self._notes()), policy=in_keywords(got.policy.decode(errors="replace")),
-            assumed=in_keywords(got.assumed.decode(errors="replace")), changes=changes_of(figures) if figures else ())
+            assumed="; ".join(filter(None, (self._assumed_of_data(), in_keywords(got.assumed.decode(errors="replace"))))),
+            changes=changes_of(figures) if figures else ())
+
+    def _assumed_of_data(self) -> str:
+        """Returns what the load of files assumed, as the command prints it, with the options as keywords."""
+        if isinstance(self.data, Dataset) and not self.data.from_files:
+            return ""
+        data = self.shared if self.shared or isinstance(self.data, Files) else self.data._handle
+        text = ctypes.create_string_buffer(lib.hawser_dataset_assumed(data, self.options.handle, None, 0) + 1)
+        lib.hawser_dataset_assumed(data, self.options.handle, text, len(text))
+        return in_keywords(text.value.decode(errors="replace"))
 
     # -------------------------------------------------------------------------------------- in the caller's thread ----
 

@@ -1,6 +1,9 @@
 """Texts name options as keywords, not as the command does."""
+import os
 import pathlib
+import random
 import re
+import subprocess
 
 import numpy as np
 import pytest
@@ -68,3 +71,34 @@ def test_warnings_and_plans_name_keywords():
     texts = [str(each.message) for each in warned] + [model.training.policy, model.training.assumed, *model.training.notes]
     texts += hawser.plan("lasso", X, y, lambda_=1, sync="tap", workers=3).warnings
     assert sum("sync" in text for text in texts) >= 2 and not any("--" in text for text in texts)
+
+
+def test_averaging_is_advised_as_python_calls_it():
+    (advice,) = re.findall(r'"(, or average [^"]*)"', (SOURCES / "exchange" / "replica.h").read_text())
+    assert in_keywords(advice) == ", or average the workers' updates (merge=\"average\"; in a program, damping=\"average\")"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_a_load_assumed_is_what_the_command_prints(seed, tmp_path):
+    chance = random.Random(seed)
+    kinds = [chance.choice(["number", "word"]) for _ in range(chance.randint(1, 7))]
+    names = [chance.choice(["x%d", "x %d", "x\x1b%d", "--tol %d", "\u202e%d", "%d0"]) % k for k in range(len(kinds))]
+    given: dict[str, str] = {}
+    if chance.random() < 0.5:
+        given["header"] = "yes"
+    if chance.random() < 0.5:
+        given["target"] = chance.choice(["y", "0"])
+    words = [name for name, kind in zip(names, kinds) if kind == "word" and chance.random() < 0.5]
+    if words:
+        given["categories"] = ",".join(words)
+    path = tmp_path / chance.choice(["data.csv", "data.txt"])
+    lines = [["y", *names]] + [[str(k * k), *("ab"[k % 2] if kind == "word" else str(chance.randint(0, 9)) for kind in kinds)] for k in range(8)]
+    path.write_text("".join(",".join(line) + "\n" for line in lines))
+    command = [os.environ["HAWSER_BINARY"], "train", "linear", str(path), *(f"--{key}={value}" for key, value in given.items())]
+    said = subprocess.run(command, capture_output=True, text=True, check=True)
+    (line,) = re.findall(r"^assumed +(.*)$", said.stdout + said.stderr, re.M)
+    model = hawser.train("linear", path, **given)
+    assert model.training.assumed == ("" if line == "nothing" else in_keywords(line))
+    data = hawser.Dataset(path, **given)
+    assert hawser.train("linear", data).training.assumed == model.training.assumed
+    assert hawser.train("linear", X, y).training.assumed == ""

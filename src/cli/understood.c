@@ -1,10 +1,10 @@
 /* understood.c - what a training has understood of its input, in four lines: target, rows, columns by kind, and what was assumed. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/summary.h"
 #include "data/formats.h"
-#include "data/table/levels.h"
 
 static void print_after(FILE *out, const char *name, const char *after)
 {
@@ -70,80 +70,15 @@ static void print_columns(const hw_call *call, const hawser_dataset *data)
     fprintf(call->out, "\n");
 }
 
-/* Makes a set of the names in a list. What does not fit into memory is left out, and called assumed. */
-static void names_of(const char *list, hw_levels *names)
-{
-    uint32_t number;
-    for (const char *at = list; at != NULL; at = strchr(at, ','), at += at != NULL)
-        if (hw_levels_put(names, at, strcspn(at, ","), &number, NULL) != HAWSER_OK)
-            return;
-}
-
-/* Returns whether --categories names a column, which may have no name. */
-static bool asks_for(const char *spec, const hw_levels *names, const char *name)
-{
-    size_t length = strlen(name);
-    uint32_t number;
-    if (length == 0 || strchr(name, ',') == NULL)
-        return length > 0 && hw_levels_find(names, name, length, &number);
-    for (const char *at = spec; at != NULL; at = strchr(at, ','), at += at != NULL)
-        if (strncmp(at, name, length) == 0 && (at[length] == ',' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
-/* Prints the columns that are words because they look like that. Returns what separates it from the next. */
-static const char *print_words(const hw_call *call, const hawser_dataset *data, const char *before)
-{
-    const char *spec = hawser_options_text(call->options, "categories"), *const asked = before;
-    hawser_schema_column column;
-    hw_levels names = {0};
-    size_t found = 0;
-    if (!hw_format_has_option(hawser_dataset_figures(data)->format, "categories"))
-        return before;
-    names_of(spec, &names);
-    for (size_t k = 0; hawser_schema_at(hawser_dataset_schema(data), k, &column); k++) {
-        if (column.kind != HAWSER_CATEGORY || asks_for(spec, &names, column.name) || ++found > 4)
-            continue;
-        fprintf(call->out, "%s", found == 1 ? asked : ", ");
-        if (column.name[0] != '\0')
-            hw_print_word(call->out, column.name);
-        else
-            fprintf(call->out, "feature %zu", k);
-    }
-    hw_levels_free(&names);
-    if (found == 0)
-        return before;
-    fprintf(call->out, "%s %s words (--categories)", found > 4 ? ", ..." : "", found == 1 ? "has" : "have");
-    return "; ";
-}
-
 /* What neither the input nor the user has said. */
 static void print_assumed(const hw_call *call, const hawser_dataset *data)
 {
-    const hawser_load_figures *figures = hawser_dataset_figures(data);
-    bool asked = hawser_options_source(call->options, "target", NULL) != HAWSER_FROM_DEFAULT &&
-                 hawser_options_has(call->options, "target");
-    const char *before = "";
-    fprintf(call->out, "%-16s ", "assumed");
-    if (figures->base_guessed && figures->format != HAWSER_CACHE) {
-        fprintf(call->out, "column indices start at %d (--index-base)", figures->index_base);
-        before = "; ";
-    }
-    if (figures->format_assumed) {
-        fprintf(call->out, "%sthe input is %s (--format)", before, hw_format_name(figures->format));
-        before = "; ";
-    }
-    if (figures->header_guessed != 0) {
-        fprintf(call->out, "%sthe first line is %s (--header)", before, figures->header_guessed > 0 ? "a header" : "a row");
-        before = "; ";
-    }
-    before = print_words(call, data, before);
-    if (!asked && figures->target_column == 1) {
-        fprintf(call->out, "%sthe first column is the target (--target)", before);
-        before = "; ";
-    }
-    fprintf(call->out, "%s\n", before[0] == '\0' ? "nothing" : "");
+    size_t length = hawser_dataset_assumed(data, call->options, NULL, 0);
+    char *text = malloc(length + 1);
+    if (text != NULL)
+        (void)hawser_dataset_assumed(data, call->options, text, length + 1);
+    fprintf(call->out, "%-16s %s\n", "assumed", length == 0 || text == NULL ? "nothing" : text);
+    free(text);
 }
 
 void hw_say_understood(const hw_call *call, const hawser_dataset *data)

@@ -68,6 +68,25 @@ def bytes_that_are_no_text():
         assert b"\x1b" not in done.stderr + done.stdout, done
 
 
+COMMANDS = """train linear @|train @ d.csv|train linear d.csv --hosts @|train linear d.csv --hosts @:1,@:2|train linear d.csv --lambda @|train linear d.csv --categories @
+train linear d.csv --target @|train linear d.csv --sync @|plan linear @|plan linear d.csv --columns @|predict m @|predict @ d.csv|evaluate m d.csv --target @
+data info @|data convert d.csv -o @.xyz|data @|info @|plot @ -o x.svg|check @|store @|store get @|serve @|@|help @|run -n @ -- true|run --hosts @ -- true"""
+HOSTILE = ["\x1b[31m", "a\rb", "\udcff\udcfe", "\u202eab", "x" * 10000, "\u009b2J"]
+
+
+def arguments(draw):
+    """Names and values in arguments are printed with escapes by each command, which refuses them."""
+    with open("d.csv", "w", encoding="utf-8") as file:
+        file.write("y,a,c\n1,2,u\n2,3,v\n3,5,u\n")
+    call("train", "linear", "d.csv", "-o", "m", expect=0)
+    for line in COMMANDS.replace("\n", "|").split("|"):
+        for text in draw.sample(HOSTILE, 6 if os.environ.get("HAWSER_TEST_LONG") else 2):
+            words = [each.replace("@", text) for each in line.split()]
+            done = subprocess.run((command.HAWSER, *words), capture_output=True, env=command.CLEAN, timeout=60, check=False)
+            said = (done.stdout + done.stderr).decode()  # broken UTF-8 raises
+            assert done.returncode > 0 and not any(ord(c) < 32 and c not in "\n\t" or c in "\u202e\u009b" for c in said), (words, said)
+
+
 def main():
     seed = int(os.environ.get("HAWSER_TEST_SEED", "5"))
     with tempfile.TemporaryDirectory() as folder:
@@ -75,6 +94,7 @@ def main():
         for number in range(30 if os.environ.get("HAWSER_TEST_LONG") else 3):
             one_file(random.Random(seed + number), number)
         bytes_that_are_no_text()
+        arguments(random.Random(seed))
         os.chdir("/")
 
 
