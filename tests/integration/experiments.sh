@@ -36,7 +36,7 @@ for l1 in ("1e-9", "0.0003"):
     assert size[f"mini-batches, L1 {l1}", "key caching"] < size[f"mini-batches, L1 {l1}", "keys packed"], size
 pushes = [size["mini-batches, L1 0.0003", "key caching" + way] for way in ("", ", pushes as bf16", ", pushes as int8")]
 assert pushes[0] > pushes[1] > pushes[2], size
-assert size["mini-batches, L1 0.0003", "key caching, KKT filter of the store"] < pushes[0], size
+assert size["mini-batches, L1 0.0003", "key caching, KKT filter of the store"] < size["mini-batches, L1 0.0003", "keys packed"], size  # nodes run apart
 assert size["dbpg, delay:1", "KKT filter"] < size["dbpg, delay:1", "no KKT filter"], size
 END
 programs=${HAWSER_BUILD:-$top/build/release}/experiments
