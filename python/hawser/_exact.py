@@ -16,7 +16,8 @@ class Labels:
         self.numbers, self.words, self.given = numbers, words, given
 
 
-def _is_label(word: str) -> bool:
+def is_label(word: str) -> bool:
+    """Returns whether a word of a target is a number."""
     return re.fullmatch(r"-?[0-9]+(\.[0-9]+)?(e[-+][0-9]+)?", word) is not None
 
 
@@ -26,8 +27,8 @@ def _value(word: str) -> int | float:
 
 def _array_of(target: Any) -> Any:
     """Returns a target as an array, without a change of Python's whole numbers."""
-    if isinstance(target, (list, tuple)) and all(type(value) is int for value in target):
-        return np.array(target, dtype=object)
+    if isinstance(target, (list, tuple)) and target and all(isinstance(value, (int, np.integer)) and not isinstance(value, bool) for value in target):
+        return np.array([int(value) for value in target], dtype=object)
     return target.to_numpy() if hasattr(target, "to_numpy") else target
 
 
@@ -48,11 +49,14 @@ def exact_labels(target: Any) -> Any:
 
 def known_labels(target: Any, words: list[str] | None) -> Any:
     """Returns a target of numbers as those of the words, if these are labels of which a double does not hold all; else as it is."""
-    if words is None or target is None or not all(map(_is_label, words)) or all(abs(_value(word)) < 2**53 for word in words):
+    if words is None or target is None or not all(map(is_label, words)) or all(abs(_value(word)) < 2**53 for word in words):
         return target
     values = np.ravel(np.asarray(_array_of(target)))
     if values.dtype.kind not in "iuf" and not all(type(value) is int for value in values):
         return target
+    large = next((value for value in values.tolist() if values.dtype.kind == "f" and abs(value) >= 2**53), None)
+    if large is not None:
+        raise BadInput(f"target: the label {large!r} is a float, to which several whole numbers are rounded; give whole numbers")
     places = {_value(word): float(place) for place, word in enumerate(words)}
     unknown = next((value for value in values.tolist() if value not in places), None)
     if unknown is not None:
@@ -60,4 +64,4 @@ def known_labels(target: Any, words: list[str] | None) -> Any:
     return np.array([places[value] for value in values.tolist()])
 
 
-__all__ = ["Labels", "exact_labels", "known_labels"]
+__all__ = ["Labels", "exact_labels", "is_label", "known_labels"]

@@ -20,7 +20,7 @@ from ._columns import columns_of, is_table
 from ._dataset import INHERITED, Dataset, dataset_of, is_path, load_files
 from ._errors import BadArgument, BadInput, BadOption, NotFinite, check, warn
 from ._evaluate import check_threshold, checked_weights, evaluate, take_targets
-from ._exact import known_labels
+from ._exact import is_label, known_labels
 from ._library import library as lib
 from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
 from ._options import Options
@@ -405,7 +405,12 @@ class Model:
     def _labels_from(self, target: Any) -> Any:
         """Returns a target of words as the numbers that the model has for them."""
         words = self._words()
-        if words is None or np.asarray(target).dtype.kind not in "OSU":
+        kind = None if target is None else np.asarray(target).dtype.kind
+        if words is not None and kind == "b":
+            target, kind = np.asarray(target).astype(str), "U"
+        if words is None or kind is None or kind not in "OSU":
+            if words is not None and kind is not None and not all(map(is_label, words)):
+                raise BadInput(f"target: it has numbers, and the labels of the training data are words, such as {words[0]!r:.60}")
             return known_labels(target, words)
         places = {word: place for place, word in enumerate(words)}
         given = [str(value) for value in np.ravel(np.asarray(target))]

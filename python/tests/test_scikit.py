@@ -62,7 +62,7 @@ def test_scikit_learns_own_tests(tmp_path):
     found = tmp_path / "results.json"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]), "SCIKIT_RESULTS": str(found),
                    "SCIKIT_SLOW": " ".join(slow), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
-                   "SCIKIT_SHARE": "1" if os.environ.get("HAWSER_TEST_LONG") else "8"}
+                   "SCIKIT_SHARE": "1" if os.environ.get("HAWSER_TEST_LONG") else "16"}
     done = subprocess.run([sys.executable, "-m", "pytest", "-p", "scikit_plugin", "-p", "no:cacheprovider", "-q", "--tb=no", "-W", "ignore", "--pyargs",
                            *files], capture_output=True, text=True, env=environment, cwd=tmp_path, timeout=3000)
     assert done.returncode in (0, 1) and found.exists(), done.stdout[-2000:] + done.stderr[-2000:]

@@ -48,6 +48,8 @@ static bool is_plain(const hawser_dataset *data)
 static bool may_narrow(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input)
 {
     const hawser_matrix *A = hawser_dataset_matrix(input->data);
+    if (algorithm != hawser_algorithm_find(algorithm->name)) /* a program's own, whose model nobody here can widen */
+        return false;
     if (!saves(A, A->cols) || has_numbers_by_column(input) || !is_plain(input->data) ||
         (input->validation != NULL && !is_plain(input->validation)))
         return false;

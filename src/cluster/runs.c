@@ -170,6 +170,7 @@ void hw_cluster_end(hw_cluster *cluster)
     pthread_mutex_unlock(&cluster->mutex);
     if (transport != NULL)
         transport->ops->free(transport);
+    hw_net_pace_again(cluster->net); /* what other stores of the job send waits for the limit again */
 }
 
 void hw_cluster_abort(hw_cluster *cluster, const char *words, double seconds)

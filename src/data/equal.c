@@ -6,6 +6,13 @@
 
 #include "base/memory.h"
 
+/* Returns a number in text, or one as large that overflows no sum. */
+static int64_t exponent_of(const char *text)
+{
+    const int64_t most = INT64_C(1) << 30, exponent = strtol(text, NULL, 10);
+    return exponent > most ? most : exponent < -most ? -most : exponent;
+}
+
 /* The hash is that of the digits between the first and the last that are not 0, and of the power of ten of the last. */
 uint64_t hw_equal_digits(const char *begin, const char *end)
 {
@@ -27,7 +34,7 @@ uint64_t hw_equal_digits(const char *begin, const char *end)
         }
     int64_t power = point == NULL || point == at ? at - last : point > last ? point - last : point - last + 1;
     if (at < end && (*at | 32) == 'e')
-        power += strtol(at + 1, NULL, 10);
+        power += exponent_of(at + 1);
     hash = (hash ^ (uint64_t)power) * UINT64_C(0x100000001b3);
     return count < HW_EQUAL_DIGITS ? 0 : hash != 0 ? hash : 1;
 }

@@ -298,8 +298,8 @@ class MiniBatchKMeans(KMeans):
         `early_stopping_rounds` a start ends when that many passes have not lowered it, with the centres of the least one.
         """
         X = self._checked(X)
-        self._forget("counts_")
         self._find(X, sample_weight, self._validation(eval_set, early_stopping_rounds, None))
+        self._forget("counts_")
         if is_array(X):
             weights = self._weights(sample_weight, X)
             passes = self.n_steps_ * min(self.batch_size, X.shape[0]) / X.shape[0]
@@ -320,16 +320,22 @@ class MiniBatchKMeans(KMeans):
         if not is_array(X):
             raise ValueError("partial_fit: it takes arrays of this process; fit takes data of a cluster")
         weights = self._weights(sample_weight, X)
+        if first and X.shape[0] < self.n_clusters:
+            raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
         if first:
-            if X.shape[0] < self.n_clusters:
-                raise ValueError(f"n_samples={X.shape[0]} should be >= n_clusters={self.n_clusters}.")
             self.cluster_centers_ = self._first_centres(X, weights, self._draw()).astype(self._type)
-            self._n_features_out, self.n_steps_ = len(self.cluster_centers_), 0
-        self._forget("model_")
         counts = self.__dict__.get("counts_", np.zeros(len(self.cluster_centers_)))
-        self.cluster_centers_, self.counts_ = self._moved(X, weights, counts)
-        self.n_steps_ += 1
-        self._forget("labels_")
+        if len(counts) != len(self.cluster_centers_):
+            raise ValueError(f"counts_ has {len(counts)} numbers, and cluster_centers_ has {len(self.cluster_centers_)} centres; delete counts_ to begin anew")
+        try:
+            self.cluster_centers_, self.counts_ = self._moved(X, weights, counts)
+        except BaseException:
+            if first:
+                del self.cluster_centers_  # nothing has been fitted
+            raise
+        self._n_features_out, self.n_features_in_ = self.cluster_centers_.shape
+        self.n_steps_ = (0 if first else self.__dict__.get("n_steps_", 0)) + 1
+        self._forget("model_", "labels_", "trace_", "n_iter_", "evals_result_", "best_score_", "best_iteration_")
         distances = self._distances(X)
         squares = distances.min(axis=1) ** 2
         self.inertia_ = float(squares.sum() if weights is None else squares @ weights)
@@ -350,7 +356,8 @@ class MiniBatchKMeans(KMeans):
         used = received > 0
         whole = centres.copy()
         whole[used] += moves[used] / total[used, None]
-        return whole.astype(np.asarray(self.cluster_centers_).dtype), total
+        kind = np.asarray(self.cluster_centers_).dtype
+        return whole.astype(kind if kind == np.float32 else np.float64), total
 
     def fit_predict(self, X: Any, y: Any = None, sample_weight: Any = None) -> Array:
         """Finds clusters, and returns that of each sample."""

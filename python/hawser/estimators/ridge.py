@@ -13,6 +13,7 @@ UNPENALISED = 256  # the most columns without a penalty that the library takes
 MOST = 2 * 10**7  # numbers of X for which the solution of least norm is found
 BASIS = 1024  # the most columns for which a square matrix of this width is made
 NOUGHT = 1e-11  # what rounding leaves of a zero in a vector of norm 1, at most
+WEAK = 1e-9  # a penalty this much smaller than the mean variance of columns
 LOOSE = 1e-3  # an error of coefficients, relative to their norm, that a duality gap may leave
 
 
@@ -165,6 +166,8 @@ class Ridge(_Penalised):
             penalty = max(1e-6 * float(spread.mean()) if self._is_direct(X) else 1e-10 * least, 1e-300)
             if self._is_direct(X):  # the training is only for model_
                 options["tol"] = max(options["tol"], 1e-6)
+        elif self._is_weak(penalty, X):  # the training is only for model_
+            penalty, options["tol"] = 1e-6 * float(spread_of(X).mean()), max(options["tol"], 1e-6)
         return {**options, "lambda_": penalty, "l1_ratio": 0.0}
 
     def _fit_columns(self, X: Any, targets: Array, weights: Array | None) -> Any:
@@ -180,6 +183,11 @@ class Ridge(_Penalised):
         """Returns whether targets without a penalty get the solution of least norm."""
         return not self.positive and X.shape[0] * X.shape[1] <= MOST
 
+    def _is_weak(self, penalty: float, X: Any) -> bool:
+        """Returns whether a penalty is so small beside the columns that its solution is computed directly."""
+        few = X.shape[0] <= X.shape[1] or X.shape[1] <= UNPENALISED
+        return few and self._is_direct(X) and 0 < penalty < WEAK * float(spread_of(X).mean())
+
     def _finish(self, X: Any, targets: Array, weights: Array | None) -> None:
         """Takes the solution by a singular value decomposition where the training leaves coefficients open: for targets without a penalty if there are
         several solutions or a small penalty stood for none, and where a penalty is so small that many coefficients are within the duality gap."""
@@ -191,6 +199,7 @@ class Ridge(_Penalised):
             open_by = np.sqrt(2 * np.maximum(self.dual_gap_, 0) / (alphas / total))  # a penalty bounds the error of coefficients by the gap
         few = X.shape[0] <= X.shape[1] or X.shape[1] <= UNPENALISED
         loose = (alphas == 0) | (few & (open_by > LOOSE * np.linalg.norm(whole, axis=1)) & whole.any(axis=1))
+        loose |= np.array([self._is_weak(float(alpha) / total, X) for alpha in alphas])
         if not loose.any():
             return
         centre = None
@@ -198,7 +207,7 @@ class Ridge(_Penalised):
             shares = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
             centre = (np.asarray(shares @ X, np.float64).ravel(), np.asarray(shares @ targets))
         found, rank = solve(X, targets, centre, weights, alphas)
-        if rank == X.shape[1] <= UNPENALISED:
+        if rank == X.shape[1] <= UNPENALISED and not (loose & (alphas > 0)).any():
             return
         whole = np.where(loose[:, None], found.T, whole)
         self.coef_ = whole.reshape(np.shape(self.coef_)).astype(self._type)

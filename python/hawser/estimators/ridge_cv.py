@@ -148,7 +148,18 @@ class RidgeCV(Ridge):
         self._check_kinds()
         X, y = self._checked(X, y, y_numeric=True, multi_output=True)
         target, weights = self._numbers(y), self._weights(sample_weight, X)
-        self._forget("alpha_", "best_score_", "cv_results_")
+        before = {name: self.__dict__[name] for name in ("alpha_", "best_score_", "cv_results_") if name in self.__dict__}
+        self._forget(*before)
+        try:
+            self._find(X, target, weights, alphas)
+        except BaseException:
+            self._forget("alpha_", "best_score_", "cv_results_")
+            self.__dict__.update(before)  # those of the fit that is still there
+            raise
+        return self
+
+    def _find(self, X: Any, target: Array, weights: Array | None, alphas: Array) -> None:
+        """Chooses alpha, and trains with it."""
         if self.cv is None:
             self._leave_one_out(X, target, weights, alphas)
         else:
@@ -159,7 +170,6 @@ class RidgeCV(Ridge):
         else:
             self._fit_numbers(X, target, weights, {})
         self.best_score_ = best
-        return self
 
     def _leave_one_out(self, X: Any, target: Array, weights: Array | None, alphas: Array) -> None:
         """Chooses by the errors of each sample when it is left out."""

@@ -260,7 +260,7 @@ static const char *row_stop(const char *text, const char *end, char delimiter, c
     return *open == NULL && next[-1] == '\n' ? next - 1 : NULL;
 }
 
-/* Finds where the first row ends, at or after the line end `stop`: reads on while a quoted field is open. If nothing closes it, the row ends with its
+/* Finds where the first row ends, at or after the line end `stop`: reads on while the row goes on behind line breaks in quotes. If nothing closes a quote, the row ends with its
  * line, and whoever reads the field refuses it. */
 static hawser_status end_first_row(hw_job *job, head_text *head, const char **stop, hawser_error *error)
 {
@@ -272,7 +272,7 @@ static hawser_status end_first_row(hw_job *job, head_text *head, const char **st
         *stop = row_stop(head->text, head->end, delimiter, &open);
         if (open == NULL && delimiter == 0 && *stop != NULL) /* a quote behind another separator opens nothing */
             *stop = row_stop(head->text, head->end, hw_csv_delimiter(head->text, *stop), &open);
-        if (open == NULL || !more || head->end - open > HW_QUOTED_MOST)
+        if (*stop != NULL || !more || (open != NULL && head->end - open > HW_QUOTED_MOST))
             break;
         const char *start = head->start;
         size_t bytes, place = (size_t)(head->text - start),

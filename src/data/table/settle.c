@@ -316,18 +316,21 @@ static hawser_status find_fields(settle_work *w, size_t *count, hawser_error *er
 }
 
 /* Gives the fields of dataset->equals the numbers of their columns. Words and dates have several columns, and are left out. */
-static void place_equals(const settle_work *w, size_t count, hawser_dataset *dataset)
+static hawser_status place_equals(const settle_work *w, size_t count, hawser_dataset *dataset, hawser_error *error)
 {
     const hw_table_rules *rules = &w->table->rules;
     hw_equals own = dataset->equals;
-    size_t kept = 0;
+    size_t kept = 0, *places = NULL;
+    if (own.count == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&places, rules->width, "columns", error));
+    for (size_t k = 0; k < count; k++)
+        places[w->field[k]] = k;
     dataset->equals = (hw_equals){0};
     for (size_t e = 0; e < own.count; e++) {
         hw_equal item = own.items[e];
         unsigned role = rules->roles[item.column];
-        size_t k = 0;
-        while (role == HW_FEATURE && k < count && w->field[k] != item.column)
-            k++;
+        const size_t k = places[item.column];
         const hawser_schema_column *shape = role == HW_FEATURE && w->schema != NULL ? &w->schema->columns[k].shape : NULL;
         if (shape != NULL && shape->kind != HAWSER_NUMERIC)
             continue;
@@ -339,12 +342,14 @@ static void place_equals(const settle_work *w, size_t count, hawser_dataset *dat
     }
     own.count = kept;
     hw_equals_take(&dataset->equals, &own);
+    free(places);
+    return HAWSER_OK;
 }
 
 static hawser_status settle(settle_work *w, size_t *count, hawser_dataset *dataset, hawser_error *error)
 {
     HAWSER_TRY(find_fields(w, count, error));
-    place_equals(w, *count, dataset);
+    HAWSER_TRY(place_equals(w, *count, dataset, error));
     HAWSER_TRY(take_special(w, dataset, error));
     bool plain = w->schema == NULL || hw_schema_is_plain(w->schema);
     size_t width = plain ? *count : w->schema->width;

@@ -443,7 +443,7 @@ static hawser_status trade_round(hw_loading *l, hw_shard_round round, hw_shard_p
         status = hw_cluster_hand_over(l->cluster, out, in, error);
     if (status == HAWSER_OK)
         status = hw_shard_fill(l->dataset, &l->whole, l->all, &l->owners, round, l->self, places, in, l->nodes, error);
-    return round.number + 1 < round.count ? hw_cluster_agree(l->cluster, status, error) : status;
+    return hw_cluster_agree(l->cluster, status, error);
 }
 
 static hawser_status trade_entries(hw_loading *l, hawser_error *error)
@@ -464,8 +464,10 @@ static hawser_status trade_entries(hw_loading *l, hawser_error *error)
     }
     for (; round.number < round.count && status == HAWSER_OK; round.number++)
         status = trade_round(l, round, &places, out, in, error);
-    if (status == HAWSER_OK && places.nodes != 0 && !hw_shard_is_filled(&places, l->dataset->matrix.offsets))
-        status = hw_share_misfit(l->self, error);
+    if (status == HAWSER_OK && places.nodes != 0) {
+        bool filled = hw_shard_is_filled(&places, l->dataset->matrix.offsets);
+        status = hw_cluster_agree(l->cluster, filled ? HAWSER_OK : hw_share_misfit(l->self, error), error);
+    }
     hw_shard_places_free(&places);
     hw_bytes_free(out, l->nodes);
     hw_bytes_free(in, l->nodes);
