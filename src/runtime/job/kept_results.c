@@ -514,6 +514,12 @@ static hawser_status join(const hw_kept_run *result, hw_kept_values *values, haw
     hw_kept_share *only = only_share(result, values);
     char *whole = NULL;
     if (only != NULL) {
+        for (uint32_t b = 0; b < result->blocks; b++) { /* the others have no numbers */
+            hw_kept_share *share = &values->shares[b];
+            if (share != only)
+                free(share->values);
+            share->values = share == only ? only->values : NULL;
+        }
         values->whole = only->values;
         values->joined = true;
         return HAWSER_OK;
