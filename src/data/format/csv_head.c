@@ -260,6 +260,23 @@ static const char *row_stop(const char *text, const char *end, char delimiter, c
     return *open == NULL && next[-1] == '\n' ? next - 1 : NULL;
 }
 
+/* Guesses the delimiter of a row that ends at `stop`. Numbers are read with slack behind them, which the end of the head lacks. */
+static hawser_status guess_delimiter(const head_text *head, const char *stop, char *delimiter, hawser_error *error)
+{
+    const size_t bytes = (size_t)(stop - head->text);
+    char *copy = NULL;
+    if (head->end - stop > HW_CHUNK_SLACK) {
+        *delimiter = hw_csv_delimiter(head->text, stop);
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(HW_NEW(&copy, bytes + 1 + HW_CHUNK_SLACK, "the first line", error));
+    memcpy(copy, head->text, bytes);
+    copy[bytes] = '\n';
+    *delimiter = hw_csv_delimiter(copy, copy + bytes);
+    free(copy);
+    return HAWSER_OK;
+}
+
 /* Finds where the first row ends, at or after the line end `stop`: reads on while the row goes on behind line breaks in quotes. If nothing closes a quote, the row ends with its
  * line, and whoever reads the field refuses it. */
 static hawser_status end_first_row(hw_job *job, head_text *head, const char **stop, hawser_error *error)
@@ -270,8 +287,10 @@ static hawser_status end_first_row(hw_job *job, head_text *head, const char **st
     for (bool more = true;;) {
         char delimiter = job->load->delimiter;
         *stop = row_stop(head->text, head->end, delimiter, &open);
-        if (open == NULL && delimiter == 0 && *stop != NULL) /* a quote behind another separator opens nothing */
-            *stop = row_stop(head->text, head->end, hw_csv_delimiter(head->text, *stop), &open);
+        if (open == NULL && delimiter == 0 && *stop != NULL) { /* a quote behind another separator opens nothing */
+            HAWSER_TRY(guess_delimiter(head, *stop, &delimiter, error));
+            *stop = row_stop(head->text, head->end, delimiter, &open);
+        }
         if (*stop != NULL || !more || (open != NULL && head->end - open > HW_QUOTED_MOST))
             break;
         const char *start = head->start;

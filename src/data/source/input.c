@@ -387,6 +387,8 @@ static hawser_status check_length(const hw_input_file *file, uint64_t line, uint
 /* Returns whether a head has a whole line that is not empty. */
 static bool has_line(const hw_input_file *file)
 {
+    if (file->head_used == 0)
+        return false;
     const char *at = file->head, *end = at + file->head_used;
     if (file->head_used >= 3 && memcmp(at, "\xef\xbb\xbf", 3) == 0)
         at += 3;
