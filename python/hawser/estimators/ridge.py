@@ -26,10 +26,12 @@ def _least_norm(z: Array, V: Array, norms: Array, start: Array) -> Array:
     scale = norms[:, None]
     if len(norms) > BASIS:
         near = start * scale
-        return (near + V @ (V.T @ (z - near))) / scale
+        moved: Array = (near + V @ (V.T @ (z - near))) / scale
+        return moved
     order = np.argsort(norms)
     scale = scale[order]
-    free, shape = _echelon(np.linalg.qr(V, mode="complete")[0][order, V.shape[1]:])
+    basis: Any = np.linalg.qr(V, mode="complete")[0]
+    free, shape = _echelon(basis[order, V.shape[1]:])
     R = np.linalg.qr(np.hstack([shape, z[order]]) / scale, mode="r")  # rows of falling size: every row keeps its own precision
     many = free.shape[1]
     found = np.empty_like(z)
@@ -206,7 +208,8 @@ class Ridge(_Penalised):
         if self.fit_intercept:
             shares = np.full(X.shape[0], 1 / X.shape[0]) if weights is None else weights / weights.sum()
             centre = (np.asarray(shares @ X, np.float64).ravel(), np.asarray(shares @ targets))
-        found, rank = solve(X, targets, centre, weights, alphas)
+        nothing = 1e-17 * total * float(spread_of(X).mean())  # a penalty that changes no digit
+        found, rank = solve(X, targets, centre, weights, np.where(alphas < nothing, 0.0, alphas))
         if rank == X.shape[1] <= UNPENALISED and not (loose & (alphas > 0)).any():
             return
         whole = np.where(loose[:, None], found.T, whole)

@@ -148,7 +148,7 @@ class RidgeCV(Ridge):
         self._check_kinds()
         X, y = self._checked(X, y, y_numeric=True, multi_output=True)
         target, weights = self._numbers(y), self._weights(sample_weight, X)
-        before = {name: self.__dict__[name] for name in ("alpha_", "best_score_", "cv_results_") if name in self.__dict__}
+        before: dict[str, Any] = {name: self.__dict__[name] for name in ("alpha_", "best_score_", "cv_results_") if name in self.__dict__}
         self._forget(*before)
         try:
             self._find(X, target, weights, alphas)
