@@ -32,7 +32,7 @@ def _least_norm(z: Array, V: Array, norms: Array, start: Array) -> Array:
     scale = scale[order]
     basis: Any = np.linalg.qr(V, mode="complete")[0]
     free, shape = _echelon(basis[order, V.shape[1]:])
-    R = np.linalg.qr(np.hstack([shape, z[order]]) / scale, mode="r")  # rows of falling size: every row keeps its own precision
+    R: Any = np.linalg.qr(np.hstack([shape, z[order]]) / scale, mode="r")  # rows of falling size: every row keeps its own precision
     many = free.shape[1]
     found = np.empty_like(z)
     found[order] = (z[order] - free @ solve_triangular(R[:many, :many], R[:many, many:])) / scale
