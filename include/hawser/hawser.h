@@ -165,7 +165,7 @@ HAWSER_API hawser_state *hawser_partitioned_matrix(hawser_program *program, cons
  *  it chunk by chunk (hawser_next_chunk) or by keys (hawser_prefetch). `along`, `initial` and shares are as in a partitioned state.
  *  If `function` is NULL, each share, a *chunk*, has one writer: its block changes it in place (hawser_local), and the values are sent to the
  *  store when the clock ends. Else all blocks change it with hawser_inc, through this function of the store ("add", "adagrad" ...; see
- *  hawser_table) and its `parameters`, of which the array has all (NULL: none); `initial` is then allowed for "add" only. */
+ *  hawser_table). `parameters` then has all parameters of the function (NULL: it has none), and `initial` is for "add" only. */
 HAWSER_API hawser_state *hawser_stored_state(hawser_program *program, const char *name, size_t count, hawser_state *along,
                                              const double *initial, const char *function, const double *parameters);
 

@@ -236,9 +236,9 @@ HAWSER_API hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *ta
 /** Waits until all tasks of this node have ended. Returns the status of a failed task whose status has not been returned yet, if there is one. */
 HAWSER_API hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 
-/** A barrier: waits until all tasks of this node have ended, and every node has made the call. All that nodes have pushed before it is then in the tables,
- *  and all clocks that they have ended are known. Collective. Returns the status of a failed task whose status has not been returned yet, on any
- *  node, on all nodes; HAWSER_TIMEOUT or HAWSER_PEER_LOST. */
+/** A barrier: waits until all tasks of this node have ended, and every node has made the call. Then the tables have all that was pushed before it, and
+ *  all nodes know which clocks have ended. Collective. If a task has failed whose status was not returned yet, all nodes return that status. Else
+ *  HAWSER_OK, HAWSER_TIMEOUT or HAWSER_PEER_LOST. */
 HAWSER_API hawser_status hawser_store_barrier(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 
 /** Kinds of records of the queue of a store. */
@@ -339,8 +339,8 @@ typedef struct hawser_store_figures {
     uint64_t bytes_sent, bytes_received; /**< requests to servers in other processes, and their replies */
     uint64_t rows_held;                  /**< rows that filters left out of pushes */
     uint64_t bytes_plain;                /**< size of all requests without compression of keys and values */
-    uint64_t lists_known;                /**< requests whose key list was sent as a number */
-    uint64_t lists_resent;               /**< of these, requests whose server had forgotten the list */
+    uint64_t lists_known;                /**< requests that sent a number in place of their list of keys */
+    uint64_t lists_resent;               /**< those of them for which a server lacked the list, so that it was sent */
     uint64_t rows_cached, rows_pulled;   /**< rows that hawser_table_get served from the worker cache, and from servers */
     uint64_t rows_evicted, cache_bytes;  /**< rows evicted from the worker cache; its memory now */
     uint64_t served_requests, served_refused, served_deferred; /**< deferred: pulls that waited for clocks */

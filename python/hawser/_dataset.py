@@ -287,7 +287,7 @@ class Dataset:
         self._turned: Any = None
         self._loaded: Any = POINTER(hawser_dataset)()
         self._files: Files | None = None  # of files that are not read yet
-        self._own: OwnTable | None = None  # of a table with words and the like, whose rows are a part of those of all nodes
+        self._own: OwnTable | None = None  # rows of this node, of a table that the nodes read together
         self.copied = 0  #: bytes that were copied to make the dataset
         self.options: dict[str, Any] = {}
         self.from_files = is_path(data)
@@ -438,7 +438,7 @@ class Dataset:
 
     @classmethod
     def _of_share(cls, columns: list[Any], beside: dict[str, Any], options: dict[str, Any], labels: bool) -> "Dataset":
-        """Makes the dataset of a node whose columns, of a table, have rows of its own."""
+        """Makes the dataset of this node's rows of a table. Other nodes have its other rows."""
         made = cls._from_handle(POINTER(hawser_dataset)())
         made._handles.clear()
         made.from_files, made.partitioned = False, True
@@ -638,8 +638,8 @@ class Files:
 
 
 class OwnTable:
-    """A table with words, dates or missing values, whose rows are a part of those of all nodes. The nodes read their tables together, since
-    words, dates and means are those of all rows."""
+    """The rows that this node has of a table with words, dates or missing values. The nodes read the table together, since levels and means are
+    those of all rows."""
 
     def __init__(self, table: TableWith, labels: bool) -> None:
         self.table, self.labels, self.given = table, labels, table.given

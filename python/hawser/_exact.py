@@ -33,7 +33,7 @@ def _array_of(target: Any) -> Any:
 
 
 def exact_labels(target: Any) -> Any:
-    """Returns whole numbers of which some are 2^53 or beyond as Labels, and any other target as it is."""
+    """Returns Labels if the target has whole numbers and one of them is 2^53 or larger; else the target."""
     values = _array_of(target)
     whole = isinstance(values, np.ndarray) and (values.dtype.kind in "iu" or values.dtype == object and all(type(value) is int for value in values.flat))
     if not whole or values.ndim == 0 or values.size != len(values) or not values.size:
@@ -48,7 +48,7 @@ def exact_labels(target: Any) -> Any:
 
 
 def known_labels(target: Any, words: list[str] | None) -> Any:
-    """Returns a target of numbers as those of the words, if these are labels of which a double does not hold all; else as it is."""
+    """Returns the places of the target's numbers among the words, if one of the words is a whole number from 2^53 on; else the target."""
     if words is None or target is None or not all(map(is_label, words)) or all(abs(_value(word)) < 2**53 for word in words):
         return target
     values = np.ravel(np.asarray(_array_of(target)))

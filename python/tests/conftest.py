@@ -4,15 +4,35 @@ import os
 import signal
 import subprocess
 import types
+import warnings
 
 import numpy as np
 import pytest
+
+import hawser
 
 try:
     import scipy
     import scipy.sparse
 except ImportError:
     scipy = None
+
+
+def by_command(*words):
+    """Returns the exit code of the command, what it prints, and its notes or its refusal."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
+    done = subprocess.run([os.environ["HAWSER_BINARY"], *map(str, words)], capture_output=True, text=True, env=environment, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def by_python(call):
+    """Returns what a call returns, or its error, and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            return call(), " ".join(str(each.message) for each in caught)
+        except hawser.Error as error:
+            return error, ""
 
 
 def pytest_configure():

@@ -1,13 +1,12 @@
 """Model.evaluate beside `hawser evaluate`, and what either does where data lack something that the training had, or have something that it had not."""
 import json
 import os
-import subprocess
-import warnings
 
 import numpy as np
 import pytest
 
 import hawser
+from conftest import by_command, by_python
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.skipif("HAWSER_BINARY" not in os.environ, reason="HAWSER_BINARY is not set")
@@ -40,21 +39,6 @@ def target_of(name):
 
 def options_of(name):
     return {"clusters": 3} if name == "kmeans" else {}
-
-
-def by_command(*words):
-    environment = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
-    done = subprocess.run([os.environ["HAWSER_BINARY"], *map(str, words)], capture_output=True, text=True, env=environment, check=False)
-    return done.returncode, done.stdout, done.stderr
-
-
-def by_python(call):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            return call(), " ".join(str(each.message) for each in caught)
-        except hawser.Error as error:
-            return error, ""
 
 
 @pytest.mark.parametrize("name", ALGORITHMS)

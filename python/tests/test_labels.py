@@ -189,6 +189,21 @@ def test_lists_of_whole_numbers_are_labels_and_those_outside_are_refused():
             hawser.train("softmax", X, [1, label] * 6, lambda_=0.1)
 
 
+def test_labels_that_a_float_rounds_and_numbers_for_words_are_refused():
+    pandas = pytest.importorskip("pandas")
+    X = np.random.default_rng(1).normal(size=(40, 3))
+    large, named = X[:, 0] > 0, np.where(X[:, 0] > 0, "hi", "lo")
+    exact = hawser.train("softmax", X, np.where(large, 2**60 + 1, 2**60), lambda_=0.1)
+    with pytest.raises(hawser.BadInput, match="is a float, to which several whole numbers are rounded"):
+        exact.evaluate(X, np.where(large, 2**60 + 1, 2**60).astype(float))
+    words = hawser.train("softmax", pandas.DataFrame(X, columns=["a", "b", "c"]).assign(y=named), target="y", lambda_=0.1)
+    with pytest.raises(hawser.BadInput, match="it has numbers, and the labels of the training data are words"):
+        words.evaluate(X, large.astype(float))
+    with pytest.raises(hawser.BadInput, match="'True' is none of the labels|'False' is none of the labels"):
+        words.evaluate(X, large)
+    assert words.evaluate(X, named)["accuracy"] > 0.8
+
+
 def hawser_table(X):
     pandas = pytest.importorskip("pandas")
     return pandas.DataFrame(X, columns=["a", "b", "c"])

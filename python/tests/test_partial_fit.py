@@ -159,3 +159,19 @@ def test_data_of_a_step_are_checked(numbers):
         warnings.simplefilter("error")
         single = hawser.MiniBatchKMeans(3).partial_fit(X.astype(np.float32))
         assert single.cluster_centers_.dtype == np.float32 == single.partial_fit(X[:1].astype(np.float32)).cluster_centers_.dtype
+
+
+def test_centres_of_whole_numbers_move_and_a_refused_fit_changes_nothing(numbers):
+    X = numbers[0]
+    fitted = hawser.MiniBatchKMeans(3)
+    fitted.cluster_centers_ = np.round(X[:3]).astype(int)
+    formula = Formula(fitted.cluster_centers_)
+    formula.take(X, np.ones(len(X)))
+    assert np.allclose(fitted.partial_fit(X).cluster_centers_, formula.centres.astype(float), rtol=1e-12) and fitted.n_steps_ == 1
+    before = {name: np.copy(value) for name, value in vars(fitted).items() if name.endswith("_")}
+    with pytest.raises(ValueError, match="n_clusters"):
+        fitted.fit(X[:2])
+    assert all(np.array_equal(value, getattr(fitted, name)) for name, value in before.items())
+    fitted.cluster_centers_ = X[:2]
+    with pytest.raises(ValueError, match="counts_ has 3 numbers"):
+        fitted.partial_fit(X)

@@ -158,3 +158,15 @@ def test_poisson(alpha, weighted):
 def test_refusals(numbers, estimator, text):
     with pytest.raises(ValueError, match=text):
         estimator().fit(numbers[0], np.abs(numbers[1]))
+
+
+@pytest.mark.parametrize("alpha", [1e-16, 1e-12, 1e-9, 1e-6])
+def test_tiny_penalties_of_nearly_equal_columns(alpha):
+    draw = np.random.default_rng(int(-np.log10(alpha)))
+    X = draw.normal(size=(50, 3))
+    X[:, 1] = X[:, 0] + 1e-4 * draw.normal(size=50)
+    y = X @ [1, 2, 3] + draw.normal(size=50)
+    U, sizes, V = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    right = V.T @ (sizes / (sizes**2 + alpha) * (U.T @ (y - y.mean())))
+    fitted = hawser.Ridge(alpha=alpha).fit(X, y)
+    assert np.linalg.norm(fitted.coef_ - right) < 1e-6 * np.linalg.norm(right)

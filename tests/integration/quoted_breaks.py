@@ -158,6 +158,22 @@ def errors(seed):
                 assert any("the row begins on line %d" % number in one for one in said), said
 
 
+def wide_heads(seed):
+    """A first row that is longer than what is read of a stream at first, with a line break early or late in it: as header, and as the first of the rows."""
+    chance = random.Random(seed)
+    width = chance.randint(9000, 12000)
+    names = ["column%d" % k for k in range(width)]
+    names[chance.choice([0, width // 2, width - 1])] = 'a\nb ""c'
+    values = [[str(chance.randint(0, 9)) for _ in range(width)] + [str(k)] for k in range(4)]
+    words = [[chance.choice(["x\ny", "x"])] + row for row in values]
+    words[0][0] = "x\ny"
+    for table, how in ((([[*names, "y"]] + values), ()), (words, ("--header", "no"))):
+        text = as_text(table, {})
+        found = [run("data", "info", write("h.csv", text), *how), run("data", "info", write("h.csv.gz", text), *how), call("data", "info", "-", *how, text=text.encode())[1].decode()]
+        columns = [[line for line in one.splitlines() if line.split()[0] in ("rows", "columns")] for one in found]
+        assert columns[0] == columns[1] == columns[2] and columns[0][0].split()[1] == "4", columns
+
+
 def long_quotes():
     """A quote that nothing closes is found after 64 MiB, in a file and in a pipe that is not at its end."""
     rows = b"".join(b"%d,z,%d\n" % (k, k % 7) for k in range(200000))
@@ -198,6 +214,7 @@ def main():
         equal_models(seed, 120, 12)
     equal_models(100, 9000, 30)
     streamed(1)
+    wide_heads(1)
     for seed in some(range(3)):
         errors(seed)
     if not os.environ.get("HAWSER_SANITIZE"):

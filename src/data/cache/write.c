@@ -106,11 +106,17 @@ static uint64_t aligned(uint64_t size)
     return (size + HW_CACHE_ALIGNMENT - 1) / HW_CACHE_ALIGNMENT * HW_CACHE_ALIGNMENT;
 }
 
+/* Returns whether a column of the file, or its target, became equal when it was rounded. A load may have left out the column since. */
+static bool is_rounded(const hawser_dataset *dataset, const hw_equal *item)
+{
+    return item->differ && (item->column < dataset->matrix.cols || item->column == HW_EQUAL_TARGET(0));
+}
+
 static uint32_t count_equals(const hawser_dataset *dataset)
 {
     uint32_t count = 0;
     for (size_t k = 0; k < dataset->equals.count; k++)
-        count += dataset->equals.items[k].differ;
+        count += is_rounded(dataset, &dataset->equals.items[k]);
     return count;
 }
 
@@ -124,7 +130,7 @@ static hawser_status write_equals(const hawser_dataset *dataset, hw_file *file, 
     HAWSER_TRY(HW_NEW(&bytes, hw_cache_equals(count), "columns of one value", error));
     column = (uint32_t *)(void *)(bytes + sizeof(uint64_t));
     for (size_t k = 0; k < dataset->equals.count; k++)
-        if (dataset->equals.items[k].differ)
+        if (is_rounded(dataset, &dataset->equals.items[k]))
             *column++ = dataset->equals.items[k].column;
     uint64_t digest = hw_hash(bytes + sizeof digest, count * sizeof *column, 0);
     memcpy(bytes, &digest, sizeof digest);

@@ -214,16 +214,23 @@ static size_t fields_of(const char *at, const char *end, char delimiter)
     }
 }
 
-/* Stores how many fields two lines have, which follow each other, if both have as many; else 0. They are copied, behind which nothing is read. */
+/* Copies text. A line end follows the copy, and room for readers that look beyond it. */
+static hawser_status copy_text(const char *text, const char *end, char **copy, hawser_error *error)
+{
+    const size_t bytes = (size_t)(end - text);
+    HAWSER_TRY(HW_NEW(copy, bytes + 1 + HW_CHUNK_SLACK, "the first lines", error));
+    memcpy(*copy, text, bytes);
+    (*copy)[bytes] = '\n';
+    return HAWSER_OK;
+}
+
+/* Stores how many fields two lines have, which follow each other, if both have as many; else 0. */
 static hawser_status common_fields(const hw_job *job, const char *first, const char *second, const char *end, size_t *width,
                                    hawser_error *error)
 {
-    size_t bytes = (size_t)(end - first);
-    char *copy;
-    HAWSER_TRY(HW_NEW(&copy, bytes + 1 + HW_CHUNK_SLACK, "the first lines", error));
-    memcpy(copy, first, bytes);
-    copy[bytes] = '\n';
-    const char *at = copy + (second - first), *stop = copy + bytes;
+    char *copy = NULL;
+    HAWSER_TRY(copy_text(first, end, &copy, error));
+    const char *at = copy + (second - first), *stop = copy + (end - first);
     char delimiter = job->load->delimiter != 0 ? job->load->delimiter : hw_csv_delimiter(at, stop);
     *width = fields_of(at, stop, delimiter);
     if (fields_of(copy, at, delimiter) != *width)
@@ -260,25 +267,18 @@ static const char *row_stop(const char *text, const char *end, char delimiter, c
     return *open == NULL && next[-1] == '\n' ? next - 1 : NULL;
 }
 
-/* Guesses the delimiter of a row that ends at `stop`. Numbers are read with slack behind them, which the end of the head lacks. */
-static hawser_status guess_delimiter(const head_text *head, const char *stop, char *delimiter, hawser_error *error)
+/* Guesses the delimiter of a row. */
+static hawser_status guess_delimiter(const char *row, const char *stop, char *delimiter, hawser_error *error)
 {
-    const size_t bytes = (size_t)(stop - head->text);
     char *copy = NULL;
-    if (head->end - stop > HW_CHUNK_SLACK) {
-        *delimiter = hw_csv_delimiter(head->text, stop);
-        return HAWSER_OK;
-    }
-    HAWSER_TRY(HW_NEW(&copy, bytes + 1 + HW_CHUNK_SLACK, "the first line", error));
-    memcpy(copy, head->text, bytes);
-    copy[bytes] = '\n';
-    *delimiter = hw_csv_delimiter(copy, copy + bytes);
+    HAWSER_TRY(copy_text(row, stop, &copy, error));
+    *delimiter = hw_csv_delimiter(copy, copy + (stop - row));
     free(copy);
     return HAWSER_OK;
 }
 
-/* Finds where the first row ends, at or after the line end `stop`: reads on while the row goes on behind line breaks in quotes. If nothing closes a quote, the row ends with its
- * line, and whoever reads the field refuses it. */
+/* Finds where the first row ends, at or after the line end `stop`: reads on where line breaks are in quotes. If nothing closes a quote, the row ends
+ * with its line, and whoever reads the field refuses it. */
 static hawser_status end_first_row(hw_job *job, head_text *head, const char **stop, hawser_error *error)
 {
     const char *open, *line = *stop != NULL ? *stop : head->end;
@@ -288,7 +288,7 @@ static hawser_status end_first_row(hw_job *job, head_text *head, const char **st
         char delimiter = job->load->delimiter;
         *stop = row_stop(head->text, head->end, delimiter, &open);
         if (open == NULL && delimiter == 0 && *stop != NULL) { /* a quote behind another separator opens nothing */
-            HAWSER_TRY(guess_delimiter(head, *stop, &delimiter, error));
+            HAWSER_TRY(guess_delimiter(head->text, *stop, &delimiter, error));
             *stop = row_stop(head->text, head->end, delimiter, &open);
         }
         if (*stop != NULL || !more || (open != NULL && head->end - open > HW_QUOTED_MOST))
@@ -306,7 +306,7 @@ static hawser_status end_first_row(hw_job *job, head_text *head, const char **st
     return HAWSER_OK;
 }
 
-/* Copies the first row, behind whose copy nothing is read. */
+/* Keeps a copy of the first row. */
 static hawser_status keep_first_line(hw_csv *csv, hw_chunk *line, const head_text *head, const char *stop,
                                      hawser_error *error)
 {
@@ -318,9 +318,7 @@ static hawser_status keep_first_line(hw_csv *csv, hw_chunk *line, const head_tex
                            line->file->name, line->file->name);
     csv->skip = (uint64_t)((stop != NULL ? stop + 1 : end) - head->start);
     csv->line_bytes = (size_t)(end - head->text);
-    HAWSER_TRY(HW_NEW(&csv->line, csv->line_bytes + 1 + HW_CHUNK_SLACK, "the first line", error));
-    memcpy(csv->line, head->text, csv->line_bytes);
-    csv->line[csv->line_bytes] = '\n';
+    HAWSER_TRY(copy_text(head->text, end, &csv->line, error));
     line->begin = csv->line;
     line->end = csv->line + csv->line_bytes;
     return HAWSER_OK;

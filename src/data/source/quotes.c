@@ -18,9 +18,9 @@ static bool opens(const char *quote, const char *floor, bool fresh, char delimit
 /* Returns the quote that closes a field whose text begins at `at`, or NULL. Doubled quotes do not. */
 static const char *closing(const char *at, const char *end)
 {
-    end = end - at > HW_QUOTED_MOST ? at + HW_QUOTED_MOST : end;
-    for (; at < end; at += 2) {
-        at = memchr(at, '"', (size_t)(end - at));
+    const char *most = end - at > HW_QUOTED_MOST ? at + HW_QUOTED_MOST : end;
+    for (; at < most; at += 2) {
+        at = memchr(at, '"', (size_t)(most - at));
         if (at == NULL || at + 1 >= end || at[1] != '"')
             return at;
     }

@@ -306,8 +306,11 @@ hawser_status hw_loading_sum(const hw_loading *l, size_t cols, const uint64_t *c
     if (status == HAWSER_OK)
         status = hw_cluster_alltoall(l->cluster, out, in, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
-        for (size_t j = 0; j < length && in[i].length == length * sizeof *counts; j++)
-            sums[begin + j] += ((const uint64_t *)in[i].data)[j];
+        if (in[i].length != length * sizeof *counts)
+            status = hw_share_misfit(i, error);
+        else
+            for (size_t j = 0; j < length; j++)
+                sums[begin + j] += ((const uint64_t *)in[i].data)[j];
     hw_bytes_free(in, l->nodes);
     in = NULL;
     free(out);
@@ -315,7 +318,9 @@ hawser_status hw_loading_sum(const hw_loading *l, size_t cols, const uint64_t *c
         status = hw_loading_gather(l, sums + begin, length * sizeof *sums, &in, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
         size_t first = cols * i / l->nodes, bytes = (cols * (i + 1) / l->nodes - first) * sizeof *sums;
-        if (in[i].length == bytes && bytes != 0)
+        if (in[i].length != bytes)
+            status = hw_share_misfit(i, error);
+        else if (bytes != 0)
             memcpy(sums + first, in[i].data, bytes);
     }
     hw_bytes_free(in, l->nodes);
@@ -328,11 +333,14 @@ static hawser_status make_offsets(hw_loading *l, bool together, hawser_error *er
     hawser_status status = HAWSER_OK;
     if (l->whole.layout == HAWSER_DENSE)
         return HAWSER_OK;
-    HAWSER_TRY(HW_NEW(&l->offsets, l->whole.cols + 1, "offsets", error));
+    status = HW_NEW(&l->offsets, l->whole.cols + 1, "offsets", error);
     if (!together) {
+        HAWSER_TRY(status);
         hw_shard_count(l->rows, &l->whole, l->offsets);
     } else {
-        HAWSER_TRY(HW_NEW(&l->counts, l->whole.cols, "counts", error));
+        if (status == HAWSER_OK)
+            status = HW_NEW(&l->counts, l->whole.cols, "counts", error);
+        HAWSER_TRY(hw_cluster_agree(l->cluster, status, error));
         hw_shard_count(l->rows, &l->whole, l->counts);
         status = hw_loading_sum(l, l->whole.cols, l->counts, l->offsets, error);
     }
