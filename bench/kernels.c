@@ -1,8 +1,8 @@
-/* kernels.c - measures the speed of the kernels on this machine with one thread and with two, beside a plain read of memory. Compare the
- * speedup of two workers with the speedup of two threads here.
+/* kernels.c - measures the speed of the kernels on this machine with one thread and with two, beside a plain read of memory.
+ * Compare the speedup of two workers with the speedup of two threads here.
  *
- *   bench_kernels [--json] [--small]
- *   bench_kernels [--json] --data FILE     the kernels of linear models on the columns of a data set (bench/lasso, bench/logistic) */
+ *   bench_kernels [--json] [--small] bench_kernels [--json] --data FILE     the kernels of linear models on the columns of a
+ *   data set (bench/lasso, bench/logistic) */
 #include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -393,7 +393,8 @@ static void measure_rows(inputs *in, const hw_flipped *flipped, const char *layo
     in->rows = NULL;
 }
 
-/* Measures the kernels on a data set. Each thread has its share of the columns, or of the rows, as the blocks of a training have. */
+/* Measures the kernels on a data set. Each thread has its share of the columns, or of the rows, as the blocks of a training
+ * have. */
 static void measure_data(const char *path, bool json)
 {
     hawser_error error;

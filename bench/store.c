@@ -1,10 +1,11 @@
 /* store.c - measures the cost of a push and a pull: long ranges, many keys, few keys; by one and two servers and workers.
  *
- *   bench_store CASE SERVERS WORKERS COUNT [options of a job]     a node of SERVERS + WORKERS; or alone, server and worker in one
- *   bench_store --bare TRANSPORT CASE COUNT     as many bytes there and back over a bare socket: unix, tcp, or reno (tcp without pacing)
+ *   bench_store CASE SERVERS WORKERS COUNT [options of a job]     a node of SERVERS + WORKERS; or alone, server and worker
+ *   in one bench_store --bare TRANSPORT CASE COUNT     as many bytes there and back over a bare socket: unix, tcp, or reno
+ *   (tcp without pacing)
  *
- * It prints one line of numbers, as bench/README.md describes for peers. bench/store/run starts it, beside other software, and prints
- * tables. */
+ * It prints one line of numbers, as bench/README.md describes for peers. bench/store/run starts it, beside other software,
+ * and prints tables. */
 #include <signal.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -71,7 +72,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- a worker ---- */
+/* --------------------------------------------------------------------------------------------------------- a worker ---- */
 
 enum { WARM = 3 /* requests before the timed ones: they open connections and fill caches */ };
 
@@ -157,7 +158,8 @@ static uint64_t number_of(const shape *s, uint64_t key)
     return key >> s->spread;
 }
 
-/* Draws the keys of a worker (node `node`) for a round: ascending, each once, spread over the domain. Every node draws the same keys for it. */
+/* Draws the keys of a worker (node `node`) for a round: ascending, each once, spread over the domain. Every node draws the
+ * same keys for it. */
 static void draw(const bench *b, uint32_t node, bool push, size_t round, uint64_t *keys)
 {
     const shape *s = b->shape;
@@ -243,8 +245,8 @@ static void check(bench *b, size_t round)
     b->own_cpu += cpu_of_thread() - before;
 }
 
-/* Measures one request after the other. If all pulls share one buffer, the workers start each request together, so that none is timed while
- * another one checks. */
+/* Measures one request after the other. If all pulls share one buffer, the workers start each request together, so that none
+ * is timed while another one checks. */
 static void measure_each(bench *b, bool push, size_t first, size_t count, double *samples)
 {
     bool together = !push && b->places == 1;
@@ -280,8 +282,8 @@ static void measure_all(bench *b, bool push, size_t first, size_t count, double 
     samples[0] = (hw_seconds() - start) / (double)count;
 }
 
-/* Measures the seconds of each request if one is in flight, else their mean as one sample; returns the number of samples. Workers start
- * together and continue when all have finished. */
+/* Measures the seconds of each request if one is in flight, else their mean as one sample; returns the number of samples.
+ * Workers start together and continue when all have finished. */
 static size_t measure(bench *b, bool push, size_t first, size_t count, double *samples)
 {
     bool apart = !push && b->places > 1;
@@ -298,7 +300,8 @@ static size_t measure(bench *b, bool push, size_t first, size_t count, double *s
     return b->shape->flight == 1 ? count : 1;
 }
 
-/* Checks at the end that every key has been pushed as often as it was drawn. From a sparse table it pulls only the keys that were pushed. */
+/* Checks at the end that every key has been pushed as often as it was drawn. From a sparse table it pulls only the keys that
+ * were pushed. */
 static void expect_all(const bench *b)
 {
     enum { TOGETHER = 1 << 18 };
@@ -504,9 +507,10 @@ static int run_job(int argc, char **argv)
     return 0;
 }
 
-/* --------------------------------------------------------------------------------------------------------- bare loops ---- */
+/* ------------------------------------------------------------------------------------------------------- bare loops ---- */
 
-/* Computes the least bytes that a push or pull moves: values, keys of 8 bytes if the case has keys, and 64 bytes for the rest. */
+/* Computes the least bytes that a push or pull moves: values, keys of 8 bytes if the case has keys, and 64 bytes for the
+ * rest. */
 static void sizes_of(const shape *s, bool push, size_t *up, size_t *down)
 {
     size_t keys = s->range ? 0 : 8 * s->count, values = 4 * s->count;
@@ -516,7 +520,8 @@ static void sizes_of(const shape *s, bool push, size_t *up, size_t *down)
 
 typedef enum bare_kind { BARE_UNIX, BARE_TCP, BARE_RENO } bare_kind;
 
-/* Opens a socket. It sets reno before the connection begins, because a connection keeps the congestion control that it starts with. */
+/* Opens a socket. It sets reno before the connection begins, because a connection keeps the congestion control that it
+ * starts with. */
 static int bare_socket(bare_kind kind)
 {
     int fd = socket(kind == BARE_UNIX ? AF_UNIX : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);

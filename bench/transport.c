@@ -1,12 +1,13 @@
-/* transport.c - measures the cost of a link: latency, messages per second and bandwidth, beside bare loops over the same kinds of socket.
- * Shared memory is compared with a bare loop over a Unix socket, with memcpy and with a bare ring.
+/* transport.c - measures the cost of a link: latency, messages per second and bandwidth, beside bare loops over the same
+ * kinds of socket. Shared memory is compared with a bare loop over a Unix socket, with memcpy and with a bare ring.
  *
  *   bench_transport [--quick] [--busy] [--only WHAT] [--ring BYTES] [--peer PROGRAM] [TRANSPORT]
  *
- * It prints one line of JSON per measurement. There are two processes, as in a job: the parent measures, the child answers. "ours" and
- * "bare" take turns, and the best of three rounds counts; --quick runs one shorter round. With --busy a thread for each processor computes
- * meanwhile. --only measures one row: WHAT is latency, idle, or the bytes of a stream. With --peer other software takes its turn on the
- * transport tcp, by a program that bench/README.md specifies. bench/transport/run prints tables. */
+ * It prints one line of JSON per measurement. There are two processes, as in a job: the parent measures, the child answers.
+ * "ours" and "bare" take turns, and the best of three rounds counts; --quick runs one shorter round. With --busy a thread
+ * for each processor computes meanwhile. --only measures one row: WHAT is latency, idle, or the bytes of a stream. With
+ * --peer other software takes its turn on the transport tcp, by a program that bench/README.md specifies.
+ * bench/transport/run prints tables. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -26,9 +27,9 @@ typedef enum transport { SHARED, UNIX, UCX, TCP, TLS, KINDS } transport;
 static const char *const kinds[KINDS] = {"shm", "unix", "ucx", "tcp", "tcp+tls"};
 
 typedef struct order { /* from parent to child, through a pipe */
-    char
-        what; /* 'n': dial `address` with a net; 'p': echo, 's': discard, over the bare connection at `address`; 'r': read the bare ring;
-               * 'x': free the net; 'c': report the CPU time; 'q': end */
+    /* 'n': dial `address` with a net; 'p': echo, 's': discard, over the bare connection at `address`; 'r': read the bare
+     * ring; 'x': free the net; 'c': report the CPU time; 'q': end */
+    char what;
     transport kind;
     size_t ring;
     size_t size;

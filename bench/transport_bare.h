@@ -1,5 +1,5 @@
-/* transport_bare.h - the least work that moves bytes: one thread per end, one socket, epoll, no framing, and OpenSSL on request.
- * bench_transport and bench_store compare Hawser with it. */
+/* transport_bare.h - the least work that moves bytes: one thread per end, one socket, epoll, no framing, and OpenSSL on
+ * request. bench_transport and bench_store compare Hawser with it. */
 #ifndef BENCH_TRANSPORT_BARE_H
 #define BENCH_TRANSPORT_BARE_H
 

@@ -1,5 +1,5 @@
-/* transport_ring.h - two processes that copy through memory: one writes a ring, the other reads it, and both poll. It has no framing, no
- * sleep and no checks. bench_transport compares shared memory with it. */
+/* transport_ring.h - two processes that copy through memory: one writes a ring, the other reads it, and both poll. It
+ * has no framing, no sleep and no checks. bench_transport compares shared memory with it. */
 #ifndef BENCH_TRANSPORT_RING_H
 #define BENCH_TRANSPORT_RING_H
 

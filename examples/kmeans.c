@@ -3,44 +3,36 @@
  *
  * `./kmeans K FILE` reads any input of Hawser without a target, and prints the centres and the inertia.
  */
-#include <hawser/hawser.h>
+#include <hawser/app.h>
 #include <hawser/row_kernels.h>
-
-#include <math.h>
-#include <stdlib.h>
-
-typedef struct problem {
-    size_t k, d; /* centres, columns */
-} problem;
 
 static hawser_status begin(hawser_context *context)
 {
-    const problem *p = hawser_user(context);
-    const hawser_matrix *rows = hawser_data_view(context, "rows");
-    double *centres = hawser_cache(context, "centres");
-    for (size_t i = 0; i < rows->rows && rows->first + i < p->k; i++)
-        hawser_row_axpy(rows, i, 1, centres + (rows->first + i) * p->d);
+    const size_t k = *(size_t *)hawser_user(context);
+    HAWSER_READ(context, hawser_matrix, rows);
+    HAWSER_WRITE(context, double, centres);
+    for (size_t i = 0; i < rows->rows && rows->first + i < k; i++)
+        hawser_row_axpy(rows, i, 1, centres + (rows->first + i) * rows->cols);
     return HAWSER_OK;
 }
 
 static hawser_status assign(hawser_context *context)
 {
-    const problem *p = hawser_user(context);
-    const hawser_matrix *rows = hawser_data_view(context, "rows");
-    const double *centres = hawser_view(context, "centres");
-    double *sums = hawser_local(context, "shares"), *counts = sums + p->k * p->d, inertia = 0;
-    for (size_t e = 0; e < p->k * (p->d + 1); e++)
+    HAWSER_READ(context, hawser_matrix, rows);
+    HAWSER_READ(context, double, centres);
+    HAWSER_WRITE(context, double, sums); /* a row for each centre, with the count of its rows behind their sum */
+    const size_t k = *(size_t *)hawser_user(context), d = rows->cols;
+    double inertia = 0;
+    for (size_t e = 0; e < k * (d + 1); e++)
         sums[e] = 0;
     for (size_t i = 0; i < rows->rows; i++) {
         size_t nearest = 0;
-        double least = INFINITY;
-        for (size_t c = 0; c < p->k; c++) {
-            double distance = hawser_row_distance(rows, i, centres + c * p->d);
-            if (distance < least)
+        double least = hawser_row_distance(rows, i, centres), distance;
+        for (size_t c = 1; c < k; c++)
+            if ((distance = hawser_row_distance(rows, i, centres + c * d)) < least)
                 least = distance, nearest = c;
-        }
-        hawser_row_axpy(rows, i, 1, sums + nearest * p->d);
-        counts[nearest]++;
+        hawser_row_axpy(rows, i, 1, sums + nearest * (d + 1));
+        sums[nearest * (d + 1) + d]++;
         inertia += least;
     }
     return hawser_report(context, "inertia", inertia);
@@ -48,14 +40,15 @@ static hawser_status assign(hawser_context *context)
 
 static hawser_status move(hawser_context *context)
 {
-    const problem *p = hawser_user(context);
-    const double *shares = hawser_view(context, "shares");
-    double *centres = hawser_cache(context, "centres");
-    for (size_t e = 0; e < p->k * p->d; e++) {
+    HAWSER_READ(context, hawser_matrix, rows);
+    HAWSER_READ(context, double, sums); /* those of block 0, then those of block 1 ... */
+    HAWSER_WRITE(context, double, centres);
+    const size_t k = *(size_t *)hawser_user(context), d = rows->cols;
+    for (size_t e = 0; e < k * d; e++) {
         double sum = 0, count = 0;
         for (uint32_t b = 0; b < hawser_blocks(context); b++) {
-            const double *share = shares + b * p->k * (p->d + 1);
-            sum += share[e], count += share[p->k * p->d + e / p->d];
+            const double *row = sums + (b * k + e / d) * (d + 1);
+            sum += row[e % d], count += row[d];
         }
         if (count > 0) /* a centre without rows stays */
             centres[e] = sum / count;
@@ -63,60 +56,40 @@ static hawser_status move(hawser_context *context)
     return HAWSER_OK;
 }
 
-static hawser_status solve(hawser_job *job, const hawser_dataset *data, size_t k, hawser_error *error)
+static hawser_status build(const hawser_app_call *call, hawser_program *program, hawser_error *error)
 {
-    const hawser_matrix *A = hawser_dataset_matrix(data);
-    if (k > A->rows)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%zu centres, but only %zu rows", k, A->rows);
-    problem p = {k, A->cols};
-    hawser_run *run = NULL;
-    hawser_program *program = hawser_program_new("kmeans", &p);
-    hawser_state *rows = hawser_data_state(program, "rows", A, HAWSER_BY_ROW);
-    hawser_state *centres = hawser_replicated_state(program, "centres", p.d, k, NULL, (hawser_rule){0});
-    hawser_state *shares = hawser_partitioned_state(program, "shares", hawser_job_workers(job) * k * (p.d + 1), NULL, NULL);
+    const hawser_matrix *A = hawser_dataset_matrix(call->data);
+    size_t *k = call->user, d = A->cols;
+    HAWSER_TRY(hawser_app_number(call, 0, "K", 1, A->rows, k, error));
+    hawser_state *rows = HAWSER_STATE(program, "rows", HAWSER_DATA, .matrix = A, .split = HAWSER_BY_ROW);
+    hawser_state *centres = HAWSER_STATE(program, "centres", HAWSER_REPLICATED, .rows = *k, .cols = d);
+    hawser_state *sums = HAWSER_STATE(program, "sums", HAWSER_PARTITIONED, .each = true, .rows = *k, .cols = d + 1);
     hawser_metric_declare(program, "inertia", HAWSER_SUM);
-
     hawser_operator *root = hawser_root(program);
-    hawser_unit(root, "begin", begin, HAWSER_READS(rows), HAWSER_UPDATES(centres));
+    HAWSER_UNIT(root, "begin", begin, .reads = {rows}, .updates = {centres});
     /* The loop ends when the inertia has not fallen for 10 iterations. */
-    hawser_until end = {.clocks = 300, .metric = "inertia", .patience = 10};
-    hawser_operator *loop = hawser_loop(root, "lloyd", end, hawser_job_sync(job));
-    hawser_unit(loop, "assign", assign, HAWSER_READS(rows, centres), HAWSER_UPDATES(shares));
-    hawser_unit_one(loop, "move", move, HAWSER_READS(shares), HAWSER_UPDATES(centres));
-    hawser_unit(root, "measure", assign, HAWSER_READS(rows, centres), HAWSER_UPDATES(shares));
+    hawser_operator *loop =
+        HAWSER_LOOP(root, "lloyd", hawser_job_sync(call->job), .clocks = 300, .metric = "inertia", .patience = 10);
+    HAWSER_UNIT(loop, "assign", assign, .reads = {rows, centres}, .updates = {sums});
+    HAWSER_UNIT(loop, "move", move, .one = true, .reads = {rows, sums}, .updates = {centres});
+    HAWSER_UNIT(root, "measure", assign, .reads = {rows, centres}, .updates = {sums});
+    return HAWSER_OK;
+}
 
-    hawser_status status = hawser_run_program(job, program, &run, error);
-    if (status == HAWSER_OK && hawser_job_leads(job)) { /* all processes have the results; one prints */
-        const double *found = hawser_result(run, "centres", NULL);
-        for (size_t e = 0; e < k * p.d; e++)
-            printf("%.4f%c", found[e], (e + 1) % p.d > 0 ? ',' : '\n');
-        printf("inertia %.6f\n", hawser_result_metric(run, "inertia"));
-    }
-    hawser_run_free(run);
-    hawser_program_free(program);
-    return status;
+static hawser_status print(const hawser_app_call *call, const hawser_run *run, hawser_error *error)
+{
+    size_t count, d = hawser_dataset_matrix(call->data)->cols;
+    const double *centres;
+    HAWSER_TRY(hawser_result(run, "centres", &centres, &count, error));
+    for (size_t e = 0; e < count; e++)
+        printf("%.4f%c", centres[e], (e + 1) % d > 0 ? ',' : '\n');
+    printf("inertia %.6f\n", hawser_result_metric(run, "inertia"));
+    return HAWSER_OK;
 }
 
 int main(int argc, char **argv)
 {
-    hawser_job *job = NULL;
-    hawser_dataset *data = NULL;
-    hawser_error error = {HAWSER_OK, "usage: kmeans K FILE [options of the job]"};
-    hawser_status status = hawser_open(&argc, argv, &job, &error);
-    if (status == HAWSER_STOP) /* --help */
-        return 0;
-    char *end = NULL;
-    size_t k = status == HAWSER_OK && argc == 3 ? strtoul(argv[1], &end, 10) : 0;
-    if (status == HAWSER_OK && (k < 1 || *end != '\0'))
-        status = HAWSER_BAD_ARGUMENT;
-    const hawser_load by_row = {.split = HAWSER_BY_ROW, .target = "none"};
-    if (status == HAWSER_OK)
-        status = hawser_job_load(job, (const char *const *)&argv[2], 1, &by_row, &data, &error);
-    if (status == HAWSER_OK)
-        status = solve(job, data, k, &error);
-    if (status != HAWSER_OK)
-        fprintf(stderr, "kmeans: %s\n", error.text);
-    hawser_dataset_free(data);
-    hawser_close(job);
-    return status == HAWSER_OK ? 0 : 1;
+    size_t k;
+    return HAWSER_APP(argc, argv, "kmeans", "K FILE...", .words = 1, .files = true, .split = HAWSER_BY_ROW, .target = "none",
+                      .user = &k, .build = build, .done = print);
 }

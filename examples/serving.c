@@ -1,6 +1,6 @@
 /*
- * serving.c - stand-alone servers with a function of their own: it adds what is pushed, and keeps each number within bounds. The program
- * serves in place of `hawser serve`. A client does not need the function, only its name:
+ * serving.c - stand-alone servers with a function of their own: it adds what is pushed, and keeps each number within bounds.
+ * The program serves in place of `hawser serve`. A client does not need the function, only its name:
  *
  *   hawser key secret
  *   ./serving serve secret address           (also: hawser run -n 3 -- ./serving serve secret address)
@@ -21,7 +21,7 @@ static void end(int number)
     hawser_interrupt(job); /* all servers end together; they save first if hawser_serving.save is set */
 }
 
-/* ------------------------------------------------------------------------------------------------------------ servers ---- */
+/* ---------------------------------------------------------------------------------------------------------- servers ---- */
 
 static const char *check_bounds(const double *parameters)
 {
@@ -59,7 +59,7 @@ static hawser_status serve(const char *key_file, const char *address_file, hawse
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ clients ---- */
+/* ---------------------------------------------------------------------------------------------------------- clients ---- */
 
 static hawser_status push(hawser_store *store, hawser_error *error)
 {

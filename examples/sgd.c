@@ -1,6 +1,6 @@
 /*
- * sgd.c - trains logistic regression by mini-batches over the store. The servers store the weights and take AdaGrad steps. Every node pulls the
- * weights that its next batch needs and pushes its gradient, one batch behind (delay 1).
+ * sgd.c - trains logistic regression by mini-batches over the store. The servers store the weights and take AdaGrad steps.
+ * Every node pulls the weights that its next batch needs and pushes its gradient, one batch behind (delay 1).
  *
  * Build it as hello.c. `./sgd` runs alone, `hawser run -n 4 -- ./sgd` on four processes.
  */

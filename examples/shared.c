@@ -5,8 +5,8 @@
  *   ./shared count HOST:PORT secret          (also: hawser run -n 3 -- ./shared count HOST:PORT secret)
  *   ./shared look HOST:PORT secret
  *
- * Each node of a counting job adds 1 to every key in each of its clocks, and leads the slowest of its job by two clocks at most. The reading
- * program waits for no worker, because each job has its own clocks.
+ * Each node of a counting job adds 1 to every key in each of its clocks, and leads the slowest of its job by two clocks at
+ * most. The reading program waits for no worker, because each job has its own clocks.
  */
 #include <hawser/store.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* curve.c - records and prints the curve and the figures of a run, for the programs of the experiments. */
 #include "curve.h"
+#include "hawser/advanced.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* reno.c - a library for LD_PRELOAD. It gives a program's TCP connections the congestion control that Hawser uses within a host if the system's is
- * BBR. BBR paces connections over loopback, which would slow a peer down. The file BENCH_RENO_SEEN appears once a socket has it. */
+/* reno.c - a library for LD_PRELOAD. It gives a program's TCP connections the congestion control that Hawser uses within a
+ * host if the system's is BBR. BBR paces connections over loopback, which would slow a peer down. The file BENCH_RENO_SEEN
+ * appears once a socket has it. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -9,7 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Writes the file. If it is missing, bench/store/run fails: the program does not call this socket(), for example because it is linked statically. */
+/* Writes the file. If it is missing, bench/store/run fails: the program does not call this socket(), for example because it
+ * is linked statically. */
 static void leave_mark(void)
 {
     const char *path = getenv("BENCH_RENO_SEEN");

@@ -1,10 +1,10 @@
 /*
- * debian-packages: turns the package index (`apt-cache dumpavail`) into a regression problem: how large is an installed package, by
- * its record?
+ * debian-packages: turns the package index (`apt-cache dumpavail`) into a regression problem: how large is an installed
+ * package, by its record?
  *
- * Each package is a row. The target is the natural logarithm of Installed-Size (KiB). The features are binary and come from the section,
- * priority, architecture, dependencies, parts of the name and words of the short description. `Size`, that of the archive, is left
- * out, because it nearly gives the answer away. Every fifth row is for testing.
+ * Each package is a row. The target is the natural logarithm of Installed-Size (KiB). The features are binary and come from
+ * the section, priority, architecture, dependencies, parts of the name and words of the short description. `Size`, that of
+ * the archive, is left out, because it nearly gives the answer away. Every fifth row is for testing.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -273,7 +273,8 @@ static bool take_field(record *r, const char *line)
     return true;
 }
 
-/* Reads all records. A record ends at an empty line; a line that starts with a blank continues a field whose rest is not used. */
+/* Reads all records. A record ends at an empty line; a line that starts with a blank continues a field whose rest is not
+ * used. */
 static bool read_records(problem *p, FILE *in)
 {
     char *line = NULL;

@@ -1,10 +1,12 @@
 /*
- * emulate.c - MALT's own dataflows, which Hawser does not have. A node's model reaches only the nodes to which it has a link, no node forwards
- * anything, and each averages the models that it receives with its own. All nodes run in this process, one after the other, in step.
+ * emulate.c - MALT's own dataflows, which Hawser does not have. A node's model reaches only the nodes to which it has a
+ * link, no node forwards anything, and each averages the models that it receives with its own. All nodes run in this
+ * process, one after the other, in step.
  *
  *     experiment_emulate halton|halved|all DATA BATCH CLOCKS [RATE [PENALTY]]
  *
- * Bytes are counted: 12 for each entry that changed since it was last sent or 8 for every entry, whichever is less. Seconds are not measured.
+ * Bytes are counted: 12 for each entry that changed since it was last sent or 8 for every entry, whichever is less. Seconds
+ * are not measured.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,8 +16,8 @@
 
 enum { NODES = 8 };
 
-/* The distances from node i to the nodes to which it sends. MALT takes N/2, N/4, 3N/4, which are log2 N nodes; with eight nodes even ones
- * never receive from odd ones. Halving (N/2, N/4, N/8) takes as many links and reaches all nodes. */
+/* The distances from node i to the nodes to which it sends. MALT takes N/2, N/4, 3N/4, which are log2 N nodes; with eight
+ * nodes even ones never receive from odd ones. Halving (N/2, N/4, N/8) takes as many links and reaches all nodes. */
 static const int HALTON[] = {NODES / 2, NODES / 4, 3 * NODES / 4}, HALVED[] = {NODES / 2, NODES / 4, NODES / 8};
 static const int ALL[] = {1, 2, 3, 4, 5, 6, 7};
 

@@ -1,10 +1,11 @@
 /*
- * chunks.c - a loop over a stored state. Workers sleep in place of computing, so that there may be more of them than processors:
+ * chunks.c - a loop over a stored state. Workers sleep in place of computing, so that there may be more of them than
+ * processors:
  *
  *     experiment_chunks ready|all even|random|straggler COST CLOCKS --workers B --sync POLICY
  *
- * In a clock a worker reads every chunk and spends COST seconds, less or more by the skew. `ready` spends a share of it on each chunk as it
- * arrives; `all` starts when all chunks have arrived. The program prints one line of JSON.
+ * In a clock a worker reads every chunk and spends COST seconds, less or more by the skew. `ready` spends a share of it on
+ * each chunk as it arrives; `all` starts when all chunks have arrived. The program prints one line of JSON.
  */
 #define _POSIX_C_SOURCE 200809L /* clock_nanosleep */
 
@@ -15,6 +16,8 @@
 #include <time.h>
 
 #include "../curve.h"
+#include "hawser/advanced.h"
+#include "hawser/stored.h"
 
 enum { WIDTH = 16 };
 
@@ -31,8 +34,8 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Sleeps until `target`, unless that is less than `least` seconds away: a sleep takes some 60 us longer than requested. As targets are
- * absolute, a later sleep makes up for the ones that were skipped. */
+/* Sleeps until `target`, unless that is less than `least` seconds away: a sleep takes some 60 us longer than requested. As
+ * targets are absolute, a later sleep makes up for the ones that were skipped. */
 static void sleep_until(double target, double least)
 {
     if (target - now() < least)
@@ -73,13 +76,15 @@ static hawser_status step(hawser_context *context)
         target += now() - asked;
         if (chunk.block == UINT32_MAX)
             break;
+        const double *values = chunk.values;
         for (size_t i = 0; i < chunk.count; i++)
-            sum += chunk.values[i];
+            sum += values[i];
         target += w->ready ? cost / blocks : 0;
         sleep_until(target, 2e-4);
     }
     sleep_until(target + (w->ready ? 0 : cost), 0);
-    hawser_local(context, "theta")[0] = sum / (WIDTH * (double)blocks);
+    HAWSER_WRITE(context, double, theta);
+    theta[0] = sum / (WIDTH * (double)blocks);
     return HAWSER_OK;
 }
 
@@ -91,10 +96,10 @@ static hawser_status run(hawser_job *job, char **argv, hawser_error *error)
     HAWSER_TRY(curve_number(argv[3], 10, &w.cost, error));
     HAWSER_TRY(curve_number(argv[4], 1e6, &clocks, error));
     hawser_program *p = hawser_program_new("chunks", &w);
-    hawser_state *theta = hawser_stored_state(p, "theta", WIDTH * (size_t)hawser_job_workers(job), NULL, NULL, NULL, NULL);
+    hawser_state *theta = HAWSER_STATE(p, "theta", HAWSER_STORED, .rows = WIDTH * (size_t)hawser_job_workers(job));
     hawser_operator *loop =
         hawser_loop(hawser_root(p), "steps", (hawser_until){.clocks = (uint64_t)clocks}, hawser_job_sync(job));
-    hawser_unit(loop, "step", step, NULL, HAWSER_UPDATES(theta));
+    HAWSER_UNIT(loop, "step", step, .updates = {theta});
     hawser_status status = hawser_run_program(job, p, &done, error);
     hawser_program_free(p);
     if (status == HAWSER_OK) {

@@ -1,6 +1,7 @@
 /*
- * lda.c - latent Dirichlet allocation by collapsed Gibbs sampling, as in PET's figure 10. Documents are split over the blocks, which keep
- * the topics of their words. The counts of each topic of each word are replicated and exchanged. Documents are generated from the model.
+ * lda.c - latent Dirichlet allocation by collapsed Gibbs sampling, as in PET's figure 10. Documents are split over the
+ * blocks, which keep the topics of their words. The counts of each topic of each word are replicated and exchanged.
+ * Documents are generated from the model.
  *
  *     hawser run -n 8 -- experiment_lda CLOCKS PARTS PAUSE --workers 8 --sync ssp:2 --filter absolute --quota 16K
  */
@@ -100,8 +101,10 @@ static double document(model *self, hawser_context *context, uint64_t begin, uin
 static hawser_status sweep(hawser_context *context)
 {
     model *self = hawser_user(context);
-    const hawser_matrix *mine = hawser_data_view(context, "documents");
-    double *counts = hawser_cache(context, "counts"), all[TOPICS], likelihood = 0;
+    const hawser_matrix *mine;
+    HAWSER_TRY(hawser_read(context, "documents", &mine));
+    HAWSER_WRITE(context, double, counts);
+    double all[TOPICS], likelihood = 0;
     for (uint32_t part = 0; part < self->managed.parts; part++) {
         size_t begin = mine->rows * part / self->managed.parts, end = mine->rows * (part + 1) / self->managed.parts;
         sum_topics(counts, all);
@@ -115,12 +118,13 @@ static hawser_status sweep(hawser_context *context)
 static hawser_status build(hawser_program *program, hawser_job *job, const managed *how, void *argument)
 {
     model *self = argument;
-    hawser_state *documents = hawser_data_state(program, "documents", &self->matrix, HAWSER_BY_ROW);
+    hawser_state *documents =
+        HAWSER_STATE(program, "documents", HAWSER_DATA, .matrix = &self->matrix, .split = HAWSER_BY_ROW);
     hawser_state *counts =
-        hawser_replicated_state(program, "counts", (size_t)WORDS * TOPICS, 1, self->counts, (hawser_rule){0});
+        HAWSER_STATE(program, "counts", HAWSER_REPLICATED, .rows = (size_t)WORDS * TOPICS, .initial = self->counts);
     hawser_operator *loop =
         hawser_loop(hawser_root(program), "sweeps", (hawser_until){.clocks = how->clocks}, hawser_job_sync(job));
-    hawser_unit(loop, "sweep", sweep, HAWSER_READS(documents), HAWSER_UPDATES(counts));
+    HAWSER_UNIT(loop, "sweep", sweep, .reads = {documents}, .updates = {counts});
     return HAWSER_OK;
 }
 

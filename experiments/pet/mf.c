@@ -1,6 +1,6 @@
 /*
- * mf.c - matrix factorisation by stochastic gradient descent, as in PET's figure 9. Ratings are split by users, whose factors stay with
- * them; the items' factors are replicated and exchanged. Ratings are generated: rank 10, noise 0.3.
+ * mf.c - matrix factorisation by stochastic gradient descent, as in PET's figure 9. Ratings are split by users, whose
+ * factors stay with them; the items' factors are replicated and exchanged. Ratings are generated: rank 10, noise 0.3.
  *
  *     hawser run -n 8 -- experiment_mf CLOCKS PARTS PAUSE --workers 8 --sync ssp:2 --filter relative --quota 16K
  */
@@ -104,8 +104,11 @@ static double step(double rating, double *user, double *item)
 static hawser_status sweep(hawser_context *context)
 {
     const model *self = hawser_user(context);
-    const hawser_matrix *mine = hawser_data_view(context, "ratings");
-    double *users = hawser_local(context, "users"), *items = hawser_cache(context, "items"), squares = 0;
+    const hawser_matrix *mine;
+    HAWSER_TRY(hawser_read(context, "ratings", &mine));
+    HAWSER_WRITE(context, double, users);
+    HAWSER_WRITE(context, double, items);
+    double squares = 0;
     for (uint32_t part = 0; part < self->managed.parts; part++) {
         size_t begin = mine->rows * part / self->managed.parts, end = mine->rows * (part + 1) / self->managed.parts;
         for (size_t i = begin; i < end; i++)
@@ -120,12 +123,14 @@ static hawser_status sweep(hawser_context *context)
 static hawser_status build(hawser_program *program, hawser_job *job, const managed *how, void *argument)
 {
     model *self = argument;
-    hawser_state *ratings = hawser_data_state(program, "ratings", &self->matrix, HAWSER_BY_ROW);
-    hawser_state *users = hawser_local_state(program, "users", ratings, RANK, self->users);
-    hawser_state *items = hawser_replicated_state(program, "items", (size_t)ITEMS * RANK, 1, self->items, (hawser_rule){0});
+    hawser_state *ratings = HAWSER_STATE(program, "ratings", HAWSER_DATA, .matrix = &self->matrix, .split = HAWSER_BY_ROW);
+    hawser_state *users =
+        HAWSER_STATE(program, "users", HAWSER_LOCAL, .along = ratings, .cols = RANK, .initial = self->users);
+    hawser_state *items =
+        HAWSER_STATE(program, "items", HAWSER_REPLICATED, .rows = (size_t)ITEMS * RANK, .initial = self->items);
     hawser_operator *loop =
         hawser_loop(hawser_root(program), "sweeps", (hawser_until){.clocks = how->clocks}, hawser_job_sync(job));
-    hawser_unit(loop, "sweep", sweep, HAWSER_READS(ratings), HAWSER_UPDATES(users, items));
+    HAWSER_UNIT(loop, "sweep", sweep, .reads = {ratings}, .updates = {users, items});
     return HAWSER_OK;
 }
 

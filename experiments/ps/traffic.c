@@ -3,9 +3,10 @@
  *
  *     experiment_traffic FILE EPOCHS BATCH caching|plain L1 exact|bf16|f16|int8|kkt
  *
- * The servers store the weights and take a proximal step (L1) for each push. Batches are the same in every epoch, so that lists of keys
- * repeat; `plain` gives the store no memory to recognise them. Pushes are sent exactly, rounded, or through the store's KKT filter. The
- * program prints one line of JSON. It runs alone or under `hawser run`, where every node takes its share of the batches.
+ * The servers store the weights and take a proximal step (L1) for each push. Batches are the same in every epoch, so that
+ * lists of keys repeat; `plain` gives the store no memory to recognise them. Pushes are sent exactly, rounded, or through
+ * the store's KKT filter. The program prints one line of JSON. It runs alone or under `hawser run`, where every node takes
+ * its share of the batches.
  */
 #include <hawser/store.h>
 

@@ -1,6 +1,6 @@
 /*
- * algorithm.h - a ready algorithm: what `hawser train NAME` runs. Each algorithm is written on the public headers alone, and the
- * command prints its options, metrics, models and help from the rows below.
+ * algorithm.h - a ready algorithm: what `hawser train NAME` runs. Each algorithm is written on the public headers alone, and
+ * the command prints its options, metrics, models and help from the rows below.
  */
 #ifndef HAWSER_ALGORITHM_H
 #define HAWSER_ALGORITHM_H
@@ -15,26 +15,30 @@ extern "C" {
 typedef struct hawser_training_input {
     const hawser_options *options; /**< over hawser_job_rows(), hawser_data_rows() and the algorithm's rows */
     const hawser_dataset *data;
-    /** All of them on node 0, which measures the error, with the columns and the number of targets of `data`; NULL: none, or another node. */
+    /** All of them on node 0, which measures the error, with the columns and the number of targets of `data`; NULL: none, or
+     *  another node. */
     const hawser_dataset *validation;
     const hawser_model *init;  /**< the model to start from, or NULL */
     hawser_observer *observer; /**< receives the progress, with the metrics that the algorithm reports; or NULL */
     void *observer_user;
-    /** Only node 0 needs the result, as in a program that saves and prints it there: the other nodes then get no model and no facts, and a model is
-     *  not sent to them. The same on all nodes. */
+    /** Only node 0 needs the result, as in a program that saves and prints it there: the other nodes then get no model and
+     *  no facts, and a model is not sent to them. The same on all nodes. */
     bool result_on_lead;
-    /** What the options lower, upper and penalty-factors say, as arrays instead of files: a number for each column of the matrix. Bounds may be
-     *  infinite. NULL: none. The same on all nodes. hawser_train refuses an array that its algorithm has no option for, and one beside its option;
-     *  the number of a bound that excludes 0, of a factor below 0 and of a NaN is named. */
+    /** What the options lower, upper and penalty-factors say, as arrays instead of files: a number for each column of the
+     *  matrix. Bounds may be infinite. NULL: none. The same on all nodes. hawser_train refuses an array that its algorithm
+     *  has no option for, and one beside its option; the number of a bound that excludes 0, of a factor below 0 and of a NaN
+     *  is named. */
     const double *lower, *upper, *penalty_factors;
-    /** What a file of the option folds says, as an array: the fold of each row of the whole data, from 0 or 1 on, for the option cv. NULL: none. The same
-     *  on all nodes, and refused as the arrays above. */
+    /** What a file of the option folds says, as an array: the fold of each row of the whole data, from 0 or 1 on, for the
+     *  option cv. NULL: none. The same on all nodes, and refused as the arrays above. */
     const double *folds;
-    /** What hawser_train has subtracted from each column of `data` and of `validation`, as the algorithm asks by `centres`: the model is that of the
-     *  columns without it, until the algorithm adds it to the intercepts. NULL: nothing. Callers of hawser_train leave it NULL. */
+    /** What hawser_train has subtracted from each column of `data` and of `validation`, as the algorithm asks by `centres`:
+     *  the model is that of the columns without it, until the algorithm adds it to the intercepts. NULL: nothing. Callers of
+     *  hawser_train leave it NULL. */
     const double *origin;
-    /** Bytes on this node of data that are in memory besides `data`: those from which hawser_train has turned or centred them, and validation data. The
-     *  algorithm adds them to what its program expects (hawser_scratch_expect). Callers of hawser_train leave it 0. */
+    /** Bytes on this node of data that are in memory besides `data`: those from which hawser_train has turned or centred
+     *  them, and validation data. The algorithm adds them to what its program expects (hawser_scratch_expect). Callers of
+     *  hawser_train leave it 0. */
     uint64_t held;
 } hawser_training_input;
 
@@ -57,8 +61,9 @@ typedef struct hawser_metric_row {
     bool exponent;    /**< printed as 1.23e-05 in the progress line and the subtitle, instead of 6 significant digits */
     const char *axis; /**< label of its panel in --plot; NULL: not plotted */
     bool log_axis;    /**< its axis is always logarithmic, instead of only if its values have very different sizes */
-    /** Returns the value at which the metric ends the run, so that the command can forecast the end; NaN if unknown, or if something
-     *  else ends the run. NULL: the metric ends no run. If several rows have a target, the first one that is not NaN is used. */
+    /** Returns the value at which the metric ends the run, so that the command can forecast the end; NaN if unknown, or if
+     *  something else ends the run. NULL: the metric ends no run. If several rows have a target, the first one that is not
+     *  NaN is used. */
     double (*target)(const hawser_options *options, const hawser_progress *progress);
     bool counts; /**< with a target: the metric counts down, about evenly, instead of falling by factors */
     /** With a target: returns whether the metric may still rise, so that a forecast is a lower bound. NULL: it may not. */
@@ -72,11 +77,10 @@ enum { HAWSER_MEASURES = 24 };
 typedef struct hawser_evaluation_input {
     const hawser_model *model;
     size_t rows;
-    size_t
-        outputs; /**< of the model, and of the data; with hawser_algorithm.scores: score_count; with hawser_algorithm.link_count: its result */
-    /** Two numbers per output of each row: the linear predictor (of the algorithm's `link`, or `predict` if it has none), then the target. The
-     *  evaluation overwrites them, so that it needs no further memory per row. With hawser_algorithm.scores: each of a row's scores, then its
-     *  target, or NaN if the data have none. */
+    size_t outputs; /**< the width of the head that `scored` is from */
+    /** Two numbers per output of each row: that of the head "scores", "link" or "prediction", whichever the algorithm has
+     *  first, then the target; of scores and links the row's first target, or NaN if the data have none. The evaluation
+     *  overwrites them, so that it needs no further memory per row. */
     double *scored;
     const double *weights;    /**< one per row; NULL: all rows count alike */
     const char *const *words; /**< the labels if the target has words: label K is words[K] (hawser_schema_target); or NULL */
@@ -95,24 +99,26 @@ typedef struct hawser_measure {
     const double *heads; /**< a matrix: `width` labels of its lines and of its columns, inside the memory of `values` */
 } hawser_measure;
 
-/** Describes a measure for `hawser help measures`. In --json a number is a number or null, a table a list of objects with the names of its
- *  columns as keys, a matrix a list of lists. */
+/** Describes a measure for `hawser help measures`. In --json a number is a number or null, a table a list of objects with
+ *  the names of its columns as keys, a matrix a list of lists. */
 typedef struct hawser_measure_row {
     const char
         *name; /**< a key of --json; NULL ends the rows. A column of the table before it begins with a dot: ".recall" */
     const char *help; /**< its definition, as a phrase */
 } hawser_measure_row;
 
-/** The solutions that a model has for several values of a parameter, from the model that the penalty holds most: its path. So lambdas fall, and C
- *  rises. The arrays are borrowed from the model; those of numbers have `count` elements. */
+/** The solutions that a model has for several values of a parameter, from the model that the penalty holds most: its path.
+ *  So lambdas fall, and C rises. The arrays are borrowed from the model; those of numbers have `count` elements. */
 typedef struct hawser_path {
     size_t count;
-    const char *name;        /**< of the parameter, as a metric row and the option of member_rows have it; static */
+    size_t planned;    /**< members that it would have, if the training was ended before all were finished; else `count` */
+    const char *ended; /**< why, as hawser_training.stop_reason; NULL: it was not. Of the model */
+    const char *name;  /**< of the parameter, as a metric row and the option of member_rows have it; static */
     const double *parameter; /**< its values */
     const double *objective;
     const double *error, *standard_error; /**< on rows that the training did not see; NULL: not measured */
-    /** If folds measured the error: how many, the error of each member on the rows that each fold holds out (`folds` numbers per member), and the weight of
-     *  these rows in `error`, by fold. Models of older releases have none: 0 and NULL. */
+    /** If folds measured the error: how many, the error of each member on the rows that each fold holds out (`folds` numbers
+     *  per member), and the weight of these rows in `error`, by fold. Models of older releases have none: 0 and NULL. */
     size_t folds;
     const double *fold_errors, *fold_weights;
     const char *error_name;  /**< "mean squared error", static */
@@ -127,6 +133,24 @@ typedef struct hawser_path {
     size_t one_se;           /**< the first member within one standard error of the least error; `count`: unknown */
 } hawser_path;
 
+/** A thing that models compute for each row of data. Names are static. */
+typedef struct hawser_head {
+    /** "prediction": the first head of each table. "link": the linear predictor, offset included; without it predictions are
+     *  the linear predictor, or models have none if there are "distances". "label": the label of the most probable class.
+     *  "probabilities": of each class, where predictions are labels. "distances": to each centre. "scores": what `evaluate`
+     *  gets, if that is not the "link" or, without it, the prediction. NULL ends the table. */
+    const char *name;
+    /** Returns how many numbers a row has; NULL: one. If the prediction has it, trainings take several targets
+     *  (hawser_load.outputs). */
+    size_t (*width)(const hawser_model *model);
+    double (*label)(const hawser_model *model,
+                    size_t place); /**< the label of number `place`; labels ascend. NULL: numbers have none */
+    /** Stores `width` numbers per row in `values`, row after row. data has no more columns than the model (see
+     *  hawser_load.columns). */
+    hawser_status (*compute)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
+    bool labels; /**< its numbers are labels, as those of "label" are; commands print words if labels are words */
+} hawser_head;
+
 /** A page of the help: `hawser help NAME`. */
 typedef struct hawser_topic {
     const char *name; /**< NULL ends the pages */
@@ -140,16 +164,19 @@ typedef struct hawser_topic {
 /** The most closing lines of a training. */
 #define HAWSER_CLOSING 4
 
-/** The result of a training. The caller frees `model` and `run`, also after a failure. hawser_train fills it on every node with what node 0 has; `run` is the node's own,
- *  and says in hawser_run_figures which of its figures only node 0 has. */
+/** The result of a training. The caller frees `model` and `run`, also after a failure. If HAWSER_PEER_LOST or HAWSER_TIMEOUT
+ *  ends a training of a path, node 0 has a `model` of the members that were finished, without a `run`; if none was, or there
+ *  is no path, it has none. hawser_train fills it on every node with what node 0 has; `run` is the node's own, and says in
+ *  hawser_run_figures which of its figures only node 0 has. */
 typedef struct hawser_training {
     hawser_model *model; /**< its bytes are the same on all nodes (hawser_model_to_bytes) */
     hawser_run *run;
     hawser_fact facts[32]; /**< the metrics of the model, ended by a NULL name */
-    char stop_reason[64];  /**< "gap", "epochs", "clocks", "signal", "progress" (it stalled), "early-stopping", ... */
-    bool interrupted;      /**< a signal ended the training; the model is the one that was reached */
-    /** If the training diverged or stalled: the failure that the caller reports after saving the model, which is then the best
-     *  certified one. Else its status is HAWSER_OK. Set on all nodes. */
+    char stop_reason
+        [64];         /**< "gap", "epochs", "clocks", "signal", "progress" (it stalled), "early-stopping", "node-lost" ... */
+    bool interrupted; /**< a signal ended the training; the model is the one that was reached */
+    /** If the training diverged or stalled: the failure that the caller reports after saving the model, which is then the
+     *  best certified one. Else its status is HAWSER_OK. Set on all nodes. */
     hawser_error failure;
     /** The guarantees of bsp that the job's policy lacks, set before the work begins; "" if it lacks none. */
     char policy[400];
@@ -169,63 +196,42 @@ typedef struct hawser_algorithm {
     const hawser_option *rows;
     const hawser_metric_row *metrics; /**< the numbers that it reports; NULL: none */
     const hawser_topic *topics;       /**< its own pages of the help; NULL: none */
-    hawser_split
-        split; /**< of the training data (hawser_load.split): what a block has of them; never HAWSER_WHOLE or HAWSER_FETCHED */
-    /** Trainings use no target. Data have one only if --target names it: a label, which is no feature, and which `evaluate` may compare with. */
+    /** of the training data (hawser_load.split): what a block has of them; never HAWSER_WHOLE or HAWSER_FETCHED */
+    hawser_split split;
+    /** Columns without entries matter to models: trainings get them, too, where those of other algorithms may be given data
+     *  without them. */
+    bool all_columns;
+    /** Trainings use no target. Data have one only if --target names it: a label, which is no feature, and which `evaluate`
+     *  may compare with. */
     bool no_target;
     /** Models have no offset of rows: hawser_train refuses data with one, and so does prediction. */
     bool no_offset;
-    /** Trains. Returns HAWSER_OK also if a limit or signal ended the training early (see stop_reason), and if it diverged but a
-     *  certified model is left (see failure). Collective; one call per job at a time. Only node 0 needs to fill `training`, except `run` and
-     *  `failure`; the status of what it does alone is agreed on (hawser_job_agree). */
+    /** Trains. Returns HAWSER_OK also if a limit or signal ended the training early (see stop_reason), and if it diverged
+     *  but a certified model is left (see failure). Collective; one call per job at a time. Only node 0 needs to fill
+     *  `training`, except `run` and `failure`; the status of what it does alone is agreed on (hawser_job_agree). */
     hawser_status (*train)(const struct hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                            hawser_training *training, hawser_error *error);
-    /** Returns the use that the training makes of a start model, if it does not simply start from it: the end of a sentence that
-     *  begins with the model's path. The result is static; NULL: the training starts from the model. The member may be NULL. */
+    /** Returns the use that the training makes of a start model, if it does not simply start from it: the end of a sentence
+     *  that begins with the model's path. The result is static; NULL: the training starts from the model. The member may be
+     *  NULL. */
     const char *(*init_use)(const hawser_options *options);
     /** The names NAME that it reads by hawser_job_init_numbers (--init NAME=FILE), separated by blanks; NULL: none. */
     const char *starts;
-    /** Returns whether trainings with these options have a free intercept, so that they may subtract a number from a column. hawser_train then passes
-     *  columns that are far from zero without their origin (hawser_job_origins, hawser_training_input.origin). NULL: never. */
+    /** Returns whether trainings with these options have a free intercept, so that they may subtract a number from a column.
+     *  hawser_train then passes columns that are far from zero without their origin (hawser_job_origins,
+     *  hawser_training_input.origin). NULL: never. */
     bool (*centres)(const hawser_options *options);
     /** Prints the plan that train would run. */
     hawser_status (*plan)(const struct hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                           hawser_plan_format format, FILE *out, hawser_error *error);
-    /** Writes one prediction per row of data to `predictions`. data has no more columns than the model (see hawser_load.columns).
-     *  NULL: the models make no predictions. */
-    hawser_status (*predict)(const hawser_model *model, const hawser_dataset *data, double *predictions,
-                             hawser_error *error);
-    /** Computes distance_count(model) distances per row (hawser predict --distances). NULL: the models have none, else they have no `link`. */
-    hawser_status (*distances)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
-    size_t (*distance_count)(const hawser_model *model);
-    /** Computes the score_count numbers per row that `evaluate` needs, if these are not those of `link`. NULL: they are. */
-    hawser_status (*scores)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
-    size_t score_count;
-    /** Predictions of models with classes are labels, not probabilities; `predict` then prints words if the labels are words. */
-    bool predicts_labels;
-    /** Computes the probability of each class for each row, for classifiers whose `predict` computes labels (hawser predict --proba). class_count
-     *  returns the number of classes. Both are given, or none. */
-    hawser_status (*probabilities)(const hawser_model *model, const hawser_dataset *data, double *values,
-                                   hawser_error *error);
-    size_t (*class_count)(const hawser_model *model);
-    /** Returns the label at a place; labels ascend. NULL: a row never has several probabilities or linear predictors. */
-    double (*class_label)(const hawser_model *model, size_t place);
-    bool log_link; /**< predictions are exp(margin): the offset may be the logarithm of an exposure */
-    /** Likewise computes the linear predictor, offset included (hawser predict --link). NULL: predictions are the linear predictor. */
-    hawser_status (*link)(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
-    /** Returns how many linear predictors `link` computes per row, one for each class if there are several; class_label names them. `evaluate` gets them
-     *  as its scores. NULL: as many as there are outputs. */
-    size_t (*link_count)(const hawser_model *model);
-    /** Returns how many targets a model predicts: `predict` then writes this many numbers per row, and its trainings take several targets
-     *  (hawser_load.outputs). NULL: one target. */
-    size_t (*outputs)(const hawser_model *model);
-    /** Replaces `count` predictions of a model by labels. NULL: the algorithm has no labels. */
-    hawser_status (*label)(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
+    const hawser_head *heads; /**< what the models compute for rows, ended by a NULL name; NULL: nothing */
+    bool log_link;            /**< predictions are exp(margin): the offset may be the logarithm of an exposure */
     /** Compares predictions with targets. `measures` has HAWSER_MEASURES zeroed elements. The caller frees
      *  their values, also after a failure. NULL: there is nothing to compare. */
     hawser_status (*evaluate)(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
     const hawser_measure_row *measures; /**< what evaluate measures; NULL if evaluate is NULL */
-    /** Prints the parameters of a model to `out`, one per line, the `most` most important ones first. NULL: there is no such list. */
+    /** Prints the parameters of a model to `out`, one per line, the `most` most important ones first. NULL: there is no such
+     *  list. */
     hawser_status (*coefficients)(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
     /** Describes the path of a model. HAWSER_BAD_OPTION: the model has none. NULL: models have no paths. */
     hawser_status (*path)(const struct hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
@@ -233,16 +239,17 @@ typedef struct hawser_algorithm {
     /** Gives a model the coefficients and facts of the member of its path that a value of the option of member_rows names.
      *  HAWSER_BAD_OPTION: there is no such member. NULL exactly if `path` is. */
     hawser_status (*choose)(hawser_model *model, const char *member, hawser_error *error);
-    /** The options that name a member of a path, for commands that use models: one row for each hawser_path.name. Algorithms with paths share one
-     *  table. NULL exactly if `path` is. */
+    /** The options that name a member of a path, for commands that use models: one row for each hawser_path.name. Algorithms
+     *  with paths share one table. NULL exactly if `path` is. */
     const hawser_option *member_rows;
 } hawser_algorithm;
 
-/** Trains like algorithm->train, with data in any layout, and with the result on every node. Adds what a later load for the model needs: the means that
- *  replace missing values (hawser_dataset_means). An algorithm that is split by row reads CSR and HAWSER_DENSE_ROWS, and the others read CSC
- *  and HAWSER_DENSE. Data in such a layout, also borrowed ones (hawser_dataset_borrow), are read where they are. Others, validation data
- *  too, are turned first (hawser_dataset_turn), which takes one copy of their entries until the call returns. The result has the bits of data that
- *  were in that layout. Collective; one call per job at a time. */
+/** Trains like algorithm->train, with data in any layout, and with the result on every node. Adds what a later load for the
+ *  model needs: the means that replace missing values (hawser_dataset_means). An algorithm that is split by row reads CSR
+ *  and HAWSER_DENSE_ROWS, and the others read CSC and HAWSER_DENSE. Data in such a layout, also borrowed ones
+ *  (hawser_dataset_borrow), are read where they are. Others, validation data too, are turned first (hawser_dataset_turn),
+ *  which takes one copy of their entries until the call returns. The result has the bits of data that were in that layout.
+ *  Collective; one call per job at a time. */
 HAWSER_API hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                                       hawser_training *training, hawser_error *error) HAWSER_MUST_USE;
 
@@ -254,10 +261,12 @@ HAWSER_API hawser_status hawser_train_plan(const hawser_algorithm *algorithm, ha
 
 /** Returns the index-th ready algorithm, or NULL past the last. The list is src/algorithms/list.c. */
 HAWSER_API const hawser_algorithm *hawser_algorithm_at(size_t index);
-/** Rewrites a text of the library in place, for callers that have keyword arguments. Failures, messages and notes name options as the command
- *  does. This call turns --l1-ratio into l1_ratio, and --no-intercept into intercept=no. Other flags, such as srun's, stay. A binding that sets
- *  options as HAWSER_FROM_CALL passes each text through it. `text` may be NULL. */
+/** Rewrites a text of the library in place, for callers that have keyword arguments. Failures, messages and notes name
+ *  options as the command does. This call turns --l1-ratio into l1_ratio, and --no-intercept into intercept=no. Other flags,
+ *  such as srun's, stay. A binding that sets options as HAWSER_FROM_CALL passes each text through it. `text` may be NULL. */
 HAWSER_API void hawser_name_keywords(char *text);
+/** Returns the head of that name ("link"), or NULL if there is none, or if an argument is NULL. */
+HAWSER_API const hawser_head *hawser_algorithm_head(const hawser_algorithm *algorithm, const char *name);
 /** Returns the algorithm of that name, or NULL if there is none. */
 HAWSER_API const hawser_algorithm *hawser_algorithm_find(const char *name);
 

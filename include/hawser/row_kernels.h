@@ -1,12 +1,13 @@
 /*
  * row_kernels.h - kernels over the rows of a matrix, for programs that split their data by row.
  *
- * A is CSR or dense, or a view of either. CSC is not allowed, as in hawser_matrix_rows. Kernels of one row are slow on HAWSER_DENSE, where the
- * numbers of a row are not side by side. A block is a matrix of plain numbers by rows: its row t starts at block + t * ld, with ld >= k.
+ * A is CSR or dense, or a view of either. CSC is not allowed, as in hawser_matrix_rows. Kernels of one row are slow on
+ * HAWSER_DENSE, where the numbers of a row are not side by side. A block is a matrix of plain numbers by rows: its row t
+ * starts at block + t * ld, with ld >= k.
  *
- * Functions that end in _f32 compute in float throughout, on numbers that are stored as F32 or rounded to float. The others compute in double.
- * Results have the same bits on every instruction set and in both dense layouts. As in matrix.h nothing is checked but by assertions, nothing is
- * allocated, and every function is thread-safe. Outputs must not overlap inputs.
+ * Functions that end in _f32 compute in float throughout, on numbers that are stored as F32 or rounded to float. The others
+ * compute in double. Results have the same bits on every instruction set and in both dense layouts. As in matrix.h nothing
+ * is checked but by assertions, nothing is allocated, and every function is thread-safe. Outputs must not overlap inputs.
  */
 #ifndef HAWSER_ROW_KERNELS_H
 #define HAWSER_ROW_KERNELS_H
@@ -17,6 +18,12 @@
 extern "C" {
 #endif
 
+/** Fetches the cache line at this place, which will be read soon. Any address is allowed. */
+static inline void hawser_fetch_line(const void *at)
+{
+    __builtin_prefetch(at);
+}
+
 /** Returns sum_j A[i,j] x[j]. x has A->cols entries. */
 HAWSER_API double hawser_row_dot(const hawser_matrix *A, size_t i, const double *x);
 HAWSER_API float hawser_row_dot_f32(const hawser_matrix *A, size_t i, const float *x);
@@ -25,7 +32,8 @@ HAWSER_API float hawser_row_dot_f32(const hawser_matrix *A, size_t i, const floa
 HAWSER_API void hawser_row_axpy(const hawser_matrix *A, size_t i, double step, double *x);
 HAWSER_API void hawser_row_axpy_f32(const hawser_matrix *A, size_t i, float step, float *x);
 
-/** Returns sum_j (A[i,j] - c[j])^2 over all columns, from the differences, so that no digits cancel. Reads all of c, for CSR too. */
+/** Returns sum_j (A[i,j] - c[j])^2 over all columns, from the differences, so that no digits cancel. Reads all of c, for CSR
+ *  too. */
 HAWSER_API double hawser_row_distance(const hawser_matrix *A, size_t i, const double *c);
 HAWSER_API float hawser_row_distance_f32(const hawser_matrix *A, size_t i, const float *c);
 
@@ -33,25 +41,27 @@ HAWSER_API float hawser_row_distance_f32(const hawser_matrix *A, size_t i, const
 HAWSER_API void hawser_row_squares(const hawser_matrix *A, double *out);
 HAWSER_API void hawser_row_squares_f32(const hawser_matrix *A, float *out);
 
-/** Computes out[i * ldo + c] = sum_j A[i,j] B[j * ldb + c] for all rows and c < k: the product with k columns. B has A->cols rows. Each sum is made in
- *  the order of j. */
+/** Computes out[i * ldo + c] = sum_j A[i,j] B[j * ldb + c] for all rows and c < k: the product with k columns. B has A->cols
+ *  rows. Each sum is made in the order of j. */
 HAWSER_API void hawser_multiply_block(const hawser_matrix *A, const double *B, size_t ldb, size_t k, double *out,
                                       size_t ldo);
 HAWSER_API void hawser_multiply_block_f32(const hawser_matrix *A, const float *B, size_t ldb, size_t k, float *out,
                                           size_t ldo);
 
-/** Adds the transposed product: G[j * ldg + c] += sum_i A[i,j] R[i * ldr + c] for all columns and c < k. R has A->rows rows, G has A->cols. Terms are
- *  added in the order of i, each to the sum so far, so calls for consecutive ranges of rows give the bits of one call. */
+/** Adds the transposed product: G[j * ldg + c] += sum_i A[i,j] R[i * ldr + c] for all columns and c < k. R has A->rows rows,
+ *  G has A->cols. Terms are added in the order of i, each to the sum so far, so calls for consecutive ranges of rows give
+ *  the bits of one call. */
 HAWSER_API void hawser_accumulate_block(const hawser_matrix *A, const double *R, size_t ldr, size_t k, double *G,
                                         size_t ldg);
 HAWSER_API void hawser_accumulate_block_f32(const hawser_matrix *A, const float *R, size_t ldr, size_t k, float *G,
                                             size_t ldg);
 
-/** Computes squared distances of all rows to k centres by a product: out[i * ldo + c] = row_squares[i] - 2 sum_j A[i,j] C[j * ldc + c] + squares[c],
- *  and 0 where that is negative. C has a column per centre, `squares` the sums of their squares, row_squares those of hawser_row_squares. If
- *  row_squares is NULL, its term and the bound at 0 are left out: that suffices to find the nearest centre.
- *  Digits cancel: the error is about (2 + A->cols) roundings of row_squares[i] + squares[c], however near row and centre are. Where the two
- *  smallest distances differ by less than that, hawser_row_distance decides which is the nearest. */
+/** Computes squared distances of all rows to k centres by a product: out[i * ldo + c] = row_squares[i] - 2 sum_j A[i,j] C[j
+ *  * ldc + c] + squares[c], and 0 where that is negative. C has a column per centre, `squares` the sums of their squares,
+ *  row_squares those of hawser_row_squares. If row_squares is NULL, its term and the bound at 0 are left out: that suffices
+ *  to find the nearest centre. Digits cancel: the error is about (2 + A->cols) roundings of row_squares[i] + squares[c],
+ *  however near row and centre are. Where the two smallest distances differ by less than that, hawser_row_distance decides
+ *  which is the nearest. */
 HAWSER_API void hawser_distances(const hawser_matrix *A, const double *row_squares, const double *C, size_t ldc,
                                  const double *squares, size_t k, double *out, size_t ldo);
 HAWSER_API void hawser_distances_f32(const hawser_matrix *A, const float *row_squares, const float *C, size_t ldc,

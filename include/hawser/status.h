@@ -4,9 +4,9 @@
  * One type has every outcome, and the compiler warns when a caller ignores it. One text describes a failure:
  * what, where, which value, what to do. There is no global error state; the caller owns the hawser_error that a call fills.
  *
- * A call returns HAWSER_BAD_ARGUMENT if a required pointer is NULL or an enumeration is out of range; in a unit, and while a program is
- * built, it is HAWSER_BAD_PROGRAM. A call without a status returns NULL, 0, false or NaN then. Only the kernels of matrix.h check
- * nothing.
+ * A call returns HAWSER_BAD_ARGUMENT if a required pointer is NULL or an enumeration is out of range; in a unit, and while a
+ * program is built, it is HAWSER_BAD_PROGRAM. A call without a status returns NULL, 0, false or NaN then. Only the kernels
+ * of matrix.h check nothing.
  */
 #ifndef HAWSER_STATUS_H
 #define HAWSER_STATUS_H
@@ -25,8 +25,9 @@ extern "C" {
 #define HAWSER_PRINTF(text, first)
 #endif
 
-/** Outcome of a call. Zero is success. A positive value is no error: a unit that gets one from a call returns it. Negative values are
- *  errors, grouped by the largest thing that is broken: a call, an input, the job's resources, the program, a peer. */
+/** Outcome of a call. Zero is success. A positive value is no error: a unit that gets one from a call returns it. Negative
+ *  values are errors, grouped by the largest thing that is broken: a call, an input, the job's resources, the program, a
+ *  peer. */
 typedef enum hawser_status {
     HAWSER_OK = 0,
     HAWSER_STOP = 1, /**< the loop ends here: its credit is spent or the job was asked to stop */
@@ -45,7 +46,8 @@ typedef enum hawser_status {
     HAWSER_INTERNAL = -11     /**< a bug in Hawser; please report it */
 } hawser_status;
 
-/** Text of a failure. The caller owns it; every function that takes one also takes NULL. Not thread-safe: use one per thread. */
+/** Text of a failure. The caller owns it; every function that takes one also takes NULL. Not thread-safe: use one per
+ *  thread. */
 typedef struct hawser_error {
     hawser_status status;
     char text[1000];

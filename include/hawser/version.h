@@ -16,8 +16,8 @@ extern "C" {
 /** Returns the version of the loaded library, which may differ from the HAWSER_VERSION at compile time. */
 HAWSER_API const char *hawser_version(void);
 
-/** Returns the digest of the public headers that the library was built from, without comments and white space. Libraries with the same digest have
- *  the same structs and calls. A binding refuses a library with another digest than its own. */
+/** Returns the digest of the public headers that the library was built from, without comments and white space. Libraries
+ *  with the same digest have the same structs and calls. A binding refuses a library with another digest than its own. */
 HAWSER_API const char *hawser_headers_digest(void);
 
 #ifdef __cplusplus

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ._changes import PolicyChange
 from ._cluster import Cluster, Member, View
 from ._dataset import Dataset
+from ._documents import Documents
 from ._errors import (
     BadArgument, BadInput, BadOption, BadProgram, ConvergenceWarning, Diverged, Error, FileError, InternalError, Interrupted,
     NoMemory, NotFinite, PeerLost, Timeout,
@@ -24,10 +25,11 @@ from ._plot import plot
 from ._store import Store, Table
 from ._task import Task
 from ._train import algorithms, train
+from .programs.body import Body
+from .programs.condition import Condition, condition
 from .programs.context import Context
-from .programs.driver import Condition, Progress, condition
-from .programs.operator import Body
 from .programs.program import Program
+from .programs.progress import Progress
 from .programs.run import Run
 from .programs.unit import Sparse, Subproblem, Unit, unit
 
@@ -56,7 +58,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
-    "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
+    "Documents", "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
     "Progress", "Run", "ServerFunction", "Sparse", "Store", "StoreFilter", "Subproblem", "Table", "Task", "Timeout", "Training", "Unit", "View",
     "__version__", "algorithms", "condition", "plan", "plot", "server_function", "store_filter", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",

@@ -2,7 +2,7 @@
 import datetime
 import decimal
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ._arrow import read_stream
 from ._errors import BadArgument
 
 Array = npt.NDArray[Any]
+BLANKS = " \t"  # around names
 DAY = np.timedelta64(1, "D")
 
 
@@ -77,8 +78,8 @@ def _name_of(name: Any) -> str:
 
 
 def texts_of(names: Any, what: str) -> list[str]:
-    """Returns the names of columns as texts."""
-    found = [name if isinstance(name, str) else _name_of(name) for name in names]
+    """Returns the names of columns as texts, without blanks around them, as CSV reads them."""
+    found = [(name if isinstance(name, str) else _name_of(name)).strip(BLANKS) for name in names]
     for place, name in enumerate(found):
         if "\0" in name or "\n" in name or "\r" in name:
             raise BadArgument(f"{what}: the name of column {place} is {name!r:.60}, which has a line end or a zero byte; rename it")
@@ -234,13 +235,12 @@ def columns_of(data: Any, what: str) -> list[Column]:
     if library == "polars":
         if type(data).__name__ == "LazyFrame":
             raise BadArgument(f"{what} is a LazyFrame, which is not computed yet; give what its collect() returns")
-        return [of_polars(name, data[name], what) for name in texts_of(data.columns, what)]
+        return [of_polars(name, series, what) for name, series in zip(texts_of(data.columns, what), data.get_columns(), strict=True)]
     if hasattr(data, "iloc"):
         names = texts_of(data.columns, what)
         return [of_pandas(name, data.iloc[:, place], what) for place, name in enumerate(names)]
     columns = _of_stream(data, what)
-    texts_of([column.name for column in columns], what)
-    return columns
+    return [replace(column, name=name) for column, name in zip(columns, texts_of([column.name for column in columns], what), strict=True)]
 
 
-__all__ = ["Column", "columns_of", "is_table", "library_of", "of_array", "of_objects", "of_pandas", "of_polars", "refuse", "texts_of"]
+__all__ = ["BLANKS", "Column", "columns_of", "is_table", "library_of", "of_array", "of_objects", "of_pandas", "of_polars", "refuse", "texts_of"]

@@ -9,26 +9,26 @@ from ctypes import POINTER, byref
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _native
-from ._allowance import allow, claim, claim_frame, left
+from ._allowance import allow, claim, left
 from ._arguments import name_bytes, path_bytes, refuse_pickle
 from ._beside import run_beside
 from ._columns import columns_of, is_table, texts_of
+from ._documents import numbers_beside
 from ._errors import BadArgument, BadOption, FileError, check
 from ._exact import Labels
 from ._library import library as lib
 from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix, hawser_schema
+from ._numbers import Array, numbers_of, refuse_types
 from ._options import DATA_KEYS, JOB_OF_DATA, Options, key_of
 from ._sparse import compressed, is_sparse
 from ._table import ModelColumns, Table, TableWith, load_table, table_with
 
-Array = npt.NDArray[Any]
 TYPES = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
 TARGETS = len(_native.hawser_beside().outputs)  # the most targets of a dataset
 # Options of one format, which new data inherit. The columns of the training data say the others.
-INHERITED = ("target", "header", "delimiter", "missing", "index-base")
+INHERITED = ("target", "header", "delimiter", "missing", "index-base", "min-length")
 BY_ROW = (_native.HAWSER_CSR, _native.HAWSER_DENSE_ROWS)
 
 
@@ -42,46 +42,6 @@ def is_path(data: Any) -> bool:
 def pointer_to(array: Array | None, kind: Any) -> Any:
     """Returns a pointer to the first number, which does not keep the array alive."""
     return POINTER(kind)() if array is None else ctypes.cast(array.ctypes.data, POINTER(kind))
-
-
-def refuse_masks(values: Any, what: str) -> None:
-    """Raises an error if numbers are masked, since numpy would give what lies under the mask."""
-    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
-        raise BadArgument(f"{what} has masked values; fill them (array.filled(0)) or leave the rows out")
-
-
-def refuse_types(table: Any, what: str) -> None:
-    """Raises an error if a table or series of polars has no numbers: numpy would make some of dates."""
-    if type(table).__module__.partition(".")[0] != "polars":
-        return
-    if type(table).__name__ == "LazyFrame":
-        raise BadArgument(f"{what} is a LazyFrame, which is not computed yet; give what its collect() returns")
-    for name, kind in (table.schema if hasattr(table, "schema") else {table.name: table.dtype}).items():
-        if kind.is_temporal() or kind.is_nested():
-            raise BadArgument(f"{what}: column '{name}' has no numbers: its type is {kind}")
-
-
-def numbers_of(values: Any, what: str) -> Array:
-    """Returns values as an array of numbers of one type, without a copy if they are one."""
-    refuse_masks(values, what)
-    refuse_types(values, what)
-    if isinstance(values, str):
-        raise BadArgument(f"{what}: '{values}' is a name, and only files have columns by name; give the numbers")
-    claim_frame(values, what)
-    try:
-        array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-        if array.dtype.kind == "c":
-            raise BadArgument(f"{what}: Complex data not supported; {what} has the type {array.dtype}")
-        if array.dtype.kind in "OUSV":
-            claim(array.size * 8, what, f"a copy of the type {array.dtype} as float64")
-            array = array.astype(np.float64)
-    except Exception as error:  # also one of the library that the values are from
-        if isinstance(error, (BadArgument, MemoryError)):
-            raise
-        raise BadArgument(f"{what}: could not convert to numbers: {error}") from error
-    if array.dtype.kind not in "fiub":
-        raise BadArgument(f"{what}: the type {array.dtype} has no numbers; give float32 or float64")
-    return array
 
 
 def claim_copy(array: Array, in_order: bool, what: str) -> None:
@@ -604,7 +564,7 @@ class Files:
 
     def __init__(self, data: Any, given: dict[str, Any]) -> None:
         self.path, self.names = data, names_of(data)
-        self.options = dict(given)
+        self.options = numbers_beside(data, given)
         outputs, groups, error = bool(self.options.pop("outputs", False)), self.options.pop("groups", None), hawser_error()
         self.how, self._values = hawser_load(), Options(lib.hawser_data_rows())  # how has pointers to the values
         self._values.fill(self.options)

@@ -17,8 +17,23 @@ from ._library import library as lib
 from ._native import hawser_error
 
 
+# What moves a cursor, colours a screen, turns a line around or is no text. C escapes the same.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
 class Error(Exception):
-    """Any failure of Hawser. The text says what is wrong, where, and what to do."""
+    """Any failure of Hawser. The text says what is wrong, where, and what to do.
+
+    `run` is the result that a failed program has kept (`hawser.Program.keep`), or None. `model` is what a failed training has left, or None: the best
+    certified model, or of a path, if a node was lost, the members that were finished.
+    """
+
+    run: object = None
+    model: object = None
+
+    def __str__(self) -> str:
+        """Returns the text, in which control characters of a name or a value are escaped."""
+        return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], super().__str__())
 
 
 class BadArgument(Error, ValueError):
@@ -51,8 +66,6 @@ class NotFinite(Error, ArithmeticError, ValueError):
 
 class Diverged(Error, ArithmeticError):
     """The training diverged. `model` is the best certified model that was reached, or None."""
-
-    model: object = None
 
 
 class PeerLost(Error, ConnectionError):

@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from . import _native
 from ._errors import BadInput, BadOption, check
+from ._heads import head_of
 from ._native import hawser_error, hawser_evaluation_input, hawser_measure
 
 Array = npt.NDArray[Any]
@@ -21,7 +22,7 @@ def check_threshold(algorithm: Any, threshold: Any) -> float:
     """Returns the probability above which the higher label is predicted."""
     if threshold is None:
         return 0.5
-    if not algorithm.label:
+    if head_of(algorithm, "label") is None:
         raise BadOption(f"threshold: a model of {algorithm.name.decode()} predicts numbers, not labels")
     if isinstance(threshold, (bool, str)) or not np.isscalar(threshold) or not 0 <= threshold <= 1:  # type: ignore[operator]
         raise BadOption(f"threshold = {threshold!r:.60}: it is a probability, from 0 to 1")

@@ -96,7 +96,7 @@ class Job:
             check(lib.hawser_cancellation_new(byref(self.cancellation), byref(error)), error)
             if self.interrupted:
                 lib.hawser_cancel(self.cancellation)
-            opening = hawser_opening(messages=queue, cancellation=self.cancellation)
+            opening = hawser_opening(messages=queue, cancellation=self.cancellation, own_signals=True)
             if self.cluster is not None:
                 opening.cluster = self.cluster._handle
             check(lib.hawser_open_with(self.options.handle, byref(opening), byref(job), byref(error)), error)

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ._dataset import Array
 from ._errors import InternalError
+from ._numbers import Array
 
 
 class _Memory:

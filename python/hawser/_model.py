@@ -18,9 +18,11 @@ from ._arguments import name_bytes, path_bytes
 from ._changes import PolicyChange
 from ._columns import columns_of, is_table
 from ._dataset import INHERITED, Dataset, dataset_of, is_path, load_files
+from ._documents import numbers_beside
 from ._errors import BadArgument, BadInput, BadOption, NotFinite, check, warn
 from ._evaluate import check_threshold, checked_weights, evaluate, take_targets
 from ._exact import is_label, known_labels
+from ._heads import head_of
 from ._library import library as lib
 from ._native import hawser_dataset, hawser_error, hawser_load, hawser_model, hawser_schema
 from ._options import Options
@@ -188,8 +190,7 @@ class Model:
     @property
     def outputs(self) -> int:
         """How many numbers the model predicts for a row."""
-        count = self._algorithm.outputs
-        return int(count(self._handle)) if count else 1
+        return self._width(self._head("prediction"))
 
     @property
     def coefficients(self) -> Array:
@@ -232,15 +233,14 @@ class Model:
     @property
     def classes(self) -> Array | None:
         """The labels of a classifier, ascending; None if the model predicts no classes."""
-        label = self._algorithm.class_label
-        if not self._algorithm.label and not self._algorithm.probabilities:
+        if self._head("label") is None:
             return None
         stored = self.tensor("labels")
-        text, count = self.facts.get("labels"), self._algorithm.class_count
+        text, classes = self.facts.get("labels"), self._head("probabilities")
         if stored is None and text is not None:
             stored = np.array([float(word) for word in text.split()])
-        if stored is None and label and count:
-            stored = np.array([label(self._handle, place) for place in range(count(self._handle))])
+        if stored is None and classes is not None:
+            stored = np.array([classes.label(self._handle, place) for place in range(self._width(classes))])
         return None if stored is None else self._labels_of(stored)
 
     def _words(self) -> list[str] | None:
@@ -286,45 +286,37 @@ class Model:
         Regressions predict numbers, k-means the number of a cluster, svm and softmax a label, logistic the probability of the
         higher label. `data` is an array of shape (rows, columns), a sparse matrix, a table, a Dataset or a file.
         """
-        found = self._compute(self._algorithm.predict, "predictions", self.outputs, data, offset, options)
-        return self._labels_of(found) if self._algorithm.predicts_labels else found
+        return self._compute(self._head("prediction"), data, offset, options)
 
     def predict_labels(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
         """Returns the label of the most probable class of each row, shape (rows,)."""
-        if not self._algorithm.label:
+        head = self._head("label")
+        if head is None:
             raise BadOption(f"a model of {self.algorithm} predicts numbers, not labels")
-        labels = np.ascontiguousarray(self.predict(data, offset=offset, **options))
-        if self._algorithm.predicts_labels:
-            return labels
-        error = hawser_error()
-        check(self._algorithm.label(self._handle, len(labels), _doubles(labels), byref(error)), error)
-        return self._labels_of(labels)
+        return self._compute(head, data, offset, options)
 
     def predict_proba(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
         """Returns the probability of each class, shape (rows, classes), in the order of `classes`."""
-        if self._algorithm.probabilities:
-            count = self._algorithm.class_count(self._handle)
-            return self._compute(self._algorithm.probabilities, "probabilities", count, data, offset, options).reshape(-1, count)
-        if not self._algorithm.label or self._algorithm.predicts_labels:
+        head = self._head("probabilities")
+        if head is not None:
+            return self._compute(head, data, offset, options).reshape(-1, self._width(head))
+        if self._head("label") is None or self._head("prediction").labels:
             raise BadOption(f"a model of {self.algorithm} has no probabilities")
         higher = self.predict(data, offset=offset, **options)
         return np.column_stack([1 - higher, higher])
 
     def decision_function(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
         """Returns the linear predictor, offset included: shape (rows,), or (rows, classes) if there are several."""
-        if self._algorithm.distances:
+        if self._head("distances") is not None:
             raise BadOption(f"a model of {self.algorithm} has no linear predictor")
-        if not self._algorithm.link:
-            return self.predict(data, offset=offset, **options)
-        width = self._algorithm.link_count(self._handle) if self._algorithm.link_count else self.outputs
-        return self._compute(self._algorithm.link, "linear predictors", width, data, offset, options)
+        return self._compute(self._head("link") or self._head("prediction"), data, offset, options)
 
     def distances(self, data: Any, **options: Any) -> Array:
         """Returns the distance of each row to each centre, shape (rows, clusters)."""
-        if not self._algorithm.distances:
+        head = self._head("distances")
+        if head is None:
             raise BadOption(f"a model of {self.algorithm} has no distances")
-        width = self._algorithm.distance_count(self._handle)
-        return self._compute(self._algorithm.distances, "distances", width, data, None, options).reshape(-1, width)
+        return self._compute(head, data, None, options).reshape(-1, self._width(head))
 
     def evaluate(self, data: Any, target: Any = None, *, weights: Any = None, offset: Any = None, threshold: float | None = None,
                  **options: Any) -> dict[str, Any]:
@@ -351,31 +343,39 @@ class Model:
         targets = take_targets(algorithm, rows, outputs, named)
         if self.facts.get("options.weights", "none") != "none" and weights_of is None and weights is None:
             warn("the model was trained with weights, and these data have none: all rows count alike", RuntimeWarning)
-        function, width = algorithm.link or algorithm.predict, algorithm.link_count(self._handle) if algorithm.link_count else outputs
-        if algorithm.scores:
-            function, width = algorithm.scores, algorithm.score_count
-        scores = self._values_of(function, rows, width)
+        scores = self._values_of(self._head("scores") or self._head("link") or self._head("prediction"), rows)
         count = ctypes.c_size_t()
         words = None if "positive" in self.facts else lib.hawser_schema_target(self._schema(), byref(count)) or None
         return evaluate(algorithm, self._handle, scores, targets, weights_of, words, chance, named)
 
-    def _values_of(self, function: Any, rows: Dataset, width: int) -> Array:
+    def _head(self, name: str) -> Any:
+        return head_of(self._algorithm, name)
+
+    def _width(self, head: Any) -> int:
+        """Returns how many numbers a head has for a row."""
+        return int(head.width(self._handle)) if head.width else 1
+
+    def _values_of(self, head: Any, rows: Dataset) -> Array:
         handle = rows._in_layout(by_row=True)
-        values, error = np.empty((len(rows), width)), hawser_error()
-        check(function(self._handle, handle, _doubles(values), byref(error)), error)
+        values, error = np.empty((len(rows), self._width(head))), hawser_error()
+        check(head.compute(self._handle, handle, _doubles(values), byref(error)), error)
         return values
 
-    def _compute(self, function: Any, what: str, width: int, data: Any, offset: Any, options: dict[str, Any]) -> Array:
-        if not function:
-            raise BadOption(f"a model of {self.algorithm} makes no {what}")
-        values = self._values_of(function, self._rows_of(data, offset, options), width)
+    def _compute(self, head: Any, data: Any, offset: Any, options: dict[str, Any]) -> Array:
+        """Returns the numbers of a head, or labels as they stand in the target."""
+        if head is None:
+            raise BadOption(f"a model of {self.algorithm} makes no predictions")
+        values = self._values_of(head, self._rows_of(data, offset, options))
         finite = np.isfinite(values).all(axis=1)
         if not finite.all():
             row = int(np.argmin(finite))
             value = values[row][~np.isfinite(values[row])][0]
+            name = head.name.decode()
+            what = {"prediction": "predictions", "label": "predictions", "link": "linear predictors"}.get(name, name)
             raise NotFinite(f"row {row + 1}: one of its {what} is {value}, beyond the range of numbers; the values of its columns are too large "
                             "for this model")
-        return values[:, 0] if width == 1 else values
+        values = values[:, 0] if values.shape[1] == 1 else values
+        return self._labels_of(values) if head.labels else values
 
     # ------------------------------------------------------------------------------------------ data to predict ----
 
@@ -472,7 +472,11 @@ class Model:
         for key in ("categories", "dates"):
             if key in given:
                 raise BadOption(f"{key}: the model says which of its columns are words or dates; leave it out")
+        for key in ("min_documents", "max_documents", "max_words", "stop_words"):
+            if key in given:
+                raise BadOption(f"{key}: the columns of new data are those of the model; leave it out")
         chosen, how, error = Options(lib.hawser_data_rows()), hawser_load(), hawser_error()
+        given = numbers_beside(data, given)  # which has files that last until the load has ended
         chosen.fill(given)
         chosen.fill(self._inherited(), _native.HAWSER_FROM_PROGRAM)
         chosen.read_environment()
@@ -480,6 +484,8 @@ class Model:
         how.rows_layout, how.columns, how.target_optional = 1, self.columns, not measured
         how.schema = self._schema() or None
         how.categories = how.dates = None
+        how.min_documents = how.max_documents = how.stop_words = None  # that the environment may have
+        how.max_words, how.guess_text = 0, "text_rules" in self.facts
         how.unseen_zero = unseen
         how.outputs = self.outputs > 1
         self._place_target(how, "target" in given)

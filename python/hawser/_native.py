@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'd2500e8913fad9765a672b1898f1366844023a2d9379971aedab338df12bb49c'
+DIGEST = 'cb4abc8e41ee5d91f5f05393d48b6d5bcbb4e3f9a017da097acbab4e40fec380'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -21,14 +21,6 @@ HAWSER_DIVERGED = -8
 HAWSER_PEER_LOST = -9
 HAWSER_TIMEOUT = -10
 HAWSER_INTERNAL = -11
-HAWSER_F64 = 0
-HAWSER_F32 = 1
-HAWSER_I64 = 2
-HAWSER_I32 = 3
-HAWSER_DENSE = 0
-HAWSER_CSC = 1
-HAWSER_CSR = 2
-HAWSER_DENSE_ROWS = 3
 HAWSER_FLAG = 0
 HAWSER_INTEGER = 1
 HAWSER_NUMBER = 2
@@ -44,6 +36,14 @@ HAWSER_FROM_FILE = 2
 HAWSER_FROM_ENVIRONMENT = 3
 HAWSER_FROM_COMMAND_LINE = 4
 HAWSER_FROM_CALL = 5
+HAWSER_F64 = 0
+HAWSER_F32 = 1
+HAWSER_I64 = 2
+HAWSER_I32 = 3
+HAWSER_DENSE = 0
+HAWSER_CSC = 1
+HAWSER_CSR = 2
+HAWSER_DENSE_ROWS = 3
 HAWSER_NUMERIC = 0
 HAWSER_CATEGORY = 1
 HAWSER_DATE = 2
@@ -58,9 +58,7 @@ HAWSER_MATRIX_MARKET = 3
 HAWSER_NPY = 4
 HAWSER_CACHE = 5
 HAWSER_IDX = 6
-HAWSER_NOTE = 0
-HAWSER_WARNING = 1
-HAWSER_DROPPED = 2
+HAWSER_DOCUMENTS = 7
 HAWSER_BSP = 0
 HAWSER_SSP = 1
 HAWSER_TAP = 2
@@ -70,6 +68,13 @@ HAWSER_EXACT = 0
 HAWSER_AS_BF16 = 1
 HAWSER_AS_F16 = 2
 HAWSER_AS_INT8 = 3
+HAWSER_DATA = 1
+HAWSER_REPLICATED = 2
+HAWSER_PARTITIONED = 3
+HAWSER_LOCAL = 4
+HAWSER_STORED = 5
+HAWSER_MOVING = 6
+HAWSER_ENTRIES = 7
 HAWSER_SUM = 0
 HAWSER_MAX = 1
 HAWSER_MIN = 2
@@ -79,6 +84,9 @@ HAWSER_PLAN_PHYSICAL = 1
 HAWSER_PLAN_LOGICAL_DOT = 2
 HAWSER_PLAN_PHYSICAL_DOT = 3
 HAWSER_PLAN_JSON = 4
+HAWSER_NOTE = 0
+HAWSER_WARNING = 1
+HAWSER_DROPPED = 2
 HAWSER_MEASURES = 24
 HAWSER_ENDED_TASK = 1
 
@@ -89,48 +97,6 @@ HAWSER_ENDED_TASK = 1
 class hawser_error(Structure):
     status: int
     text: bytes
-
-
-class hawser_residence(Structure):
-    pass
-
-
-class hawser_matrix(Structure):
-    rows: int
-    cols: int
-    stored: int
-    layout: int
-    type: int
-    offsets: Any
-    indices: Any
-    values: Any
-    stride: int
-    first: int
-    residence: Any
-    mapped: bool
-
-
-class hawser_record(Structure):
-    pass
-
-
-class hawser_batches(Structure):
-    rows: int
-    size: int
-    seed: int
-    stream: int
-    in_order: bool
-    whole: bool
-    epoch: int
-    next: int
-
-
-class hawser_batch(Structure):
-    rows: Any
-    count: int
-    epoch: int
-    number: int
-    last: bool
 
 
 class hawser_cancellation(Structure):
@@ -172,6 +138,25 @@ class hawser_membership(Structure):
     members: Any
 
 
+class hawser_residence(Structure):
+    pass
+
+
+class hawser_matrix(Structure):
+    rows: int
+    cols: int
+    stored: int
+    layout: int
+    type: int
+    offsets: Any
+    indices: Any
+    values: Any
+    stride: int
+    first: int
+    residence: Any
+    mapped: bool
+
+
 class hawser_dataset(Structure):
     pass
 
@@ -204,6 +189,12 @@ class hawser_load(Structure):
     categories: bytes | None
     dates: bytes | None
     missing: bytes | None
+    min_length: int
+    guess_text: bool
+    min_documents: bytes | None
+    max_documents: bytes | None
+    max_words: int
+    stop_words: bytes | None
     means: Any
     index_base: int
     schema: Any
@@ -263,6 +254,8 @@ class hawser_load_figures(Structure):
     unseen_entries: int
     unseen_columns: int
     rows_dropped: int
+    unknown_words: int
+    text_rules: int
     memory_estimate: int
     memory_taken: int
     parted: bool
@@ -295,18 +288,6 @@ class hawser_generate(Structure):
 
 
 class hawser_model(Structure):
-    pass
-
-
-class hawser_message(Structure):
-    kind: int
-    node: int
-    time: float
-    dropped: int
-    text: bytes
-
-
-class hawser_messages(Structure):
     pass
 
 
@@ -353,11 +334,43 @@ class hawser_merging(Structure):
     user: Any
 
 
-class hawser_rule(Structure):
+class hawser_state_spec(Structure):
+    name: bytes | None
+    kind: int
+    type: int
+    rows: int
+    cols: int
+    by_column: bool
+    each: bool
+    along: Any
+    by_value: bool
+    initial: Any
+    initial_blocks: int
+    data: Any
+    matrix: Any
+    split: int
+    costs: Any
     damping: float
     gain: float
     merge: Any
-    user: Any
+    merge_user: Any
+    derive: Any
+    form: int
+    filter: bytes | None
+    quota: int
+    max_held: int
+    tie: Any
+    lines: int
+    offsets: Any
+    parts: int
+    cut: Any
+    owner: Any
+    owner_user: Any
+    function: bytes | None
+    parameters: Any
+    expect: int
+    keep: bool
+    where: bytes | None
 
 
 class hawser_until(Structure):
@@ -372,23 +385,31 @@ class hawser_until(Structure):
     remembers: int
 
 
-class hawser_subproblem(Structure):
-    A: Any
-    coordinates: int
-    first: int
-    size: int
-    alpha: Any
-    v: Any
-    sigma: float
+class hawser_unit_spec(Structure):
+    name: bytes | None
+    run: Any
+    one: bool
+    reads: Any
+    updates: Any
+    sync: Any
+    reduces: int
+    where: bytes | None
 
 
-class hawser_chunk(Structure):
-    block: int
-    first: int
-    count: int
-    values: Any
-    values_f32: Any
-    values_i64: Any
+class hawser_message(Structure):
+    kind: int
+    node: int
+    time: float
+    dropped: int
+    text: bytes
+
+
+class hawser_messages(Structure):
+    pass
+
+
+class hawser_record(Structure):
+    pass
 
 
 class hawser_opening(Structure):
@@ -398,6 +419,7 @@ class hawser_opening(Structure):
     key: Any
     key_length: int
     node: int
+    own_signals: bool
 
 
 class hawser_worker_figures(Structure):
@@ -426,6 +448,8 @@ class hawser_accept_figures(Structure):
     malformed: int
     timed_out: int
     evicted: int
+    late_messages: int
+    foreign_messages: int
     last: bytes
 
 
@@ -556,6 +580,8 @@ class hawser_measure_row(Structure):
 
 class hawser_path(Structure):
     count: int
+    planned: int
+    ended: bytes | None
     name: bytes | None
     parameter: Any
     objective: Any
@@ -574,6 +600,14 @@ class hawser_path(Structure):
     chosen: int
     least: int
     one_se: int
+
+
+class hawser_head(Structure):
+    name: bytes | None
+    width: Any
+    label: Any
+    compute: Any
+    labels: bool
 
 
 class hawser_topic(Structure):
@@ -604,6 +638,7 @@ class hawser_algorithm(Structure):
     metrics: Any
     topics: Any
     split: int
+    all_columns: bool
     no_target: bool
     no_offset: bool
     train: Any
@@ -611,26 +646,70 @@ class hawser_algorithm(Structure):
     starts: bytes | None
     centres: Any
     plan: Any
-    predict: Any
-    distances: Any
-    distance_count: Any
-    scores: Any
-    score_count: int
-    predicts_labels: bool
-    probabilities: Any
-    class_count: Any
-    class_label: Any
+    heads: Any
     log_link: bool
-    link: Any
-    link_count: Any
-    outputs: Any
-    label: Any
     evaluate: Any
     measures: Any
     coefficients: Any
     path: Any
     choose: Any
     member_rows: Any
+
+
+class hawser_batches(Structure):
+    rows: int
+    size: int
+    seed: int
+    stream: int
+    in_order: bool
+    whole: bool
+    epoch: int
+    next: int
+
+
+class hawser_batch(Structure):
+    rows: Any
+    count: int
+    epoch: int
+    number: int
+    last: bool
+
+
+class hawser_mini_batch(Structure):
+    rows: hawser_matrix
+    numbers: Any
+    target: Any
+    weights: Any
+    offset: Any
+    epoch: int
+    last: bool
+
+
+class hawser_rule(Structure):
+    damping: float
+    gain: float
+    merge: Any
+    user: Any
+
+
+class hawser_subproblem(Structure):
+    A: Any
+    coordinates: int
+    first: int
+    size: int
+    alpha: Any
+    v: Any
+    sigma: float
+
+
+class hawser_moving_part(Structure):
+    number: int
+    first_line: int
+    lines: int
+    first: int
+    count: int
+    values: Any
+    type: int
 
 
 class hawser_store(Structure):
@@ -758,46 +837,24 @@ class hawser_store_figures(Structure):
     clock_ranges: int
 
 
-hawser_record_function = CFUNCTYPE(None, POINTER(hawser_record), c_void_p)
+class hawser_chunk(Structure):
+    block: int
+    first: int
+    count: int
+    type: int
+    values: Any
+
+
 hawser_unit_function = CFUNCTYPE(c_int, POINTER(hawser_context))
-hawser_local_solver = CFUNCTYPE(c_int, POINTER(hawser_context), POINTER(hawser_subproblem))
-hawser_scratch_visit = CFUNCTYPE(None, POINTER(hawser_record), POINTER(hawser_context))
-hawser_row_numbers = CFUNCTYPE(c_int, c_size_t, c_size_t, POINTER(c_double), c_void_p)
+hawser_owner = CFUNCTYPE(c_uint32, c_uint32, c_uint64, c_uint32, c_void_p)
 hawser_observer = CFUNCTYPE(None, POINTER(hawser_progress), c_void_p)
+hawser_record_function = CFUNCTYPE(None, POINTER(hawser_record), c_void_p)
+hawser_scratch_visit = CFUNCTYPE(None, POINTER(hawser_record), POINTER(hawser_context))
+hawser_local_solver = CFUNCTYPE(c_int, POINTER(hawser_context), POINTER(hawser_subproblem))
+hawser_row_numbers = CFUNCTYPE(c_int, c_size_t, c_size_t, POINTER(c_double), c_void_p)
 hawser_error._fields_ = [
     ("status", c_int),
     ("text", c_char * 1000),
-]
-hawser_matrix._fields_ = [
-    ("rows", c_size_t),
-    ("cols", c_size_t),
-    ("stored", c_uint64),
-    ("layout", c_int),
-    ("type", c_int),
-    ("offsets", POINTER(c_uint64)),
-    ("indices", POINTER(c_uint32)),
-    ("values", c_void_p),
-    ("stride", c_size_t),
-    ("first", c_size_t),
-    ("residence", POINTER(hawser_residence)),
-    ("mapped", c_bool),
-]
-hawser_batches._fields_ = [
-    ("rows", c_uint64),
-    ("size", c_uint64),
-    ("seed", c_uint64),
-    ("stream", c_uint64),
-    ("in_order", c_bool),
-    ("whole", c_bool),
-    ("epoch", c_uint64),
-    ("next", c_uint64),
-]
-hawser_batch._fields_ = [
-    ("rows", POINTER(c_size_t)),
-    ("count", c_size_t),
-    ("epoch", c_uint64),
-    ("number", c_uint64),
-    ("last", c_bool),
 ]
 hawser_option._fields_ = [
     ("key", c_char_p),
@@ -823,6 +880,20 @@ hawser_membership._fields_ = [
     ("count", c_uint32),
     ("members", POINTER(hawser_member)),
 ]
+hawser_matrix._fields_ = [
+    ("rows", c_size_t),
+    ("cols", c_size_t),
+    ("stored", c_uint64),
+    ("layout", c_int),
+    ("type", c_int),
+    ("offsets", POINTER(c_uint64)),
+    ("indices", POINTER(c_uint32)),
+    ("values", c_void_p),
+    ("stride", c_size_t),
+    ("first", c_size_t),
+    ("residence", POINTER(hawser_residence)),
+    ("mapped", c_bool),
+]
 hawser_schema_column._fields_ = [
     ("name", c_char_p),
     ("kind", c_int),
@@ -846,6 +917,12 @@ hawser_load._fields_ = [
     ("categories", c_char_p),
     ("dates", c_char_p),
     ("missing", c_char_p),
+    ("min_length", c_uint32),
+    ("guess_text", c_bool),
+    ("min_documents", c_char_p),
+    ("max_documents", c_char_p),
+    ("max_words", c_size_t),
+    ("stop_words", c_char_p),
     ("means", POINTER(c_double)),
     ("index_base", c_int),
     ("schema", POINTER(hawser_schema)),
@@ -902,6 +979,8 @@ hawser_load_figures._fields_ = [
     ("unseen_entries", c_uint64),
     ("unseen_columns", c_uint64),
     ("rows_dropped", c_uint64),
+    ("unknown_words", c_uint64),
+    ("text_rules", c_uint32),
     ("memory_estimate", c_uint64),
     ("memory_taken", c_uint64),
     ("parted", c_bool),
@@ -926,13 +1005,6 @@ hawser_generate._fields_ = [
     ("noise", c_double),
     ("seed", c_uint64),
 ]
-hawser_message._fields_ = [
-    ("kind", c_uint32),
-    ("node", c_uint32),
-    ("time", c_double),
-    ("dropped", c_uint64),
-    ("text", c_char * 1000),
-]
 hawser_sync._fields_ = [
     ("tightness", c_int),
     ("staleness", c_uint32),
@@ -946,11 +1018,43 @@ hawser_merging._fields_ = [
     ("clock", c_uint64),
     ("user", c_void_p),
 ]
-hawser_rule._fields_ = [
+hawser_state_spec._fields_ = [
+    ("name", c_char_p),
+    ("kind", c_int),
+    ("type", c_int),
+    ("rows", c_size_t),
+    ("cols", c_size_t),
+    ("by_column", c_bool),
+    ("each", c_bool),
+    ("along", POINTER(hawser_state)),
+    ("by_value", c_bool),
+    ("initial", c_void_p),
+    ("initial_blocks", c_uint32),
+    ("data", POINTER(hawser_dataset)),
+    ("matrix", POINTER(hawser_matrix)),
+    ("split", c_int),
+    ("costs", POINTER(c_double)),
     ("damping", c_double),
     ("gain", c_double),
     ("merge", CFUNCTYPE(None, POINTER(hawser_merging))),
-    ("user", c_void_p),
+    ("merge_user", c_void_p),
+    ("derive", hawser_unit_function),
+    ("form", c_int),
+    ("filter", c_char_p),
+    ("quota", c_uint64),
+    ("max_held", c_uint64),
+    ("tie", POINTER(hawser_state)),
+    ("lines", c_size_t),
+    ("offsets", POINTER(c_size_t)),
+    ("parts", c_uint32),
+    ("cut", POINTER(c_size_t)),
+    ("owner", hawser_owner),
+    ("owner_user", c_void_p),
+    ("function", c_char_p),
+    ("parameters", POINTER(c_double)),
+    ("expect", c_size_t),
+    ("keep", c_bool),
+    ("where", c_char_p),
 ]
 hawser_until._fields_ = [
     ("clocks", c_uint64),
@@ -963,22 +1067,22 @@ hawser_until._fields_ = [
     ("user", c_void_p),
     ("remembers", c_size_t),
 ]
-hawser_subproblem._fields_ = [
-    ("A", POINTER(hawser_matrix)),
-    ("coordinates", c_size_t),
-    ("first", c_size_t),
-    ("size", c_size_t),
-    ("alpha", POINTER(c_double)),
-    ("v", POINTER(c_double)),
-    ("sigma", c_double),
+hawser_unit_spec._fields_ = [
+    ("name", c_char_p),
+    ("run", hawser_unit_function),
+    ("one", c_bool),
+    ("reads", POINTER(hawser_state) * 32),
+    ("updates", POINTER(hawser_state) * 32),
+    ("sync", POINTER(hawser_sync)),
+    ("reduces", c_size_t),
+    ("where", c_char_p),
 ]
-hawser_chunk._fields_ = [
-    ("block", c_uint32),
-    ("first", c_size_t),
-    ("count", c_size_t),
-    ("values", POINTER(c_double)),
-    ("values_f32", POINTER(c_float)),
-    ("values_i64", POINTER(c_int64)),
+hawser_message._fields_ = [
+    ("kind", c_uint32),
+    ("node", c_uint32),
+    ("time", c_double),
+    ("dropped", c_uint64),
+    ("text", c_char * 1000),
 ]
 hawser_opening._fields_ = [
     ("messages", POINTER(hawser_messages)),
@@ -987,6 +1091,7 @@ hawser_opening._fields_ = [
     ("key", c_void_p),
     ("key_length", c_size_t),
     ("node", c_uint32),
+    ("own_signals", c_bool),
 ]
 hawser_worker_figures._fields_ = [
     ("cpu_seconds", c_double),
@@ -1013,6 +1118,8 @@ hawser_accept_figures._fields_ = [
     ("malformed", c_uint64),
     ("timed_out", c_uint64),
     ("evicted", c_uint64),
+    ("late_messages", c_uint64),
+    ("foreign_messages", c_uint64),
     ("last", c_char * 384),
 ]
 hawser_flow._fields_ = [
@@ -1131,6 +1238,8 @@ hawser_measure_row._fields_ = [
 ]
 hawser_path._fields_ = [
     ("count", c_size_t),
+    ("planned", c_size_t),
+    ("ended", c_char_p),
     ("name", c_char_p),
     ("parameter", POINTER(c_double)),
     ("objective", POINTER(c_double)),
@@ -1149,6 +1258,13 @@ hawser_path._fields_ = [
     ("chosen", c_size_t),
     ("least", c_size_t),
     ("one_se", c_size_t),
+]
+hawser_head._fields_ = [
+    ("name", c_char_p),
+    ("width", CFUNCTYPE(c_size_t, POINTER(hawser_model))),
+    ("label", CFUNCTYPE(c_double, POINTER(hawser_model), c_size_t)),
+    ("compute", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
+    ("labels", c_bool),
 ]
 hawser_topic._fields_ = [
     ("name", c_char_p),
@@ -1176,6 +1292,7 @@ hawser_algorithm._fields_ = [
     ("metrics", POINTER(hawser_metric_row)),
     ("topics", POINTER(hawser_topic)),
     ("split", c_int),
+    ("all_columns", c_bool),
     ("no_target", c_bool),
     ("no_offset", c_bool),
     ("train", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), POINTER(hawser_training), POINTER(hawser_error))),
@@ -1183,26 +1300,64 @@ hawser_algorithm._fields_ = [
     ("starts", c_char_p),
     ("centres", CFUNCTYPE(c_bool, POINTER(hawser_options))),
     ("plan", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), c_int, c_void_p, POINTER(hawser_error))),
-    ("predict", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
-    ("distances", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
-    ("distance_count", CFUNCTYPE(c_size_t, POINTER(hawser_model))),
-    ("scores", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
-    ("score_count", c_size_t),
-    ("predicts_labels", c_bool),
-    ("probabilities", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
-    ("class_count", CFUNCTYPE(c_size_t, POINTER(hawser_model))),
-    ("class_label", CFUNCTYPE(c_double, POINTER(hawser_model), c_size_t)),
+    ("heads", POINTER(hawser_head)),
     ("log_link", c_bool),
-    ("link", CFUNCTYPE(c_int, POINTER(hawser_model), POINTER(hawser_dataset), POINTER(c_double), POINTER(hawser_error))),
-    ("link_count", CFUNCTYPE(c_size_t, POINTER(hawser_model))),
-    ("outputs", CFUNCTYPE(c_size_t, POINTER(hawser_model))),
-    ("label", CFUNCTYPE(c_int, POINTER(hawser_model), c_size_t, POINTER(c_double), POINTER(hawser_error))),
     ("evaluate", CFUNCTYPE(c_int, POINTER(hawser_evaluation_input), POINTER(hawser_measure), POINTER(hawser_error))),
     ("measures", POINTER(hawser_measure_row)),
     ("coefficients", CFUNCTYPE(c_int, POINTER(hawser_model), c_uint64, c_void_p, POINTER(hawser_error))),
     ("path", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_model), POINTER(hawser_path), POINTER(hawser_error))),
     ("choose", CFUNCTYPE(c_int, POINTER(hawser_model), c_char_p, POINTER(hawser_error))),
     ("member_rows", POINTER(hawser_option)),
+]
+hawser_batches._fields_ = [
+    ("rows", c_uint64),
+    ("size", c_uint64),
+    ("seed", c_uint64),
+    ("stream", c_uint64),
+    ("in_order", c_bool),
+    ("whole", c_bool),
+    ("epoch", c_uint64),
+    ("next", c_uint64),
+]
+hawser_batch._fields_ = [
+    ("rows", POINTER(c_size_t)),
+    ("count", c_size_t),
+    ("epoch", c_uint64),
+    ("number", c_uint64),
+    ("last", c_bool),
+]
+hawser_mini_batch._fields_ = [
+    ("rows", hawser_matrix),
+    ("numbers", POINTER(c_size_t)),
+    ("target", POINTER(c_double)),
+    ("weights", POINTER(c_double)),
+    ("offset", POINTER(c_double)),
+    ("epoch", c_uint64),
+    ("last", c_bool),
+]
+hawser_rule._fields_ = [
+    ("damping", c_double),
+    ("gain", c_double),
+    ("merge", CFUNCTYPE(None, POINTER(hawser_merging))),
+    ("user", c_void_p),
+]
+hawser_subproblem._fields_ = [
+    ("A", POINTER(hawser_matrix)),
+    ("coordinates", c_size_t),
+    ("first", c_size_t),
+    ("size", c_size_t),
+    ("alpha", POINTER(c_double)),
+    ("v", POINTER(c_double)),
+    ("sigma", c_double),
+]
+hawser_moving_part._fields_ = [
+    ("number", c_uint32),
+    ("first_line", c_size_t),
+    ("lines", c_size_t),
+    ("first", c_size_t),
+    ("count", c_size_t),
+    ("values", c_void_p),
+    ("type", c_int),
 ]
 hawser_applying._fields_ = [
     ("type", c_int),
@@ -1317,35 +1472,16 @@ hawser_store_figures._fields_ = [
     ("bytes", c_uint64),
     ("clock_ranges", c_uint64),
 ]
+hawser_chunk._fields_ = [
+    ("block", c_uint32),
+    ("first", c_size_t),
+    ("count", c_size_t),
+    ("type", c_int),
+    ("values", c_void_p),
+]
 
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_status_name": (c_char_p, [c_int]),
-    "hawser_matrix_columns": (hawser_matrix, [POINTER(hawser_matrix), c_size_t, c_size_t]),
-    "hawser_matrix_rows": (hawser_matrix, [POINTER(hawser_matrix), c_size_t, c_size_t]),
-    "hawser_column_dot": (c_double, [POINTER(hawser_matrix), c_size_t, POINTER(c_double)]),
-    "hawser_column_axpy": (None, [POINTER(hawser_matrix), c_size_t, c_double, POINTER(c_double)]),
-    "hawser_column_moments": (None, [POINTER(hawser_matrix), c_size_t, POINTER(c_double), c_double, c_double, POINTER(c_double), POINTER(c_double)]),
-    "hawser_scan": (None, [POINTER(hawser_matrix), POINTER(c_double), POINTER(c_double)]),
-    "hawser_scan_some": (None, [POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(c_double), POINTER(c_double)]),
-    "hawser_combine": (None, [POINTER(hawser_matrix), POINTER(c_uint32), POINTER(c_double), c_size_t, POINTER(c_double)]),
-    "hawser_multiply": (None, [POINTER(hawser_matrix), POINTER(c_double), c_double, POINTER(c_double)]),
-    "hawser_gram": (c_int, [POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, c_size_t, POINTER(c_double), POINTER(c_double), c_size_t, POINTER(hawser_error)]),
-    "hawser_gram_rows": (c_int, [POINTER(hawser_matrix), c_size_t, c_size_t, POINTER(c_uint32), c_size_t, c_size_t, POINTER(c_double), POINTER(c_double), c_size_t, POINTER(hawser_error)]),
-    "hawser_dot": (c_double, [c_size_t, POINTER(c_double), POINTER(c_double), POINTER(c_double)]),
-    "hawser_kernels_name": (c_char_p, []),
-    "hawser_record_reads": (c_bool, [POINTER(hawser_record)]),
-    "hawser_record_bytes": (None, [POINTER(hawser_record), c_void_p, c_size_t]),
-    "hawser_record_array": (None, [POINTER(hawser_record), POINTER(c_void_p), c_size_t, c_size_t, c_size_t]),
-    "hawser_record_fail": (None, [POINTER(hawser_record), c_int, c_char_p]),
-    "hawser_record_save": (c_int, [hawser_record_function, c_void_p, POINTER(c_void_p), POINTER(c_size_t), POINTER(hawser_error)]),
-    "hawser_record_restore": (c_int, [hawser_record_function, c_void_p, c_void_p, c_size_t, POINTER(hawser_error)]),
-    "hawser_batches_count": (c_uint64, [POINTER(hawser_batches)]),
-    "hawser_batches_next": (c_int, [POINTER(hawser_batches), POINTER(c_size_t), POINTER(hawser_batch), POINTER(hawser_error)]),
-    "hawser_batches_seek": (c_int, [POINTER(hawser_batches), c_uint64, POINTER(hawser_error)]),
-    "hawser_batches_record": (None, [POINTER(hawser_record), c_void_p]),
-    "hawser_batch_gather": (None, [POINTER(hawser_batch), POINTER(c_double), POINTER(c_double)]),
-    "hawser_batch_bytes": (c_size_t, [POINTER(hawser_matrix), c_size_t]),
-    "hawser_batch_pack": (c_int, [POINTER(hawser_matrix), POINTER(hawser_batch), c_void_p, c_size_t, POINTER(hawser_matrix), POINTER(hawser_error)]),
     "hawser_cancellation_new": (c_int, [POINTER(POINTER(hawser_cancellation)), POINTER(hawser_error)]),
     "hawser_cancel": (None, [POINTER(hawser_cancellation)]),
     "hawser_cancellation_reset": (None, [POINTER(hawser_cancellation)]),
@@ -1370,6 +1506,19 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_cluster_open": (c_int, [POINTER(hawser_options), POINTER(hawser_opening), POINTER(POINTER(hawser_cluster)), POINTER(hawser_error)]),
     "hawser_cluster_close": (None, [POINTER(hawser_cluster)]),
     "hawser_cluster_view": (POINTER(hawser_membership), [POINTER(hawser_cluster)]),
+    "hawser_matrix_columns": (hawser_matrix, [POINTER(hawser_matrix), c_size_t, c_size_t]),
+    "hawser_matrix_rows": (hawser_matrix, [POINTER(hawser_matrix), c_size_t, c_size_t]),
+    "hawser_column_dot": (c_double, [POINTER(hawser_matrix), c_size_t, POINTER(c_double)]),
+    "hawser_column_axpy": (None, [POINTER(hawser_matrix), c_size_t, c_double, POINTER(c_double)]),
+    "hawser_column_moments": (None, [POINTER(hawser_matrix), c_size_t, POINTER(c_double), c_double, c_double, POINTER(c_double), POINTER(c_double)]),
+    "hawser_scan": (None, [POINTER(hawser_matrix), POINTER(c_double), POINTER(c_double)]),
+    "hawser_scan_some": (None, [POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(c_double), POINTER(c_double)]),
+    "hawser_combine": (None, [POINTER(hawser_matrix), POINTER(c_uint32), POINTER(c_double), c_size_t, POINTER(c_double)]),
+    "hawser_multiply": (None, [POINTER(hawser_matrix), POINTER(c_double), c_double, POINTER(c_double)]),
+    "hawser_gram": (c_int, [POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, c_size_t, POINTER(c_double), POINTER(c_double), c_size_t, POINTER(hawser_error)]),
+    "hawser_gram_rows": (c_int, [POINTER(hawser_matrix), c_size_t, c_size_t, POINTER(c_uint32), c_size_t, c_size_t, POINTER(c_double), POINTER(c_double), c_size_t, POINTER(hawser_error)]),
+    "hawser_dot": (c_double, [c_size_t, POINTER(c_double), POINTER(c_double), POINTER(c_double)]),
+    "hawser_kernels_name": (c_char_p, []),
     "hawser_data_rows": (POINTER(hawser_option), []),
     "hawser_load_follow": (c_int, [POINTER(hawser_load), POINTER(hawser_dataset), POINTER(POINTER(hawser_schema)), POINTER(hawser_error)]),
     "hawser_load_from_options": (c_int, [POINTER(hawser_options), POINTER(hawser_load), POINTER(hawser_error)]),
@@ -1437,123 +1586,56 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_model_load": (c_int, [c_char_p, POINTER(POINTER(hawser_model)), POINTER(hawser_error)]),
     "hawser_model_to_bytes": (c_int, [POINTER(hawser_model), POINTER(c_void_p), POINTER(c_size_t), POINTER(hawser_error)]),
     "hawser_model_from_bytes": (c_int, [c_void_p, c_size_t, POINTER(POINTER(hawser_model)), POINTER(hawser_error)]),
-    "hawser_messages_new": (c_int, [POINTER(POINTER(hawser_messages)), POINTER(hawser_error)]),
-    "hawser_messages_free": (None, [POINTER(hawser_messages)]),
-    "hawser_messages_next": (c_bool, [POINTER(hawser_messages), POINTER(hawser_message)]),
-    "hawser_messages_descriptor": (c_int, [POINTER(hawser_messages)]),
     "hawser_version": (c_char_p, []),
     "hawser_headers_digest": (c_char_p, []),
     "hawser_program_new": (POINTER(hawser_program), [c_char_p, c_void_p]),
     "hawser_program_free": (None, [POINTER(hawser_program)]),
-    "hawser_data_state": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, POINTER(hawser_matrix), c_int]),
-    "hawser_data_costs": (None, [POINTER(hawser_state), POINTER(c_double)]),
-    "hawser_replicated_state": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_size_t, c_size_t, POINTER(c_double), hawser_rule]),
-    "hawser_replicated_state_of": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_int, c_size_t, c_size_t, c_void_p, hawser_rule]),
-    "hawser_partitioned_state": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_size_t, POINTER(hawser_state), POINTER(c_double)]),
-    "hawser_partitioned_state_of": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_int, c_size_t, POINTER(hawser_state), c_void_p]),
-    "hawser_partitioned_matrix": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_int, c_size_t, c_size_t, c_int, POINTER(hawser_state), c_void_p]),
-    "hawser_stored_state": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_size_t, POINTER(hawser_state), POINTER(c_double), c_char_p, POINTER(c_double)]),
-    "hawser_stored_state_of": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_int, c_size_t, POINTER(hawser_state), c_void_p, c_char_p, POINTER(c_double)]),
-    "hawser_stored_matrix": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_int, c_size_t, c_size_t, c_int, POINTER(hawser_state), c_void_p, c_char_p, POINTER(c_double)]),
-    "hawser_local_state": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, POINTER(hawser_state), c_size_t, POINTER(c_double)]),
-    "hawser_local_state_of": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_int, POINTER(hawser_state), c_size_t, c_void_p]),
-    "hawser_block_state": (POINTER(hawser_state), [POINTER(hawser_program), c_char_p, c_int, c_size_t, c_void_p, c_uint32]),
-    "hawser_tie": (None, [POINTER(hawser_state), POINTER(hawser_state)]),
-    "hawser_derive": (None, [POINTER(hawser_state), hawser_unit_function]),
-    "hawser_encoding": (None, [POINTER(hawser_state), c_int]),
-    "hawser_state_filter": (None, [POINTER(hawser_state), c_char_p, c_uint64, c_uint64]),
-    "hawser_unit": (POINTER(hawser_operator), [POINTER(hawser_operator), c_char_p, hawser_unit_function, POINTER(POINTER(hawser_state)), POINTER(POINTER(hawser_state))]),
-    "hawser_unit_one": (POINTER(hawser_operator), [POINTER(hawser_operator), c_char_p, hawser_unit_function, POINTER(POINTER(hawser_state)), POINTER(POINTER(hawser_state))]),
-    "hawser_unit_sync": (None, [POINTER(hawser_operator), hawser_sync]),
-    "hawser_reduces": (None, [POINTER(hawser_operator), c_size_t]),
-    "hawser_reduces_expect": (None, [POINTER(hawser_operator), c_size_t, c_size_t]),
+    "hawser_state_add": (POINTER(hawser_state), [POINTER(hawser_program), POINTER(hawser_state_spec)]),
+    "hawser_scratch_size": (None, [POINTER(hawser_program), c_size_t, CFUNCTYPE(None, c_void_p)]),
+    "hawser_metric_declare": (None, [POINTER(hawser_program), c_char_p, c_int]),
     "hawser_root": (POINTER(hawser_operator), [POINTER(hawser_program)]),
     "hawser_sequence": (POINTER(hawser_operator), [POINTER(hawser_operator)]),
     "hawser_parallel": (POINTER(hawser_operator), [POINTER(hawser_operator)]),
     "hawser_branch": (POINTER(hawser_operator), [POINTER(hawser_operator), c_char_p, CFUNCTYPE(c_bool, POINTER(hawser_progress), c_void_p), c_void_p]),
     "hawser_branch_remembers": (None, [POINTER(hawser_operator), c_size_t]),
     "hawser_loop": (POINTER(hawser_operator), [POINTER(hawser_operator), c_char_p, hawser_until, hawser_sync]),
-    "hawser_subproblem_step": (None, [POINTER(hawser_subproblem), c_size_t, c_double]),
-    "hawser_cocoa": (POINTER(hawser_operator), [POINTER(hawser_operator), c_char_p, hawser_local_solver, POINTER(hawser_state), POINTER(hawser_state), POINTER(POINTER(hawser_state))]),
-    "hawser_cocoa_rule": (hawser_rule, [POINTER(hawser_job), c_double, hawser_sync]),
+    "hawser_unit_add": (POINTER(hawser_operator), [POINTER(hawser_operator), POINTER(hawser_unit_spec)]),
+    "hawser_read_as": (c_int, [POINTER(hawser_context), c_char_p, c_int, c_void_p]),
+    "hawser_write_as": (c_int, [POINTER(hawser_context), c_char_p, c_int, c_void_p]),
+    "hawser_line_as": (c_int, [POINTER(hawser_context), c_char_p, c_size_t, c_int, c_bool, c_void_p]),
+    "hawser_part": (c_size_t, [POINTER(hawser_context), c_char_p, POINTER(c_size_t)]),
+    "hawser_part_lines": (c_size_t, [POINTER(hawser_context), c_char_p, POINTER(c_size_t)]),
+    "hawser_data_beside": (c_int, [POINTER(hawser_context), c_char_p, POINTER(hawser_beside)]),
+    "hawser_data_replace": (c_int, [POINTER(hawser_context), c_char_p, POINTER(hawser_matrix)]),
     "hawser_block": (c_uint32, [POINTER(hawser_context)]),
     "hawser_blocks": (c_uint32, [POINTER(hawser_context)]),
     "hawser_clock": (c_uint64, [POINTER(hawser_context)]),
     "hawser_user": (c_void_p, [POINTER(hawser_context)]),
     "hawser_scratch": (c_void_p, [POINTER(hawser_context)]),
-    "hawser_scratch_size": (None, [POINTER(hawser_program), c_size_t, CFUNCTYPE(None, c_void_p)]),
-    "hawser_scratch_record": (None, [POINTER(hawser_program), hawser_scratch_visit]),
-    "hawser_scratch_expect": (None, [POINTER(hawser_program), c_uint64, c_uint64]),
-    "hawser_state_expect": (None, [POINTER(hawser_state), c_size_t]),
-    "hawser_result_expect": (None, [POINTER(hawser_state)]),
-    "hawser_data_view": (POINTER(hawser_matrix), [POINTER(hawser_context), c_char_p]),
-    "hawser_data_fetch": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint32), c_size_t]),
-    "hawser_cache": (POINTER(c_double), [POINTER(hawser_context), c_char_p]),
-    "hawser_cache_f32": (POINTER(c_float), [POINTER(hawser_context), c_char_p]),
-    "hawser_cache_i64": (POINTER(c_int64), [POINTER(hawser_context), c_char_p]),
-    "hawser_cache_i32": (POINTER(c_int32), [POINTER(hawser_context), c_char_p]),
-    "hawser_view": (POINTER(c_double), [POINTER(hawser_context), c_char_p]),
-    "hawser_view_f32": (POINTER(c_float), [POINTER(hawser_context), c_char_p]),
-    "hawser_view_i64": (POINTER(c_int64), [POINTER(hawser_context), c_char_p]),
-    "hawser_view_i32": (POINTER(c_int32), [POINTER(hawser_context), c_char_p]),
-    "hawser_local": (POINTER(c_double), [POINTER(hawser_context), c_char_p]),
-    "hawser_local_f32": (POINTER(c_float), [POINTER(hawser_context), c_char_p]),
-    "hawser_local_i64": (POINTER(c_int64), [POINTER(hawser_context), c_char_p]),
-    "hawser_local_i32": (POINTER(c_int32), [POINTER(hawser_context), c_char_p]),
-    "hawser_line": (POINTER(c_double), [POINTER(hawser_context), c_char_p, c_size_t]),
-    "hawser_line_f32": (POINTER(c_float), [POINTER(hawser_context), c_char_p, c_size_t]),
-    "hawser_line_i64": (POINTER(c_int64), [POINTER(hawser_context), c_char_p, c_size_t]),
-    "hawser_line_i32": (POINTER(c_int32), [POINTER(hawser_context), c_char_p, c_size_t]),
-    "hawser_part_lines": (c_size_t, [POINTER(hawser_context), c_char_p, POINTER(c_size_t)]),
-    "hawser_part": (c_size_t, [POINTER(hawser_context), c_char_p, POINTER(c_size_t)]),
-    "hawser_touch": (c_int, [POINTER(hawser_context), c_char_p, c_size_t, c_size_t]),
-    "hawser_inc": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint64), POINTER(c_double), c_size_t]),
-    "hawser_inc_f32": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint64), POINTER(c_float), c_size_t]),
-    "hawser_inc_i64": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint64), POINTER(c_int64), c_size_t]),
-    "hawser_inc_i32": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint64), POINTER(c_int32), c_size_t]),
-    "hawser_next_chunk": (c_int, [POINTER(hawser_context), c_char_p, POINTER(hawser_chunk)]),
-    "hawser_prefetch": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint64), c_size_t, c_size_t]),
-    "hawser_prefetch_wait": (c_int, [POINTER(hawser_context), c_char_p, POINTER(POINTER(c_double))]),
-    "hawser_prefetch_wait_f32": (c_int, [POINTER(hawser_context), c_char_p, POINTER(POINTER(c_float))]),
-    "hawser_prefetch_wait_i64": (c_int, [POINTER(hawser_context), c_char_p, POINTER(POINTER(c_int64))]),
     "hawser_gain": (c_double, [POINTER(hawser_context), c_char_p]),
     "hawser_damping": (c_double, [POINTER(hawser_context), c_char_p]),
     "hawser_yield": (c_int, [POINTER(hawser_context)]),
     "hawser_stopping": (c_bool, [POINTER(hawser_context)]),
-    "hawser_publish": (c_int, [POINTER(hawser_context), c_char_p]),
     "hawser_random": (c_uint64, [POINTER(hawser_context)]),
     "hawser_random_below": (c_uint64, [POINTER(hawser_context), c_uint64]),
     "hawser_random_uniform": (c_double, [POINTER(hawser_context)]),
-    "hawser_data_replace": (c_int, [POINTER(hawser_context), c_char_p, POINTER(hawser_matrix)]),
     "hawser_allreduce": (c_int, [POINTER(hawser_context), POINTER(c_double), c_size_t, c_int]),
-    "hawser_metric_declare": (None, [POINTER(hawser_program), c_char_p, c_int]),
-    "hawser_metric_numbers_fits": (None, [POINTER(hawser_program), c_char_p]),
     "hawser_report": (c_int, [POINTER(hawser_context), c_char_p, c_double]),
     "hawser_metric": (c_double, [POINTER(hawser_context), c_char_p]),
     "hawser_progress_metric": (c_double, [POINTER(hawser_progress), c_char_p]),
-    "hawser_progress_metric_name": (c_char_p, [POINTER(hawser_progress), c_size_t]),
     "hawser_progress_set": (None, [POINTER(hawser_progress), c_char_p, c_double]),
     "hawser_progress_clock": (c_uint64, [POINTER(hawser_progress)]),
     "hawser_progress_clocks": (c_uint64, [POINTER(hawser_progress)]),
     "hawser_progress_seconds": (c_double, [POINTER(hawser_progress)]),
     "hawser_progress_loop": (c_char_p, [POINTER(hawser_progress)]),
     "hawser_progress_memory": (c_void_p, [POINTER(hawser_progress)]),
-    "hawser_tests_record": (None, [POINTER(hawser_program), hawser_record_function, c_void_p]),
     "hawser_progress_stopping": (c_bool, [POINTER(hawser_progress)]),
-    "hawser_progress_gain": (None, [POINTER(hawser_progress), c_char_p, c_double]),
-    "hawser_progress_sync": (None, [POINTER(hawser_progress), c_char_p, hawser_sync]),
-    "hawser_progress_change": (POINTER(hawser_policy_change), [POINTER(hawser_progress), c_size_t]),
+    "hawser_observe": (None, [POINTER(hawser_job), hawser_observer, c_void_p]),
     "hawser_job_rows": (POINTER(hawser_option), []),
     "hawser_open": (c_int, [POINTER(c_int), POINTER(c_char_p), POINTER(POINTER(hawser_job)), POINTER(hawser_error)]),
     "hawser_open_options": (c_int, [POINTER(hawser_options), POINTER(POINTER(hawser_job)), POINTER(hawser_error)]),
-    "hawser_open_with": (c_int, [POINTER(hawser_options), POINTER(hawser_opening), POINTER(POINTER(hawser_job)), POINTER(hawser_error)]),
     "hawser_close": (None, [POINTER(hawser_job)]),
     "hawser_job_workers": (c_uint32, [POINTER(hawser_job)]),
-    "hawser_job_programs": (None, [POINTER(hawser_job), c_uint32]),
-    "hawser_job_idle": (c_int, [POINTER(hawser_job), c_char_p, c_char_p, POINTER(hawser_error)]),
-    "hawser_job_init_given": (c_bool, [POINTER(hawser_job), c_char_p]),
-    "hawser_job_init_numbers": (c_int, [POINTER(hawser_job), c_char_p, c_size_t, c_size_t, POINTER(c_double), POINTER(hawser_error)]),
-    "hawser_job_fit": (None, [POINTER(hawser_job), c_uint64, c_uint64]),
     "hawser_job_nodes": (c_uint32, [POINTER(hawser_job)]),
     "hawser_job_node": (c_uint32, [POINTER(hawser_job)]),
     "hawser_job_leads": (c_bool, [POINTER(hawser_job)]),
@@ -1562,35 +1644,47 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_job_damping": (c_double, [POINTER(hawser_job)]),
     "hawser_job_encoding": (c_int, [POINTER(hawser_job)]),
     "hawser_job_load": (c_int, [POINTER(hawser_job), POINTER(c_char_p), c_size_t, POINTER(hawser_load), POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
-    "hawser_job_own_rows": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_size_t, c_size_t, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
-    "hawser_job_data": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_int, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
-    "hawser_job_same": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_int, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
-    "hawser_job_write_rows": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_char_p, c_size_t, hawser_row_numbers, c_void_p, POINTER(hawser_error)]),
-    "hawser_job_origins": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_double)), POINTER(hawser_error)]),
-    "hawser_job_occurring": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_uint32)), POINTER(c_size_t), POINTER(hawser_error)]),
-    "hawser_job_loaded": (None, [POINTER(hawser_job), POINTER(hawser_dataset)]),
-    "hawser_job_fetch": (c_int, [POINTER(hawser_job), POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(hawser_error)]),
     "hawser_job_agree": (c_int, [POINTER(hawser_job), c_int, POINTER(hawser_error)]),
     "hawser_job_broadcast": (c_int, [POINTER(hawser_job), c_void_p, c_size_t, POINTER(hawser_error)]),
     "hawser_interrupt": (None, [POINTER(hawser_job)]),
-    "hawser_job_grace_left": (c_double, [POINTER(hawser_job)]),
-    "hawser_observe": (None, [POINTER(hawser_job), hawser_observer, c_void_p]),
-    "hawser_plan_note": (None, [POINTER(hawser_program), c_char_p]),
     "hawser_plan_print": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_int, c_void_p, POINTER(hawser_error)]),
-    "hawser_plan_text": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_int, POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_run_program": (c_int, [POINTER(hawser_job), POINTER(hawser_program), POINTER(POINTER(hawser_run)), POINTER(hawser_error)]),
     "hawser_run_free": (None, [POINTER(hawser_run)]),
-    "hawser_result": (POINTER(c_double), [POINTER(hawser_run), c_char_p, POINTER(c_size_t)]),
-    "hawser_result_f32": (POINTER(c_float), [POINTER(hawser_run), c_char_p, POINTER(c_size_t)]),
-    "hawser_result_i64": (POINTER(c_int64), [POINTER(hawser_run), c_char_p, POINTER(c_size_t)]),
-    "hawser_result_i32": (POINTER(c_int32), [POINTER(hawser_run), c_char_p, POINTER(c_size_t)]),
-    "hawser_result_fetch": (c_int, [POINTER(hawser_run), c_char_p, POINTER(hawser_error)]),
+    "hawser_result_as": (c_int, [POINTER(hawser_run), c_char_p, c_int, c_void_p, POINTER(c_size_t), POINTER(hawser_error)]),
     "hawser_result_size": (c_size_t, [POINTER(hawser_run), c_char_p]),
-    "hawser_result_range": (c_int, [POINTER(hawser_run), c_char_p, c_size_t, c_size_t, POINTER(c_double), POINTER(hawser_error)]),
-    "hawser_result_range_f32": (c_int, [POINTER(hawser_run), c_char_p, c_size_t, c_size_t, POINTER(c_float), POINTER(hawser_error)]),
-    "hawser_result_range_i64": (c_int, [POINTER(hawser_run), c_char_p, c_size_t, c_size_t, POINTER(c_int64), POINTER(hawser_error)]),
-    "hawser_result_range_i32": (c_int, [POINTER(hawser_run), c_char_p, c_size_t, c_size_t, POINTER(c_int32), POINTER(hawser_error)]),
+    "hawser_result_range_as": (c_int, [POINTER(hawser_run), c_char_p, c_size_t, c_size_t, c_int, c_void_p, POINTER(hawser_error)]),
     "hawser_result_metric": (c_double, [POINTER(hawser_run), c_char_p]),
+    "hawser_messages_new": (c_int, [POINTER(POINTER(hawser_messages)), POINTER(hawser_error)]),
+    "hawser_messages_free": (None, [POINTER(hawser_messages)]),
+    "hawser_messages_next": (c_bool, [POINTER(hawser_messages), POINTER(hawser_message)]),
+    "hawser_messages_descriptor": (c_int, [POINTER(hawser_messages)]),
+    "hawser_record_reads": (c_bool, [POINTER(hawser_record)]),
+    "hawser_record_bytes": (None, [POINTER(hawser_record), c_void_p, c_size_t]),
+    "hawser_record_array": (None, [POINTER(hawser_record), POINTER(c_void_p), c_size_t, c_size_t, c_size_t]),
+    "hawser_record_fail": (None, [POINTER(hawser_record), c_int, c_char_p]),
+    "hawser_record_save": (c_int, [hawser_record_function, c_void_p, POINTER(c_void_p), POINTER(c_size_t), POINTER(hawser_error)]),
+    "hawser_record_restore": (c_int, [hawser_record_function, c_void_p, c_void_p, c_size_t, POINTER(hawser_error)]),
+    "hawser_scratch_record": (None, [POINTER(hawser_program), hawser_scratch_visit]),
+    "hawser_tests_record": (None, [POINTER(hawser_program), hawser_record_function, c_void_p]),
+    "hawser_scratch_expect": (None, [POINTER(hawser_program), c_uint64, c_uint64]),
+    "hawser_reduces_expect": (None, [POINTER(hawser_operator), c_size_t, c_size_t]),
+    "hawser_result_expect": (None, [POINTER(hawser_state)]),
+    "hawser_touch": (c_int, [POINTER(hawser_context), c_char_p, c_size_t, c_size_t]),
+    "hawser_publish": (c_int, [POINTER(hawser_context), c_char_p]),
+    "hawser_progress_metric_name": (c_char_p, [POINTER(hawser_progress), c_size_t]),
+    "hawser_metric_numbers_fits": (None, [POINTER(hawser_program), c_char_p]),
+    "hawser_progress_gain": (None, [POINTER(hawser_progress), c_char_p, c_double]),
+    "hawser_progress_sync": (None, [POINTER(hawser_progress), c_char_p, hawser_sync]),
+    "hawser_progress_change": (POINTER(hawser_policy_change), [POINTER(hawser_progress), c_size_t]),
+    "hawser_open_with": (c_int, [POINTER(hawser_options), POINTER(hawser_opening), POINTER(POINTER(hawser_job)), POINTER(hawser_error)]),
+    "hawser_job_programs": (None, [POINTER(hawser_job), c_uint32]),
+    "hawser_job_idle": (c_int, [POINTER(hawser_job), c_char_p, c_char_p, POINTER(hawser_error)]),
+    "hawser_job_fit": (None, [POINTER(hawser_job), c_uint64, c_uint64]),
+    "hawser_job_init_given": (c_bool, [POINTER(hawser_job), c_char_p]),
+    "hawser_job_init_numbers": (c_int, [POINTER(hawser_job), c_char_p, c_size_t, c_size_t, POINTER(c_double), POINTER(hawser_error)]),
+    "hawser_job_grace_left": (c_double, [POINTER(hawser_job)]),
+    "hawser_plan_note": (None, [POINTER(hawser_program), c_char_p]),
+    "hawser_plan_text": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_int, POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_program_pause": (None, [POINTER(hawser_program), c_uint64]),
     "hawser_run_position": (c_void_p, [POINTER(hawser_run), POINTER(c_size_t)]),
     "hawser_program_resume": (None, [POINTER(hawser_program), c_void_p, c_size_t]),
@@ -1601,7 +1695,35 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_train_plan": (c_int, [POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), c_int, POINTER(c_char_p), POINTER(hawser_error)]),
     "hawser_algorithm_at": (POINTER(hawser_algorithm), [c_size_t]),
     "hawser_name_keywords": (None, [c_char_p]),
+    "hawser_algorithm_head": (POINTER(hawser_head), [POINTER(hawser_algorithm), c_char_p]),
     "hawser_algorithm_find": (POINTER(hawser_algorithm), [c_char_p]),
+    "hawser_batches_count": (c_uint64, [POINTER(hawser_batches)]),
+    "hawser_batches_next": (c_int, [POINTER(hawser_batches), POINTER(c_size_t), POINTER(hawser_batch), POINTER(hawser_error)]),
+    "hawser_batches_seek": (c_int, [POINTER(hawser_batches), c_uint64, POINTER(hawser_error)]),
+    "hawser_batches_record": (None, [POINTER(hawser_record), c_void_p]),
+    "hawser_batch_gather": (None, [POINTER(hawser_batch), POINTER(c_double), POINTER(c_double)]),
+    "hawser_batch_bytes": (c_size_t, [POINTER(hawser_matrix), c_size_t]),
+    "hawser_batch_pack": (c_int, [POINTER(hawser_matrix), POINTER(hawser_batch), c_void_p, c_size_t, POINTER(hawser_matrix), POINTER(hawser_error)]),
+    "hawser_data_batch": (c_int, [POINTER(hawser_context), c_char_p, c_uint64, c_uint64, c_bool, POINTER(hawser_mini_batch)]),
+    "hawser_subproblem_step": (None, [POINTER(hawser_subproblem), c_size_t, c_double]),
+    "hawser_cocoa": (POINTER(hawser_operator), [POINTER(hawser_operator), c_char_p, hawser_local_solver, POINTER(hawser_state), POINTER(hawser_state), POINTER(POINTER(hawser_state))]),
+    "hawser_cocoa_rule": (hawser_rule, [POINTER(hawser_job), c_double, hawser_sync]),
+    "hawser_job_own_rows": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_size_t, c_size_t, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
+    "hawser_job_data": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_int, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
+    "hawser_job_same": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_int, POINTER(POINTER(hawser_dataset)), POINTER(hawser_error)]),
+    "hawser_job_write_rows": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), c_char_p, c_size_t, hawser_row_numbers, c_void_p, POINTER(hawser_error)]),
+    "hawser_job_origins": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_double)), POINTER(hawser_error)]),
+    "hawser_job_occurring": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_uint32)), POINTER(c_size_t), POINTER(hawser_error)]),
+    "hawser_job_loaded": (None, [POINTER(hawser_job), POINTER(hawser_dataset)]),
+    "hawser_job_fetch": (c_int, [POINTER(hawser_job), POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(hawser_error)]),
+    "hawser_data_fetch": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint32), c_size_t]),
+    "hawser_state_keep": (None, [POINTER(hawser_state)]),
+    "hawser_kept_points": (None, [POINTER(hawser_program), c_uint32]),
+    "hawser_progress_keep": (None, [POINTER(hawser_progress), c_uint32]),
+    "hawser_progress_return": (None, [POINTER(hawser_progress), c_uint32]),
+    "hawser_progress_has": (c_bool, [POINTER(hawser_progress), c_uint32]),
+    "hawser_run_kept": (c_bool, [POINTER(hawser_run)]),
+    "hawser_next_part": (c_int, [POINTER(hawser_context), c_char_p, POINTER(hawser_moving_part)]),
     "hawser_store_open": (c_int, [POINTER(hawser_job), POINTER(hawser_store_options), POINTER(POINTER(hawser_store)), POINTER(hawser_error)]),
     "hawser_store_close": (None, [POINTER(hawser_store)]),
     "hawser_store_table": (c_int, [POINTER(hawser_store), POINTER(hawser_table), POINTER(c_uint32), POINTER(hawser_error)]),
@@ -1624,6 +1746,10 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_store_load": (c_int, [POINTER(hawser_store), c_char_p, POINTER(hawser_error)]),
     "hawser_store_serve": (c_int, [POINTER(hawser_store), POINTER(hawser_serving), POINTER(hawser_error)]),
     "hawser_store_figures_of": (None, [POINTER(hawser_store), POINTER(hawser_store_figures)]),
+    "hawser_inc_as": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint64), c_int, c_void_p, c_size_t]),
+    "hawser_next_chunk": (c_int, [POINTER(hawser_context), c_char_p, POINTER(hawser_chunk)]),
+    "hawser_prefetch": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint64), c_size_t, c_size_t]),
+    "hawser_prefetch_wait_as": (c_int, [POINTER(hawser_context), c_char_p, c_int, c_void_p]),
 }
 
 

@@ -21,12 +21,13 @@ import numpy as np
 from . import _errors
 from ._allowance import allow, claim
 from ._cluster import JOINING, Cluster
-from ._dataset import Array, Dataset, split_options
+from ._dataset import Dataset, split_options
 from ._errors import BadArgument, BadInput, BadOption, Error, Interrupted, Timeout
 from ._frames import Frame
 from ._library import library as lib
 from ._model import Model
 from ._native import VERSION
+from ._numbers import Array
 from ._options import Options, key_of
 from ._sparse import check_sparse, is_sparse
 from ._train import Callback, Fit, find_algorithm, has_labels, limit_among, make_options, prepare, take_arrays

@@ -41,6 +41,8 @@ class Path:
     chosen: int | None  #: the member that the model's own coefficients are from
     least: int | None  #: the member with the least error
     one_se: int | None  #: the first member within one standard error of the least error
+    planned: int  #: members that the path would have, if the training was ended before all were finished; else len(path)
+    ended: str | None  #: why it was: "signal", "node-lost" ...; None: it was not
     _offsets: Array = field(repr=False)
     _index: Array = field(repr=False)
     _value: Array = field(repr=False)
@@ -91,7 +93,8 @@ def path_of(algorithm: Any, model: Any) -> Path | None:
         fold_errors=_copied(found.fold_errors, (count, found.folds)) if found.folds else None,
         fold_weights=_copied(found.fold_weights, (found.folds,)) if found.folds else None,
         error_name=(found.error_name or b"").decode(), intercept=intercept[:, 0] if outputs == 1 else intercept,
-        columns=found.columns, outputs=outputs, **members, _offsets=offsets,
+        columns=found.columns, outputs=outputs, **members, planned=found.planned,
+        ended=found.ended.decode() if found.ended else None, _offsets=offsets,
         _index=_copied(found.index, (stored,)).astype(np.int64), _value=_copied(found.value, (outputs, stored)))
 
 

@@ -3,6 +3,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from ._errors import BadArgument, BadOption
+from ._heads import takes_several
 from ._options import Options, keys_of
 
 GROUPS = "by:"  # how the option folds names a column of groups
@@ -26,7 +27,7 @@ def check_exposure(algorithm: Any, exposure: Any) -> None:
 def check_offset(algorithm: Any, has_offset: bool) -> None:
     if has_offset and algorithm.no_offset:
         raise BadOption(f"offset: {algorithm.name.decode()} has no offset; leave it out"
-                        f"{', or subtract it from the targets' if algorithm.outputs else ''}")
+                        f"{', or subtract it from the targets' if takes_several(algorithm) else ''}")
 
 
 def column_of_groups(groups: Any, keywords: Mapping[str, Any]) -> Any:

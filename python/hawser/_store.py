@@ -21,7 +21,6 @@ from . import _native
 from ._arguments import INT, WORD, give_key, name_bytes, path_bytes, refuse_pickle, whole_number
 from ._beside import MOST_WAIT, run_beside, terminating
 from ._cluster import Cluster, cluster_for
-from ._dataset import refuse_masks
 from ._errors import CLASSES, BadArgument, BadOption, Error, Timeout, check, in_keywords, text_of, warn
 from ._function import ServerFunction, StoreFilter
 from ._job import broadcast
@@ -30,6 +29,7 @@ from ._native import (
     hawser_cancellation, hawser_error, hawser_function, hawser_job, hawser_message, hawser_messages, hawser_opening, hawser_request,
     hawser_serving, hawser_store, hawser_store_figures, hawser_store_filter, hawser_store_options, hawser_table,
 )
+from ._numbers import refuse_masks
 from ._options import JOB_KEYS, Options, key_of
 from ._task import Queue, Task
 

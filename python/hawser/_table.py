@@ -9,18 +9,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from . import _native
 from ._arguments import name_bytes
 from ._allowance import claim
-from ._columns import Column, columns_of, is_table, library_of, of_array, of_polars, refuse, texts_of
+from ._columns import BLANKS, Column, columns_of, is_table, library_of, of_array, of_polars, refuse, texts_of
 from ._errors import BadArgument, BadOption, Error, check
 from ._library import library as lib
 from ._native import hawser_error, hawser_load, hawser_schema_column
+from ._numbers import Array, numbers_of
 from ._options import Options, key_of
 
-Array = npt.NDArray[Any]
 OPTIONS = ("categories", "dates", "missing", "ignore", "columns", "type")  # of a load, which tables have, too
 AT_ONCE = 1 << 14  # rows whose texts are in memory as Python's objects
 BOOLEANS = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"), ("0", "1"), ("no", "yes"), ("f", "t"))
@@ -75,7 +74,7 @@ class Table:
 
     @staticmethod
     def _place(option: str, name: str, names: dict[str, int]) -> int:
-        if name in names:
+        if (name := name if name in names else name.strip(BLANKS)) in names:
             return names[name]
         if re.fullmatch(r"-?\d+", name) and -len(names) <= int(name) < len(names):
             return int(name) % len(names)
@@ -183,7 +182,6 @@ BESIDE = ("target", "weights", "offset", "groups")
 
 def _columns_beside(values: Any, what: str) -> list[Column]:
     """Returns a target, several of them, weights and the like as columns."""
-    from ._dataset import numbers_of
     if is_table(values):
         return columns_of(values, what)
     if library_of(values) == "pandas" and hasattr(values, "to_frame"):
@@ -283,7 +281,7 @@ def table_with(data: Any, beside: dict[str, Any], names: Any, target_name: Any, 
 def _take(columns: list[Column], what: str, value: str) -> list[Column]:
     """Takes the columns that a text names, one or several with commas between them, out of a list."""
     names = [column.name for column in columns]
-    wanted = [value] if value in names else value.split(",")
+    wanted = [value.strip(BLANKS)] if value.strip(BLANKS) in names else [name.strip(BLANKS) for name in value.split(",")]
     for name in wanted:
         if name not in names:
             raise BadArgument(f"{what}: '{name}' is no column of the table; its columns are {', '.join(names[:20])}{', ...' if len(names) > 20 else ''}")

@@ -15,15 +15,17 @@ from ._sides import check_given, check_groups, check_offset, column_of_groups, d
 from ._changes import changes_of
 from ._cluster import Cluster, cluster_for
 from ._columns import is_table
-from ._dataset import Array, Dataset, Files, dataset_of, is_path, numbers_of, pointer_to, split_options
-from ._errors import BadArgument, BadInput, BadOption, Diverged, Error, Interrupted, check, failure, in_keywords
+from ._dataset import Dataset, Files, dataset_of, is_path, pointer_to, split_options
+from ._errors import BadArgument, BadInput, BadOption, Error, Interrupted, check, failure, in_keywords
 from ._exact import exact_labels, known_labels
+from ._heads import head_of, takes_several
 from ._job import Job, log
 from ._library import library as lib
 from ._model import Model, Training
 from ._native import (
     POINTER, hawser_dataset, hawser_error, hawser_load, hawser_observer, hawser_training, hawser_training_input,
 )
+from ._numbers import Array, numbers_of
 from ._options import DATA_KEYS, JOB_KEYS, JOB_OF_DATA, Options, key_of, keys_of
 from ._progress import bar_of
 from ._table import ModelColumns
@@ -188,6 +190,12 @@ class Fit(Job):
             given.observer = observer
         error = hawser_error()
         status = lib.hawser_train(self.algorithm, job, byref(given), byref(self.training), byref(error))
+        if status != _native.HAWSER_OK and self.training.model:  # the finished members of a path
+            lost = failure(status, error)
+            self._name_arrays()
+            self.result = self._take_result(lib.hawser_job_workers(job))
+            lost.model = self._model()
+            raise lost
         check(status, error)
         if lib.hawser_job_nodes(job) > 1 and self.training.run and self.training.interrupted:
             by = lib.hawser_run_figures(self.training.run).contents.interrupted_by
@@ -280,8 +288,7 @@ class Fit(Job):
             raise stopped
         if self.training.failure.status != _native.HAWSER_OK:
             error = failure(self.training.failure.status, self.training.failure)
-            if isinstance(error, Diverged):
-                error.model = model
+            error.model = model
             raise error
         if model is None:
             raise Error("the training ended without a model")
@@ -374,7 +381,7 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
     column = column_of_groups(groups, keywords) if is_path(data) else groups
     if is_path(data) and found.contents.no_target and target is None:
         target = "none"
-    if is_path(data) and found.contents.outputs:
+    if is_path(data) and takes_several(found.contents):
         load.setdefault("outputs", True)
     chosen = make_options(found, keywords)  # checked first, since the data may take long to convert
     if validation is not None:
@@ -398,7 +405,7 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
             deal_by_groups(chosen, rows._has("groups"), groups, BY_ROW in arrays)
             if not rows._has("target") and not found.contents.no_target and not from_files:
                 raise BadInput(f"{algorithm}: the data have no target; give it as hawser.train('{algorithm}', X, y)")
-            if rows.targets > 1 and not found.contents.outputs and not found.contents.no_target:
+            if rows.targets > 1 and not takes_several(found.contents) and not found.contents.no_target:
                 raise BadInput(f"{algorithm}: y should be a 1d array, got an array of shape ({len(rows)}, {rows.targets}) instead; 'multitask' "
                                "takes several targets")
         if validation is not None and isinstance(rows, Dataset) and rows._own is not None:
@@ -426,7 +433,7 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
 
 def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) -> None:
     """Says of files that are not read yet what their target is: several columns, or labels, of which whole numbers stay distinct over 64 bits."""
-    if files is not None and algorithm.contents.outputs:
+    if files is not None and takes_several(algorithm.contents):
         files.how.outputs = True
     if files is not None and has_labels(algorithm, keywords):
         files.how.labels = 1
@@ -435,7 +442,7 @@ def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) 
 def has_labels(algorithm: Any, keywords: dict[str, Any]) -> bool:
     """Returns whether a target has labels: a classifier's, unless it is compared by size, or the loss is that of a regression."""
     sized = set("<>") & set(str(keywords.get("positive", "")))
-    return bool(algorithm.contents.label) and not sized and "epsilon" not in str(keywords.get("loss"))
+    return head_of(algorithm.contents, "label") is not None and not sized and "epsilon" not in str(keywords.get("loss"))
 
 
 def _validation_of(rows: Dataset | Files, data: Any, target: Any) -> Dataset:

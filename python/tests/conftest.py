@@ -61,6 +61,10 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="needs scipy"))
 
 
+# Algorithms that are trained on any numbers: topics need counts.
+OF_NUMBERS = [name for name in hawser.algorithms() if name != "lda"]
+
+
 @pytest.fixture(scope="session")
 def numbers():
     """A matrix of 200 x 6 and a target that depends on three columns."""

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 import hawser
-from conftest import by_command, by_python, targets_of
+from conftest import OF_NUMBERS, by_command, by_python, targets_of
 from hawser import _native
 from hawser._library import library as lib
 from hawser._options import rows_of
 from hawser._train import find_algorithm
 
-ALGORITHMS = hawser.algorithms()
+ALGORITHMS = OF_NUMBERS
 pytestmark = pytest.mark.filterwarnings("ignore:the least error on the held-out rows")
 ROWS, COLUMNS = 60, 4
 # Options that change neither the model nor its numbers: limits that are not reached, where and how the work is done. Of nodes: notes in the log.
-ELSEWHERE = {"time-limit", "grace", "unit-warning", "unit-timeout", "timeout", "max-clocks", "slow", "record-history", "check", "memory-limit", "threads", "alone",
+ELSEWHERE = {"time-limit", "grace", "unit-warning", "unit-timeout", "timeout", "max-clocks", "slow", "record-history", "check", "rehearse", "memory-limit", "threads", "alone",
              "seed", "exchange"}
 OF_NODES = {"topology", "backlog", "rate", "transport", "trust-fabric", "failure-timeout", "join-timeout", "interface", "port-range", "node-name",
             "key-file", "listen", "join"}

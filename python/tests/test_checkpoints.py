@@ -195,10 +195,15 @@ def test_what_is_refused(tmp_path, numbers):
     def mixes(rows, w):
         rows += w[0]
 
+    @hawser.unit(updates="w", one=True, compile=False)
+    def changes_later(w):
+        w += 1
+
     mixed = hawser.Program("mixed")
     mixed.data("rows", numbers[0])
     mixed.replicated("w", 1)
     mixed.unit(mixes)
+    mixed.unit(changes_later)
     interrupted = made.run(workers=1, max_clocks=2)
     for say, error, text in (
             (lambda: made.run(every=3), hawser.BadOption, "needs checkpoint="),

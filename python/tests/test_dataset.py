@@ -159,3 +159,41 @@ def test_columns_of_polars_without_numbers_are_refused():
             hawser.Dataset(np.eye(3), given)
         with pytest.raises(hawser.BadArgument, match=text.replace("target", "weights")):
             hawser.Dataset(np.eye(3), weights=given)
+
+
+def test_text_is_counts_of_its_words(tmp_path):
+    lines, labels = ["The cat, the CAT", "a dog", "", "Éa dogs cat"] * 5, [1, 0, 0, 1] * 5
+    (tmp_path / "t.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    (tmp_path / "y").write_text("".join(f"{y}\n" for y in labels))
+    (tmp_path / "new.txt").write_text("dog\nzebra cat\n\n")
+    data = hawser.Dataset(tmp_path / "t.txt", format="text", stop_words="english")
+    assert data.names == ["cat", "dog", "dogs", "éa"] and data.shape == (20, 4)
+    trained = hawser.train("logistic", tmp_path / "t.txt", tmp_path / "y", format="text", max_words=3,
+                           validation=hawser.Dataset(tmp_path / "t.txt", tmp_path / "y"))
+    model = trained.model if hasattr(trained, "model") else trained
+    found = model.predict(tmp_path / "new.txt")
+    assert len(found) == 3 and found[1] > 0.5 > found[0]
+    with pytest.raises(hawser.BadOption, match="max_words"):
+        model.predict(tmp_path / "new.txt", max_words=3)
+
+
+def test_documents_are_texts_in_memory(tmp_path):
+    texts, labels = ["The cat,\nthe CAT", "a dog", "", "Éa dogs cat"] * 5, [1, 0, 0, 1] * 5
+    (tmp_path / "t.txt").write_text("".join(text.replace("\n", " ") + "\n" for text in texts), encoding="utf-8")
+    (tmp_path / "y").write_text("".join(f"{y}\n" for y in labels))
+    (tmp_path / "w").write_text("".join(f"{w / 8}\n" for w in range(20)))
+    from_file = hawser.train("logistic", tmp_path / "t.txt", tmp_path / "y", weights=tmp_path / "w", format="text", lambda_=0.01)
+    model = hawser.train("logistic", hawser.Documents(texts), np.array(labels), weights=np.arange(20) / 8, lambda_=0.01)
+    assert model.names == from_file.names == ["cat", "dog", "dogs", "the", "éa"]
+    assert np.array_equal(model.coefficients, from_file.coefficients)
+    new = hawser.Documents(iter(["dog", "zebra", "cat\r\ncat"]))
+    assert np.array_equal(model.predict(new), from_file.predict(new))
+    (tmp_path / "z").write_text("0\n1\n1\n")
+    assert model.evaluate(new, [0, 1, 1], weights=[1, 2, 3])["auc"] == from_file.evaluate(new, tmp_path / "z", weights=[1, 2, 3])["auc"]
+    for texts, message in (("text", "one text"), ([], "empty"), (["a", 1], "item 1"), (["\ud800"], "UTF-8")):
+        with pytest.raises(hawser.BadArgument, match=message):
+            hawser.Documents(texts)
+    with pytest.raises(hawser.BadInput, match="no word is left"):
+        len(hawser.Dataset(hawser.Documents(["a", "b"])))
+    with pytest.raises(hawser.BadInput, match="3 numbers"):
+        hawser.train("logistic", hawser.Documents(["a cat", "the dog"]), [1, 0, 1])

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
+from sklearn.base import clone  # noqa: E402
+from sklearn.metrics import make_scorer, max_error  # noqa: E402
 from sklearn.model_selection import KFold  # noqa: E402
 
 import hawser  # noqa: E402
@@ -122,3 +124,45 @@ def test_the_page_names_what_has_no_effect():
     page = PAGE.read_text()
     for keyword in WITHOUT | {"random_state"}:
         assert f"`{keyword}`" in page, f"the page does not say that {keyword} has no effect"
+
+
+@pytest.mark.parametrize("estimator", [hawser.RidgeCV(), hawser.RidgeCV(cv=3), hawser.LogisticRegressionCV(cv=3, Cs=2)])
+@pytest.mark.parametrize("scoring", [make_scorer(max_error, greater_is_better=False), lambda estimator, X, y: -np.abs(estimator.predict(X) - y).max()])
+def test_a_scorer_without_weights_is_refused_for_weighted_samples(estimator, scoring):
+    draw = np.random.default_rng(0)
+    X = draw.normal(size=(30, 3))
+    y = (X[:, 0] > 0).astype(float) if hasattr(estimator, "Cs") else X[:, 0]
+    estimator = clone(estimator).set_params(scoring=scoring)
+    assert np.isfinite(estimator.fit(X, y).coef_).all()
+    with pytest.raises(ValueError, match="takes no sample_weight"):
+        estimator.fit(X, y, sample_weight=np.arange(1.0, 31.0))
+    if hasattr(estimator, "Cs"):
+        with pytest.raises(ValueError, match="takes no sample_weight"):
+            estimator.score(X, y, sample_weight=np.ones(30))
+
+
+@pytest.mark.parametrize("start", [0, 1, 2])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_what_a_start_of_kmeans_raises_leaves_no_half_of_a_fit(start, error):
+    """An error leaves what was fitted before, and Ctrl-C the best of the starts so far."""
+    draw = np.random.default_rng(start)
+    X, calls = draw.normal(size=(60, 2)), []
+
+    def init(X, clusters, random_state):
+        calls.append(X[random_state.choice(len(X), clusters, replace=False)])
+        if len(calls) > start:
+            raise error("no centres")
+        return calls[-1]
+
+    estimator = hawser.KMeans(2, n_init=1, random_state=0).fit(X + 100)
+    before = dict(estimator.__dict__)
+    estimator.set_params(n_clusters=3, init=init, n_init=4)
+    with pytest.raises(error):
+        estimator.fit(X)
+    if error is ValueError or start == 0:
+        assert estimator.inertia_ == before["inertia_"] and np.array_equal(estimator.labels_, before["labels_"])
+        assert np.array_equal(estimator.predict(X + 100), before["labels_"])
+        return
+    starts = [hawser.KMeans(3, init=centres, n_init=1).fit(X) for centres in calls[:start]]
+    best = min(starts, key=lambda each: each.inertia_)
+    assert estimator.inertia_ == best.inertia_ and np.array_equal(estimator.cluster_centers_, best.cluster_centers_)

@@ -76,7 +76,7 @@ def test_names_of_any_type_are_checked():
         columns = pandas.MultiIndex.from_tuples(names) if isinstance(names[0], tuple) else names
         frame = pandas.DataFrame(X, columns=columns)
         model = hawser.train("lasso", frame, X @ [1.0, 2.0, 3.0], lambda_=1e-3)
-        assert model.names == [str(name) for name in names]
+        assert model.names == [str(name).strip() for name in names]
         assert np.array_equal(model.predict(frame), model.predict(X))
         assert np.array_equal(model.predict(frame.iloc[:, [1, 0, 2]]), model.predict(X))
         frame.columns = [str(name) + " " for name in names]

@@ -342,6 +342,33 @@ if node() == 0:
     assert len(lines) == 2 and all("node 1" in line for line in lines)
 
 
+def test_a_lost_node_leaves_the_finished_members_of_a_path(tmp_path):
+    child = start(tmp_path, """
+def watch(now):
+    if node() == 0 and now.get("lambda", 1) < 1e-5:
+        open(os.path.join(sys.argv[1], "last"), "w").close()
+
+def leave():
+    while not os.path.exists(os.path.join(sys.argv[1], "last")):
+        time.sleep(0.02)
+    os._exit(0)
+
+import threading, time
+if node() == 1:
+    threading.Thread(target=leave, daemon=True).start()
+how = {"workers": 2, "tol": 1e-14, "exchange_every": 1}
+try:
+    hawser.train("lasso", X, y, path=[0.4, 0.1, 1e-6], slow="1:60", progress=watch, failure_timeout=2, **how)
+except hawser.PeerLost as lost:
+    path, alone = lost.model.path, hawser.train("lasso", X, y, path=[0.4, 0.1], alone=True, workers=1)
+    keep(values=path.values, close=numpy.allclose(path.coefficients, alone.path.coefficients, atol=1e-4), planned=path.planned, ended=path.ended,
+         whole=alone.path.planned == 2 and alone.path.ended is None)
+""")
+    child.communicate(timeout=60)
+    found = np.load(tmp_path / "0.npz")
+    assert found["values"].tolist() == [0.4, 0.1] and found["close"] and found["planned"] == 3 and found["ended"] == "node-lost" and found["whole"]
+
+
 def test_the_reason_of_a_refused_training_is_none_for_a_later_end(tmp_path):
     out = run(tmp_path, """
 try:

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import hawser
-from conftest import scipy, targets_of
+from conftest import OF_NUMBERS, scipy, targets_of
 
-NAMES = [name for name in hawser.algorithms() if name != "multitask"]
+NAMES = [name for name in OF_NUMBERS if name != "multitask"]
 OPTIONS = {"kmeans": {"clusters": 3}, "lasso": {"lambda_": 0.01}, "logistic": {"lambda_": 0.01}, "poisson": {"lambda_": 0.01}}
 
 

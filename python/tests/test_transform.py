@@ -1,10 +1,17 @@
 """Data that units make: copies that a unit changes, and data of another width, with the numbers of numpy."""
+import pathlib
+import subprocess
+import sys
+
 import numpy as np
 import pytest
+import test_nodes
 
 import hawser
 
 numba = pytest.importorskip("numba")
+needs_command = pytest.mark.skipif(not test_nodes.BINARY, reason="HAWSER_BINARY is not set")
+EXAMPLE = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python" / "standardise.py"
 pytestmark = pytest.mark.filterwarnings("ignore:unit")
 
 
@@ -116,6 +123,131 @@ def test_a_unit_makes_data_of_another_width(numbers, dtype):
             assert (own == 0).sum() == workers and own[0] == 0 and ((np.diff(own) == 1) | (own[1:] == 0)).all()
 
 
+def add_moments(rows, sums):
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            sums[0, j] += rows[i, j]
+            sums[1, j] += rows[i, j] ** 2
+
+
+def add_moments_across(rows, sums):
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            sums[0, i] += rows[i, j]
+            sums[1, i] += rows[i, j] ** 2
+
+
+def standardise(rows, sums, count):
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            mean = sums[0, j] / count
+            rows[i, j] = (rows[i, j] - mean) / np.sqrt(sums[1, j] / count - mean**2)
+
+
+def standardise_across(rows, sums, count):
+    for i in range(rows.shape[0]):
+        mean = sums[0, i] / count
+        for j in range(rows.shape[1]):
+            rows[i, j] = (rows[i, j] - mean) / np.sqrt(sums[1, i] / count - mean**2)
+
+
+def add_sparse_moments(rows, sums):
+    for e in range(rows.indptr[0], rows.indptr[-1]):
+        sums[1, rows.indices[e]] += rows.values[e] ** 2
+
+
+def scale_sparse(rows, sums, count):
+    for e in range(rows.indptr[0], rows.indptr[-1]):
+        rows.values[e] /= np.sqrt(sums[1, rows.indices[e]] / count)
+
+
+MOMENTS = {"row": units(add_moments, updates="sums"), "column": units(add_moments_across, updates="sums")}
+STANDARDISE = {"row": units(standardise, updates="rows"), "column": units(standardise_across, updates="rows")}
+SPARSE = units(add_sparse_moments, updates="sums"), units(scale_sparse, updates="rows")
+
+
+def standardised_by(data, by, sum_up, change, add):
+    """Returns products with x of the given data, and of those that two units have standardised."""
+    program, other = hawser.Program("standardised"), data.shape[by == "row"]
+    program.data("rows", data, by=by)
+    program.replicated("sums", (2, other))
+    program.replicated("x", other, initial=np.arange(1.0, 1 + other))
+    program.partitioned("products", along="rows")
+    program.partitioned("early", along="rows")
+    program.loop("before", clocks=2).unit(add, "early", states={"products": "early"})
+    program.unit(sum_up)
+    program.unit(change, count=float(data.shape[by != "row"]))
+    program.loop("after", clocks=2).unit(add)
+    return program
+
+
+@pytest.mark.parametrize("by", ["row", "column"])
+@pytest.mark.parametrize("kind", ["C", "F", "strided", "float32"])
+def test_a_unit_standardises_what_another_has_summed(numbers, by, kind):
+    X = {"C": np.ascontiguousarray, "F": np.asfortranarray, "float32": np.float32, "strided": lambda X: np.hstack([X, X])[:, :6]}[kind](numbers[0])
+    before, axis, precise = X.copy(), 0 if by == "row" else 1, np.asarray(X, np.longdouble)
+    standard = (precise - precise.mean(axis=axis, keepdims=True)) / precise.std(axis=axis, keepdims=True)
+    x = np.arange(1.0, 1 + X.shape[by == "row"])
+    for sum_up, change, add in zip(MOMENTS[by], STANDARDISE[by], ADD[by]):
+        program = standardised_by(X, by, sum_up, change, add)
+        for workers in (1, 3) if sum_up is MOMENTS[by][0] else (2,):
+            found = program.run(workers=workers, rehearse=1)
+            for name, wanted in (("early", precise), ("products", standard)):
+                np.testing.assert_allclose(found[name], (2 * (wanted if by == "row" else wanted.T) @ x).astype(float),
+                                           rtol=1e-4 if kind == "float32" else 1e-10, atol=1e-3 if kind == "float32" else 1e-9)
+            np.testing.assert_array_equal(X, before)
+
+
+@pytest.mark.parametrize("by", ["row", "column"])
+def test_a_unit_scales_the_sparse_data_that_another_has_summed(numbers, by):
+    scipy = pytest.importorskip("scipy.sparse")
+    X = np.where(np.abs(numbers[0]) > 1, numbers[0], 0.0)
+    X[:, 0] = X[0] = 1.0  # no row or column is empty
+    X[np.arange(200), np.arange(200) % 6] += 2.0
+    matrix, axis = (scipy.csr_array(X), 0) if by == "row" else (scipy.csc_array(X), 1)
+    scaled = X / np.sqrt((X.astype(np.longdouble) ** 2).mean(axis=axis, keepdims=True))
+    x = np.arange(1.0, 1 + X.shape[by == "row"])
+    for sum_up, change, add in zip(*SPARSE, ADD_SPARSE):
+        program = standardised_by(matrix, by, sum_up, change, add)
+        for workers in (1, 3):
+            found = program.run(workers=workers)
+            for name, wanted in (("early", X), ("products", scaled)):
+                np.testing.assert_allclose(found[name], (2 * (wanted if by == "row" else wanted.T) @ x).astype(float), rtol=1e-10, atol=1e-10)
+            np.testing.assert_array_equal(matrix.toarray(), X)
+
+
+def test_a_program_that_goes_on_standardises_again(tmp_path, numbers):
+    program = standardised_by(numbers[0], "row", MOMENTS["row"][0], STANDARDISE["row"][0], ADD["row"][0])
+    whole, file = program.run(workers=3), tmp_path / "run.npz"
+    for clocks in (1, 3):  # before the data change, and after
+        program.run(workers=3, checkpoint=file, max_clocks=clocks)
+        found = program.run(workers=3, checkpoint=file, resume=True)
+        for name in ("sums", "early", "products"):
+            np.testing.assert_array_equal(found[name], whole[name])
+        file.unlink()
+
+
+@needs_command
+@pytest.mark.skipif(not EXAMPLE.exists(), reason="no examples beside the tests")
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_the_example_standardises_on_any_number_of_nodes(tmp_path, nodes):
+    """examples/python/standardise.py, beside the least squares of numpy. Over nodes its units are plain, so that not every node compiles them."""
+    script = EXAMPLE.read_text()
+    (tmp_path / "example.py").write_text(script if nodes == 1 else script.replace("@hawser.unit(", "@hawser.unit(compile=False, "))
+    draw = np.random.default_rng(5)
+    X = draw.normal(size=(300, 4)) * [1, 10, 0.1, 3] + [0, 5, 1, -2]
+    y = X @ [1, 0.2, -3, 0.5] + 7 + 0.1 * draw.normal(size=300)
+    np.savetxt(tmp_path / "rows.csv", np.column_stack([y, X]), delimiter=",", fmt="%.17g")
+    standard = np.column_stack([(X - X.mean(axis=0)) / X.std(axis=0), np.ones(300)])
+    w, (squares,) = np.linalg.lstsq(standard, y, rcond=None)[:2]
+    launcher = [test_nodes.BINARY, "run", "-n", str(nodes), "--"] if nodes > 1 else []
+    environment = {**test_nodes.environment(), "HAWSER_WORKERS": "3", "NUMBA_OPT": "1"}
+    done = subprocess.run([*launcher, sys.executable, "example.py", "rows.csv"], cwd=tmp_path, capture_output=True, text=True, env=environment, timeout=120)
+    first, *rest = done.stdout.splitlines() or [done.stderr]
+    assert abs(float(first.split()[-1]) - np.sqrt(squares / 300)) < 1e-5, done.stdout + done.stderr
+    np.testing.assert_allclose([float(each) for each in rest], w[:-1], atol=1e-4)
+
+
 def not_finite(rows):
     rows[0, 0] = np.nan
 
@@ -138,11 +270,19 @@ def test_what_is_refused(numbers):
     def reads(rows, w):
         pass
 
+    @hawser.unit(updates="w", compile=False)
+    def reads_more(more, w):
+        pass
+
+    @hawser.unit(updates="more", compile=False)
+    def makes(more):
+        pass
+
     plain = CHANGE[1]
     for call, error, text in (
             (lambda: run(plain, loop=True), hawser.BadProgram, "transforms data state 'rows' inside a loop"),
             (lambda: run(plain, one=True), hawser.BadProgram, "cannot transform every part of data state 'rows'"),
-            (lambda: run(plain, before=reads), hawser.BadProgram, "transforms data state 'rows' after unit 'reads' has read it"),
+            (lambda: run(makes, before=reads_more, made=True), hawser.BadProgram, "reads data 'more' before a unit has made them"),
             (lambda: run(plain, by="all"), hawser.BadProgram, "which are data that all blocks share"),
             (lambda: run(hawser.unit(updates="rows")(lambda w: None)), hawser.BadProgram, "so it has a parameter 'rows'"),
             (lambda: run(reads, made=True), hawser.BadProgram, "data 'more' are made by no unit"),

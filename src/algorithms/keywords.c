@@ -29,8 +29,8 @@ static bool is_option(const char *key)
     return false;
 }
 
-/* Writes the keyword of the option "--key" at the start of `text` to `out`, which has LONGEST bytes. Returns the length that it replaces; 0 if the
- * text is no option. The keyword is shorter. */
+/* Writes the keyword of the option "--key" at the start of `text` to `out`, which has LONGEST bytes. Returns the length that
+ * it replaces; 0 if the text is no option. The keyword is shorter. */
 static size_t keyword(const char *text, char *out)
 {
     char key[LONGEST - 3]; /* "=no" may follow */

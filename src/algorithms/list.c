@@ -14,6 +14,7 @@ const hawser_algorithm *hawser_algorithm_at(size_t index)
     case 5: return hw_kmeans_algorithm();
     case 6: return hw_svm_algorithm();
     case 7: return hw_softmax_algorithm();
+    case 8: return hw_lda_algorithm();
     default: return NULL;
     }
 }
@@ -24,4 +25,12 @@ const hawser_algorithm *hawser_algorithm_find(const char *name)
         if (strcmp(hawser_algorithm_at(k)->name, name) == 0)
             return hawser_algorithm_at(k);
     return NULL;
+}
+
+const hawser_head *hawser_algorithm_head(const hawser_algorithm *algorithm, const char *name)
+{
+    const hawser_head *head = algorithm != NULL && name != NULL ? algorithm->heads : NULL;
+    while (head != NULL && head->name != NULL && strcmp(head->name, name) != 0)
+        head++;
+    return head != NULL && head->name != NULL ? head : NULL;
 }

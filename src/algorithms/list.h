@@ -12,5 +12,6 @@ const hawser_algorithm *hw_multitask_algorithm(void);
 const hawser_algorithm *hw_kmeans_algorithm(void);
 const hawser_algorithm *hw_svm_algorithm(void);
 const hawser_algorithm *hw_softmax_algorithm(void);
+const hawser_algorithm *hw_lda_algorithm(void);
 
 #endif

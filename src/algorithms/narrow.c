@@ -4,12 +4,11 @@
 #include <string.h>
 
 #include "algorithms/model/facts.h"
+#include "hawser/job_data.h"
 
-enum {
-    FEWEST = 1 << 16,        /* columns without entries that are worth a second numbering */
-    SAVED = 64,              /* bytes that any training takes for a column, at least */
-    WORTH_A_WORKER = 1 << 20 /* stored entries, as trainings by column count them */
-};
+/* columns without entries that are worth a second numbering, as in hawser_balance, which leaves the same out: blocks are
+ * those of the other columns side by side */
+enum { FEWEST = 1 << 16, EACH = 8 /* entries for each of them that are too many */ };
 
 /* Returns whether an option names a file with a number per column. */
 static bool has_file(const hawser_options *options, const char *key)
@@ -29,10 +28,11 @@ static bool has_numbers_by_column(const hawser_training_input *input)
     return found;
 }
 
-/* Returns whether `empty` columns may take more memory than the new numbers of all entries: 4 bytes each, and once more to copy them. */
+/* Returns whether `empty` columns, of at least 64 bytes each in any training, take more memory than the new numbers of all
+ * entries: 4 bytes each, and once more to copy them. */
 static bool saves(const hawser_matrix *A, size_t empty)
 {
-    return empty >= FEWEST && A->stored / SAVED < empty / 8;
+    return empty >= FEWEST && A->stored / EACH < empty;
 }
 
 /* Returns whether data are sparse, and their columns have numbers only. */
@@ -43,20 +43,14 @@ static bool is_plain(const hawser_dataset *data)
            hawser_dataset_column(data, 0) == NULL && hawser_dataset_numbers(data) == NULL;
 }
 
-/* Returns whether it can pay to count the columns that have entries. Blocks of columns are cut by the number of columns, so with several of
- * them the result would depend on the nodes: then all columns stay. The same on all nodes. */
-static bool may_narrow(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input)
+/* Returns whether it can pay to count the columns that have entries. The same on all nodes. */
+static bool may_narrow(const hawser_algorithm *algorithm, const hawser_training_input *input)
 {
     const hawser_matrix *A = hawser_dataset_matrix(input->data);
     if (algorithm != hawser_algorithm_find(algorithm->name)) /* a program's own, whose model nobody here can widen */
         return false;
-    if (!saves(A, A->cols) || has_numbers_by_column(input) || !is_plain(input->data) ||
-        (input->validation != NULL && !is_plain(input->validation)))
-        return false;
-    if (algorithm->split == HAWSER_BY_ROW)
-        return true;
-    hawser_job_fit(job, A->stored, WORTH_A_WORKER);
-    return hawser_job_workers(job) == 1;
+    return !algorithm->all_columns && saves(A, A->cols) && !has_numbers_by_column(input) && is_plain(input->data) &&
+           (input->validation == NULL || is_plain(input->validation));
 }
 
 /* Makes the data of the columns. */
@@ -72,13 +66,14 @@ hawser_status hw_narrow_input(const hawser_algorithm *algorithm, hawser_job *job
                               hw_narrow *narrow, hawser_error *error)
 {
     const hawser_matrix *A = hawser_dataset_matrix(input->data);
-    bool may = may_narrow(algorithm, job, input);
+    bool may = may_narrow(algorithm, input);
     *narrow = (hw_narrow){.width = A->cols};
     if (hawser_job_nodes(job) > 1 && saves(A, A->cols)) /* node 0 alone may have validation data that are not sparse */
         HAWSER_TRY(hawser_job_broadcast(job, &may, sizeof may, error));
     if (!may)
         return HAWSER_OK;
-    HAWSER_TRY(hawser_job_occurring(job, input->data, &narrow->columns, &narrow->count, error));
+    const hawser_status found = hawser_job_occurring(job, input->data, &narrow->columns, &narrow->count, error);
+    HAWSER_TRY(hawser_job_agree(job, found, error));
     if (narrow->count == 0 || !saves(A, A->cols - narrow->count)) {
         free(narrow->columns);
         narrow->columns = NULL;

@@ -6,8 +6,16 @@
 #include "algorithms/model/facts.h"
 #include "algorithms/narrow.h"
 #include "hawser/algorithm.h"
+#include "hawser/job_data.h"
 
 enum { FACTS = sizeof((hawser_training *)0)->facts / sizeof(hawser_fact) };
+
+/* Returns whether trainings take several targets. */
+static bool takes_several(const hawser_algorithm *algorithm)
+{
+    const hawser_head *prediction = hawser_algorithm_head(algorithm, "prediction");
+    return prediction != NULL && prediction->width != NULL;
+}
 
 static bool is_by_row(const hawser_matrix *A)
 {
@@ -52,7 +60,7 @@ static hawser_status check_offsets(const hawser_algorithm *algorithm, const haws
     sides own = sides_of(input->data);
     if (own.offset && algorithm->no_offset)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--offset: %s has no offset; leave it out%s", algorithm->name,
-                           algorithm->outputs != NULL ? ", or subtract it from the targets" : "");
+                           takes_several(algorithm) ? ", or subtract it from the targets" : "");
     if (input->validation == NULL || !own.held || own.offset == sides_of(input->validation).offset)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_OPTION,
@@ -120,7 +128,7 @@ static hawser_status turn_input(const char *call, const hawser_algorithm *algori
     if (input->options == NULL || input->data == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "%s: the input has no %s", call,
                            input->data == NULL ? "data" : "options");
-    if (algorithm->outputs == NULL && !algorithm->no_target && hawser_dataset_outputs(input->data) > 1)
+    if (!takes_several(algorithm) && !algorithm->no_target && hawser_dataset_outputs(input->data) > 1)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu targets, and %s predicts one; see 'train multitask'",
                            hawser_dataset_outputs(input->data), algorithm->name);
     if (input->validation != NULL) /* the node that measures the error reads all of them */
@@ -275,6 +283,12 @@ static hawser_status share(const hawser_algorithm *algorithm, hawser_job *job, h
 
 /* ---- the calls ---- */
 
+static void forget_model(hawser_training *training)
+{
+    hawser_model_free(training->model);
+    training->model = NULL;
+}
+
 hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
                            hawser_training *training, hawser_error *error)
 {
@@ -296,12 +310,18 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
     if (status == HAWSER_OK)
         status = algorithm->train(algorithm, job, &own.input, training, &why);
     bool trained = status == HAWSER_OK;
-    if (trained && hawser_job_leads(job))
-        status = hw_narrow_widen(&own.narrow, training->model, &why);
-    if (trained && status == HAWSER_OK && hawser_job_leads(job))
-        status = complete(training->model, input->data, &why);
-    if (trained && hawser_job_leads(job))
+    hawser_error *spoilt = trained ? &why : NULL; /* a failure that leaves a model keeps its text */
+    hawser_status made = trained || training->model != NULL ? HAWSER_OK : status;
+    if (made == HAWSER_OK && hawser_job_leads(job))
+        made = hw_narrow_widen(&own.narrow, training->model, spoilt);
+    if (made == HAWSER_OK && hawser_job_leads(job))
+        made = complete(training->model, input->data, spoilt);
+    if (made == HAWSER_OK && hawser_job_leads(job))
         assume_weights(input, training);
+    if (trained)
+        status = made;
+    else if (made != HAWSER_OK)
+        forget_model(training);
     if (trained && hawser_job_nodes(job) > 1 && !input->result_on_lead)
         status = share(algorithm, job, status, training, &why);
     free_turned(&own);

@@ -6,7 +6,8 @@
 
 enum { HW_BUILD_SIZE = 48 };
 
-/* Writes "0.1.0+1f2e3d4c5b6a7988": the version and the beginning of the linker's build id, or only the version if there is no build id. */
+/* Writes "0.1.0+1f2e3d4c5b6a7988": the version and the beginning of the linker's build id, or only the version if there is
+ * no build id. */
 void hw_build(char text[HW_BUILD_SIZE]);
 
 #endif

@@ -1,8 +1,8 @@
 /* cancellation.h - whether a call was cancelled, and how waits find out.
  *
- * A handle is one atomic flag, which a signal handler may set. A handler can signal no condition variable, and a thread or descriptor of each
- * handle would have to survive forks and count against limits. So a wait that has a handle sleeps in short slices and looks at the flag
- * between them; waits without a handle sleep as before. */
+ * A handle is one atomic flag, which a signal handler may set. A handler can signal no condition variable, and a thread or
+ * descriptor of each handle would have to survive forks and count against limits. So a wait that has a handle sleeps in
+ * short slices and looks at the flag between them; waits without a handle sleep as before. */
 #ifndef HW_BASE_CANCELLATION_H
 #define HW_BASE_CANCELLATION_H
 
@@ -30,7 +30,8 @@ hawser_status hw_cancellation_check(const hawser_cancellation *cancellation, haw
 /* Returns when a sleep that may last until `deadline` must end to look at the cancellation. */
 double hw_cancellation_slice(const hawser_cancellation *cancellation, double deadline);
 
-/* Waits until `fd` can be read, or is at its end. Returns HAWSER_STOP if it was cancelled; returns at once without a cancellation. */
+/* Waits until `fd` can be read, or is at its end. Returns HAWSER_STOP if it was cancelled; returns at once without a
+ * cancellation. */
 hawser_status hw_cancellation_poll(const hawser_cancellation *cancellation, int fd, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

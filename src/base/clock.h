@@ -1,4 +1,5 @@
-/* clock.h - time. Only runtime, cli, the readers and the transports read clocks; protocol steps get the time as an argument. */
+/* clock.h - time. Only runtime, cli, the readers and the transports read clocks; protocol steps get the time as an
+ * argument. */
 #ifndef HW_BASE_CLOCK_H
 #define HW_BASE_CLOCK_H
 
@@ -6,7 +7,8 @@
 
 /* Returns seconds of the monotonic clock, from an arbitrary point. */
 double hw_seconds(void);
-/* Returns the same clock as of the kernel's last tick, some milliseconds old at most. It is cheap enough for every message. */
+/* Returns the same clock as of the kernel's last tick, some milliseconds old at most. It is cheap enough for every
+ * message. */
 double hw_seconds_lately(void);
 /* Returns seconds since the machine was started, including suspended time. */
 double hw_boot_seconds(void);

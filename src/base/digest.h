@@ -1,8 +1,9 @@
 /*
  * digest.h - the digest of values in a history: the sum over all numbers of a mixture of place and bits, modulo 2^64.
  *
- * A sum does not depend on how a vector was cut, encoded or packed: the digests of its pieces add up to its own, and a zero (+0.0, or an
- * omitted number) adds nothing. A change of one number always changes the digest. It detects damage and mistakes, not forgery.
+ * A sum does not depend on how a vector was cut, encoded or packed: the digests of its pieces add up to its own, and a zero
+ * (+0.0, or an omitted number) adds nothing. A change of one number always changes the digest. It detects damage and
+ * mistakes, not forgery.
  */
 #ifndef HW_BASE_DIGEST_H
 #define HW_BASE_DIGEST_H
@@ -13,8 +14,8 @@
 #define HW_DIGEST_BITS   UINT64_C(0xbf58476d1ce4e5b9)
 #define HW_DIGEST_PLACES UINT64_C(0x9e3779b97f4a7c15)
 
-/* The digest of one number at `place`. Each step is one-to-one for a given place and maps 0 to 0. The high half is carried to the low half
- * twice, because a product mixes only upwards: 2.0 has a single bit, the last but one. */
+/* The digest of one number at `place`. Each step is one-to-one for a given place and maps 0 to 0. The high half is carried
+ * to the low half twice, because a product mixes only upwards: 2.0 has a single bit, the last but one. */
 static inline uint64_t hw_digest_one(uint64_t place, uint64_t bits)
 {
     uint64_t x = bits * HW_DIGEST_BITS;

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Returns the number of insertions, deletions, substitutions and swaps of neighbours from a to b (optimal string alignment). Only the first
- * 63 bytes of each count. */
+/* Returns the number of insertions, deletions, substitutions and swaps of neighbours from a to b (optimal string alignment).
+ * Only the first 63 bytes of each count. */
 size_t hw_distance(const char *a, const char *b);
 
 /* Like hw_distance, but 0 if `typed` is a prefix of `known` or differs only in capitals, because users abbreviate words. */

@@ -127,8 +127,8 @@ static bool open_unnamed(hw_file *file)
     return false;
 }
 
-/* Opens a file in the same directory, because rename works only within one file system. O_EXCL detects a clash with another process (of
- * this host, or of another one on a shared file system); then the next number is tried. */
+/* Opens a file in the same directory, because rename works only within one file system. O_EXCL detects a clash with another
+ * process (of this host, or of another one on a shared file system); then the next number is tried. */
 static int open_named(hw_file *file, uint32_t space)
 {
     int code = EEXIST;
@@ -155,7 +155,8 @@ static hawser_status open_temporary(hw_file *file, mode_t mode, hawser_error *er
     return HAWSER_OK;
 }
 
-/* Names the file. A link cannot replace an existing file, so in that case the new one first gets a temporary name and is then renamed. */
+/* Names the file. A link cannot replace an existing file, so in that case the new one first gets a temporary name and is
+ * then renamed. */
 static int give_name(hw_file *file)
 {
     char self[40];
@@ -293,8 +294,9 @@ hawser_status hw_file_print(hw_file *file, hawser_error *error, const char *form
     return status;
 }
 
-/* Syncs a directory: without this a crash of the machine could undo the rename. Some file systems cannot sync directories, which is not an
- * error. Cuts the file's name off `target`, because allocating a copy could fail, and nothing may fail any more. */
+/* Syncs a directory: without this a crash of the machine could undo the rename. Some file systems cannot sync directories,
+ * which is not an error. Cuts the file's name off `target`, because allocating a copy could fail, and nothing may fail any
+ * more. */
 static void sync_directory(char *target)
 {
     char *slash = strrchr(target, '/');

@@ -6,9 +6,9 @@
 
 enum { PART = 512 << 10 /* bytes that are tested together */ };
 
-/* A number that is not finite has all exponent bits set, so adding one more at the lowest exponent bit carries into the sign's place. All
- * numbers are tested: that is faster than an early exit which is never taken. With AVX2 a block must be one register: gcc keeps longer ones
- * in memory, nine times as slow. */
+/* A number that is not finite has all exponent bits set, so adding one more at the lowest exponent bit carries into the
+ * sign's place. All numbers are tested: that is faster than an early exit which is never taken. With AVX2 a block must be
+ * one register: gcc keeps longer ones in memory, nine times as slow. */
 #define ALL_FINITE(name, target, bytes, type, rest, lowest)                                                                 \
     target static bool name(const void *values, size_t count)                                                               \
     {                                                                                                                       \
@@ -88,8 +88,8 @@ FIRST(f64, double)
 
 /* ------------------------------------------------------------------------------------------------------------- sums ---- */
 
-/* A block's values are copied before they change, so that one test of all sums decides whether any value must be restored: as fast as
- * adding only. */
+/* A block's values are copied before they change, so that one test of all sums decides whether any value must be restored:
+ * as fast as adding only. */
 #define ADD_FINITE(name, target, number, type, rest, lowest)                                                                \
     target static size_t name(number *values, const number *updates, size_t count)                                          \
     {                                                                                                                       \

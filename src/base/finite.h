@@ -9,7 +9,8 @@
 size_t hw_first_not_finite_f32(const void *values, size_t count);
 size_t hw_first_not_finite_f64(const void *values, size_t count);
 
-/* Adds updates to values. A value whose sum would be NaN or infinite keeps its value; returns the index of the first one, or `count`. */
+/* Adds updates to values. A value whose sum would be NaN or infinite keeps its value; returns the index of the first one, or
+ * `count`. */
 size_t hw_add_finite_f32(float *values, const float *updates, size_t count);
 size_t hw_add_finite_f64(double *values, const double *updates, size_t count);
 

@@ -12,8 +12,8 @@ static uint64_t word(const unsigned char *at)
     return le64toh(value);
 }
 
-/* One-to-one in `value` for a given state, so inputs that differ in one word never collide. The shift carries the high half, where a
- * product mixes well, to the low one. */
+/* One-to-one in `value` for a given state, so inputs that differ in one word never collide. The shift carries the high half,
+ * where a product mixes well, to the low one. */
 static uint64_t step(uint64_t state, uint64_t value)
 {
     state = (state ^ value) * UINT64_C(0x9fb21c651e98df25);

@@ -2,8 +2,10 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 void hw_json_take(json_t *object, const char *key, json_t *value, bool *ok)
 {
@@ -57,5 +59,9 @@ char *hw_json_print(json_t *object, bool ok)
 {
     char *text = ok ? json_dumps(object, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     json_decref(object);
-    return text;
+    char *shown = NULL;
+    if (text != NULL && HW_NEW(&shown, 6 * strlen(text) + 1, "JSON", NULL) == HAWSER_OK)
+        hw_escape_json(shown, text);
+    free(text);
+    return shown;
 }

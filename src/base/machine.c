@@ -46,7 +46,8 @@ static void cgroup_path(const char *controller, char *out, size_t size)
     fclose(file);
 }
 
-/* Calls `visit` for the file of every level from this cgroup up to the root, because any of them may have the lowest limit. */
+/* Calls `visit` for the file of every level from this cgroup up to the root, because any of them may have the lowest
+ * limit. */
 static void each_level(const char *mount, const char *controller, const char *file,
                        void (*visit)(const char *path, double *least), double *least)
 {

@@ -9,14 +9,15 @@
 
 /* Returns the number of processors: min(affinity mask, cgroup v1/v2 CPU quota rounded up), at least 1. */
 uint32_t hw_machine_processors(void);
-/* Returns the bytes that this process may still take: min(MemAvailable, cgroup v1/v2 limit less use) divided by `sharers`, the
- * number of processes that are to share them, and at most RLIMIT_AS. */
+/* Returns the bytes that this process may still take: min(MemAvailable, cgroup v1/v2 limit less use) divided by `sharers`,
+ * the number of processes that are to share them, and at most RLIMIT_AS. */
 uint64_t hw_machine_memory(uint32_t sharers);
 /* Returns the peak resident set of this process in bytes. */
 uint64_t hw_machine_peak_rss(void);
 
-/* Raises this process's soft limit of open descriptors to `wanted` if it is lower. Returns HAWSER_IO if its hard limit forbids that; the
- * text begins with `what`, which has a verb ("a job of 3 nodes needs"), and `where` says what holds them ("each"). */
+/* Raises this process's soft limit of open descriptors to `wanted` if it is lower. Returns HAWSER_IO if its hard limit
+ * forbids that; the text begins with `what`, which has a verb ("a job of 3 nodes needs"), and `where` says what holds them
+ * ("each"). */
 hawser_status hw_machine_descriptors(uint64_t wanted, const char *what, const char *where,
                                      hawser_error *error) HAWSER_MUST_USE;
 /* Raises the soft limit of open descriptors to the hard limit, for callers that cannot know how many they need. */

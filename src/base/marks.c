@@ -81,7 +81,8 @@ __attribute__((target("avx2,bmi,popcnt"))) static size_t marks_avx2(const char *
     return count;
 }
 
-/* The bits select their numbers from a register, so a block takes the same time whatever its text, unless it has more than 32 marks. */
+/* The bits select their numbers from a register, so a block takes the same time whatever its text, unless it has more than
+ * 32 marks. */
 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt"))) static size_t marks_avx512(const char *text, size_t blocks,
                                                                                           char separator, uint32_t base,
                                                                                           uint32_t *places)

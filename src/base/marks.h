@@ -1,5 +1,6 @@
-/* marks.h - finds where words of text end, many bytes at a time, so that a reader need not wait for the end of one word to start the next.
- * */
+/* marks.h - finds where words of text end, many bytes at a time, so that a reader need not wait for the end of one word to
+ * start the next.
+ */
 #ifndef HW_BASE_MARKS_H
 #define HW_BASE_MARKS_H
 
@@ -9,8 +10,8 @@
 /* Text is searched in blocks of this many bytes. */
 enum { HW_MARK_BLOCK = 64 };
 
-/* Writes, ascending, `base` plus the offset of each byte that is `separator`, a blank or a control character, and returns their number.
- * `places` must hold one per byte and HW_MARK_BLOCK more, which may be overwritten too. */
+/* Writes, ascending, `base` plus the offset of each byte that is `separator`, a blank or a control character, and returns
+ * their number. `places` must hold one per byte and HW_MARK_BLOCK more, which may be overwritten too. */
 size_t hw_marks(const char *text, size_t blocks, char separator, uint32_t base, uint32_t *places);
 
 /* The variants of hw_marks that this machine runs, the fastest last; NULL past the last. For tests. */

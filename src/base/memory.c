@@ -15,8 +15,8 @@ static hawser_status out_of_memory(size_t count, size_t size, const char *what, 
                        "cannot allocate %s: %zu items of %zu bytes; free memory or use a smaller input", what, count, size);
 }
 
-/* Zeroes memory. Whole pages of large arrays are returned to the kernel instead of written: it provides zeroed pages on first use, to the
- * thread that uses them, and unused pages cost nothing. */
+/* Zeroes memory. Whole pages of large arrays are returned to the kernel instead of written: it provides zeroed pages on
+ * first use, to the thread that uses them, and unused pages cost nothing. */
 static void clear(unsigned char *memory, size_t bytes)
 {
     enum { LARGE = 1 << 17 };

@@ -140,8 +140,8 @@ static const uint64_t powers_of_five[MOST - LEAST + 1][2] = {{UINT64_C(0xa87fea2
                                                              {UINT64_C(0x9b934c3b330c8577), UINT64_C(0x63cc55f49f88eb2f)},
                                                              {UINT64_C(0xc2781f49ffcfa6d5), UINT64_C(0x3cbf6b71c76b25fb)}};
 
-/* Returns the C locale. Its object is static in the C library, so nothing is allocated, and the decimal comma of another locale has no
- * effect. */
+/* Returns the C locale. Its object is static in the C library, so nothing is allocated, and the decimal comma of another
+ * locale has no effect. */
 static locale_t plain_locale(void)
 {
     return newlocale(LC_ALL_MASK, "C", (locale_t)0);
@@ -199,9 +199,9 @@ static void multiply(uint64_t a, uint64_t b, uint64_t *high, uint64_t *low)
     *low = (uint64_t)product;
 }
 
-/* Computes digits * 10^exponent, rounded to nearest even. Returns false if this method cannot decide (strtod can). digits != 0. Eisel and
- * Lemire, "Number parsing at a gigabyte per second" (2021): 128 bits of the product decide the rounding, except in rare cases. Within LEAST
- * .. MOST results are normal numbers. */
+/* Computes digits * 10^exponent, rounded to nearest even. Returns false if this method cannot decide (strtod can). digits !=
+ * 0. Eisel and Lemire, "Number parsing at a gigabyte per second" (2021): 128 bits of the product decide the rounding, except
+ * in rare cases. Within LEAST .. MOST results are normal numbers. */
 static inline bool scale(uint64_t digits, int exponent, double *value)
 {
     if (exponent < LEAST || exponent > MOST)
@@ -242,8 +242,8 @@ static void put_signed(double *value, double number, bool negative)
     memcpy(value, &bits, sizeof bits);
 }
 
-/* Reads all digits of a double: 16 or 17 after the point, with leading zeros. There is no branch on their number, or on whether they are
- * below 2^53, since both change from number to number. */
+/* Reads all digits of a double: 16 or 17 after the point, with leading zeros. There is no branch on their number, or on
+ * whether they are below 2^53, since both change from number to number. */
 const char *hw_number_long(const char *text, double *value)
 {
     enum { EIGHT = 100000000 };

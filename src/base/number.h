@@ -1,6 +1,6 @@
-/* number.h - decimal text to numbers, rounded exactly like strtod, many digits at a time. || Callers guarantee that HW_NUMBER_SLACK bytes
- * can be read from any position that they pass, and that some byte before the end of readable memory cannot be part of a number, so no
- * function here tests for an end. */
+/* number.h - decimal text to numbers, rounded exactly like strtod, many digits at a time. || Callers guarantee that
+ * HW_NUMBER_SLACK bytes can be read from any position that they pass, and that some byte before the end of readable memory
+ * cannot be part of a number, so no function here tests for an end. */
 #ifndef HW_BASE_NUMBER_H
 #define HW_BASE_NUMBER_H
 
@@ -15,8 +15,8 @@
 
 enum { HW_NUMBER_SLACK = 16 };
 
-/* hw_print_number prints like hawser_print_number, with `digits` digits. hw_number_strtof reads the number at the start of a text like
- * strtof. Both use the C locale. */
+/* hw_print_number prints like hawser_print_number, with `digits` digits. hw_number_strtof reads the number at the start of a
+ * text like strtof. Both use the C locale. */
 size_t hw_print_number(char *text, size_t size, int digits, double value);
 float hw_number_strtof(const char *text);
 
@@ -41,8 +41,8 @@ static inline uint64_t hw_no_digits(uint64_t word)
     return (((high & UINT64_C(0x7f7f7f7f7f7f7f7f)) + UINT64_C(0x7676767676767676)) | high) & UINT64_C(0x8080808080808080);
 }
 
-/* Returns how many of the eight characters, from the first on, are digits. A borrow or carry reaches only what follows the first non-digit,
- * which is thus found in fewer steps than all of them: the next number waits for it. */
+/* Returns how many of the eight characters, from the first on, are digits. A borrow or carry reaches only what follows the
+ * first non-digit, which is thus found in fewer steps than all of them: the next number waits for it. */
 static inline unsigned hw_digit_count(uint64_t word)
 {
     uint64_t others =
@@ -58,7 +58,8 @@ static inline uint64_t hw_eight_digits(uint64_t word)
     return (word & UINT64_C(0x0000ffff0000ffff)) * UINT64_C(42949672960001) >> 32;
 }
 
-/* Returns the value of the first `count` (0 to 8) characters, which are digits: they are shifted to the high end, and zeros fill. */
+/* Returns the value of the first `count` (0 to 8) characters, which are digits: they are shifted to the high end, and zeros
+ * fill. */
 static inline uint64_t hw_digit_value(uint64_t word, unsigned count)
 {
     return hw_eight_digits(count == 0 ? 0 : word << (64 - 8 * count));
@@ -105,10 +106,10 @@ const char *hw_number_any(const char *text, double *value);
 /* hw_number for one digit, a point and at least nine more. */
 const char *hw_number_long(const char *text, double *value);
 
-/* Reads [+-]digits[.digits][e[+-]digits] and returns its end; NULL if there is no number. Hexadecimal numbers and words are not accepted.
- * *value is what strtod returns in the C locale: infinite if the text is too large. The inline code handles the usual forms: a single
- * digit, and one digit before the point with one to eight after it. The next number waits for the end of this one, so the branches depend
- * on what the numbers of a file have in common, not on sign or length. */
+/* Reads [+-]digits[.digits][e[+-]digits] and returns its end; NULL if there is no number. Hexadecimal numbers and words are
+ * not accepted. *value is what strtod returns in the C locale: infinite if the text is too large. The inline code handles
+ * the usual forms: a single digit, and one digit before the point with one to eight after it. The next number waits for the
+ * end of this one, so the branches depend on what the numbers of a file have in common, not on sign or length. */
 static inline const char *hw_number(const char *text, double *value)
 {
     unsigned sign = (*text == '-') | (*text == '+');
@@ -145,8 +146,8 @@ static const uint64_t hw_last[9] = {0,
                                     UINT64_C(0xffffffffffffff00),
                                     UINT64_C(0xffffffffffffffff)};
 
-/* Computes the values of the last `m` characters before `a` and of the last `n` before `b` (0 to 8), the second 32 bits higher. Returns
- * false if they are not all digits. Eight bytes before each must be readable. */
+/* Computes the values of the last `m` characters before `a` and of the last `n` before `b` (0 to 8), the second 32 bits
+ * higher. Returns false if they are not all digits. Eight bytes before each must be readable. */
 static inline bool hw_two_until_portable(const char *a, size_t m, const char *b, size_t n, uint64_t *both)
 {
     uint64_t x = (hw_eight(a - 8) ^ UINT64_C(0x3030303030303030)) & hw_last[m],
@@ -176,9 +177,10 @@ static inline bool hw_two_until(const char *a, size_t m, const char *b, size_t n
 #endif
 }
 
-/* Reads two numbers whose ends are known: the whole number of 1 to 8 digits before `a`, and [begin, end), which is not empty and is read as
- * hw_number does. Returns false if they have other than the usual forms; then use hw_number. 24 bytes before `end` and 8 before `a` must be
- * readable. No step depends on a length that another computes, so many numbers are read in parallel. */
+/* Reads two numbers whose ends are known: the whole number of 1 to 8 digits before `a`, and [begin, end), which is not empty
+ * and is read as hw_number does. Returns false if they have other than the usual forms; then use hw_number. 24 bytes before
+ * `end` and 8 before `a` must be readable. No step depends on a length that another computes, so many numbers are read in
+ * parallel. */
 static inline bool hw_number_between(const char *a, size_t m, const char *begin, const char *end, uint32_t *whole,
                                      double *value)
 {

@@ -17,13 +17,14 @@ typedef struct hw_option_value {
     size_t count;
 } hw_option_value;
 
-/* Reads `text` by the kind and bounds of `row`. Failures are HAWSER_BAD_OPTION, begin with `where` and say what was expected. */
+/* Reads `text` by the kind and bounds of `row`. Failures are HAWSER_BAD_OPTION, begin with `where` and say what was
+ * expected. */
 hawser_status hw_option_value_read(const hawser_option *row, const char *text, const char *where, hw_option_value *value,
                                    hawser_error *error) HAWSER_MUST_USE;
 void hw_option_value_clear(hw_option_value *value);
 
-/* An option whose unit begins with HW_BY_STATE has a value for each state of a program, and one for all other states: "VALUE" or
- * "STATE=VALUE", in any order, separated by commas. Its parsed value is the one for all other states. */
+/* An option whose unit begins with HW_BY_STATE has a value for each state of a program, and one for all other states:
+ * "VALUE" or "STATE=VALUE", in any order, separated by commas. Its parsed value is the one for all other states. */
 #define HW_BY_STATE "[STATE=]"
 enum { HW_ITEM_MOST = 64 };
 typedef struct hw_option_item {
@@ -34,16 +35,18 @@ typedef struct hw_option_item {
 } hw_option_item;
 
 bool hw_option_by_state(const hawser_option *row);
-/* Stores the next item of such an option, and moves *rest behind it. Begin with *rest == NULL. Returns false after the last item. */
+/* Stores the next item of such an option, and moves *rest behind it. Begin with *rest == NULL. Returns false after the last
+ * item. */
 bool hw_option_next_item(const hawser_options *options, const char *key, const char **rest, hw_option_item *item);
-/* Finds the item of one state, or with NULL that of all other states, which the default of the row replaces. Returns false if there is none. */
+/* Finds the item of one state, or with NULL that of all other states, which the default of the row replaces. Returns false
+ * if there is none. */
 bool hw_option_of_state(const hawser_options *options, const char *key, const char *state, hw_option_item *item);
 /* Reads the item at `text` and moves *rest behind it. */
 hawser_status hw_option_item_read(const hawser_option *row, const char *text, const char *where, hw_option_item *item,
                                   const char **rest, hawser_error *error) HAWSER_MUST_USE;
 
-/* Such an option of kind HAWSER_PATH has items "FILE" and "STATE=FILE". The name of a state has no slash, and a comma separates items only if STATE=
- * follows it, so a file may have commas in its name. */
+/* Such an option of kind HAWSER_PATH has items "FILE" and "STATE=FILE". The name of a state has no slash, and a comma
+ * separates items only if STATE= follows it, so a file may have commas in its name. */
 typedef struct hw_option_path {
     const char *state, *path; /* in the option's text; they end at these lengths */
     size_t state_length;      /* 0: no state */
@@ -67,12 +70,13 @@ bool hw_option_differs(const hawser_options *options, const char *key);
 enum { HW_OPTION_CALLED = 100 };
 const char *hw_option_called(const hawser_options *options, const char *key, char name[HW_OPTION_CALLED]);
 
-/* Returns whether "HAWSER_NODE=3" is a variable with the place of one node, as hawser run and the Python package set it. It is not an
- * option, and another node, or a job within a job, must not inherit it. */
+/* Returns whether "HAWSER_NODE=3" is a variable with the place of one node, as hawser run and the Python package set it. It
+ * is not an option, and another node, or a job within a job, must not inherit it. */
 bool hw_place_variable(const char *variable);
 
-/* Returns whether a variable has a name that Kubernetes gives to every container of a namespace with a Service "hawser" or
- * "hawser-X": HAWSER_[X_]SERVICE_HOST, ..SERVICE_PORT[_NAME], ..PORT=tcp://..., ..PORT_N_TCP[_PROTO|_PORT|_ADDR]. No option. */
+/* Returns whether a variable has a name that Kubernetes gives to every container of a namespace with a Service "hawser"
+ * or "hawser-X": HAWSER_[X_]SERVICE_HOST, ..SERVICE_PORT[_NAME], ..PORT=tcp://..., ..PORT_N_TCP[_PROTO|_PORT|_ADDR]. No
+ * option. */
 bool hw_kubernetes_variable(const char *variable);
 
 #endif

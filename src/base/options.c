@@ -348,7 +348,8 @@ bool hw_kubernetes_variable(const char *variable)
     return false;
 }
 
-/* Returns whether `hawser run`, Kubernetes, the test suite or a user of the Python package sets this variable; these are not options. */
+/* Returns whether `hawser run`, Kubernetes, the test suite or a user of the Python package sets this variable; these are not
+ * options. */
 static bool reserved(const char *variable)
 {
     static const char *const names[] = {"BINARY=", "SOURCE=", "LIBRARY="};
@@ -399,7 +400,8 @@ static bool names_columns(const hawser_option *row)
     return row->unit != NULL && (strcmp(row->unit, "LIST") == 0 || strcmp(row->unit, "COLUMN") == 0);
 }
 
-/* Adds a file to those that were given before. One without a state comes first, since a comma separates only what STATE= follows. */
+/* Adds a file to those that were given before. One without a state comes first, since a comma separates only what STATE=
+ * follows. */
 static hawser_status add_path(hw_slot *slot, const char *value, bool ahead, const char *where, hawser_error *error)
 {
     char *both = NULL;
@@ -448,7 +450,8 @@ static bool names_option(const hawser_options *options, const char *word)
     return find(options, key) != NULL || (strncmp(key, "no-", 3) == 0 && find(options, key + 3) != NULL);
 }
 
-/* A value that reads as an option is one only behind an equals sign: it is more often the next option of a line that lacks a value. */
+/* A value that reads as an option is one only behind an equals sign: it is more often the next option of a line that lacks a
+ * value. */
 static hawser_status take_value(hw_walk *walk, hw_slot *slot)
 {
     const char *key = slot->row->key, *unit = slot->row->unit != NULL ? slot->row->unit : "VALUE";

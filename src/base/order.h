@@ -18,8 +18,8 @@ static inline uint64_t hw_beyond(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* Returns the last of `count` ranges (at least one, `step` bytes apart, ascending, each with its first number at its front) that begins at
- * or before a number; the first one if none does. */
+/* Returns the last of `count` ranges (at least one, `step` bytes apart, ascending, each with its first number at its front)
+ * that begins at or before a number; the first one if none does. */
 static inline size_t hw_range_of(const void *ranges, size_t step, size_t count, uint64_t number)
 {
     const unsigned char *at = ranges;

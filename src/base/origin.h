@@ -1,5 +1,5 @@
-/* origin.h - the process that made a handle. A forked child has a copy of the handle and shares its connections, but has none of its threads: it
- * must not use it. */
+/* origin.h - the process that made a handle. A forked child has a copy of the handle and shares its connections, but has
+ * none of its threads: it must not use it. */
 #ifndef HW_BASE_ORIGIN_H
 #define HW_BASE_ORIGIN_H
 
@@ -11,7 +11,8 @@
 
 typedef struct hw_origin {
     pid_t process;
-    /* A byte that the kernel zeroes in a forked child, since a system call per request to a store would be slow. NULL: this kernel cannot. */
+    /* A byte that the kernel zeroes in a forked child, since a system call per request to a store would be slow. NULL: this
+     * kernel cannot. */
     unsigned char *mark;
 } hw_origin;
 

@@ -1,7 +1,7 @@
-/* policies.h - the policies of --sync. Columns: enumerator (HAWSER_..., HW_POLICY_...), the word of --sync, what it means, why a training under it
- * may give other bits each time (NULL: it does not), its number in histories (history/record.h), whether N = 0 is bsp, whether it
- * orders stored states and nothing else, and the functions of consistency.c: may a block read, the credit window, and how far
- * chunks of stored states may lag. */
+/* policies.h - the policies of --sync. Columns: enumerator (HAWSER_..., HW_POLICY_...), the word of --sync, what it means,
+ * why a training under it may give other bits each time (NULL: it does not), its number in histories (history/record.h),
+ * whether N = 0 is bsp, whether it orders stored states and nothing else, and the functions of consistency.c: may a block
+ * read, the credit window, and how far chunks of stored states may lag. */
 #ifndef HW_BASE_POLICIES_H
 #define HW_BASE_POLICIES_H
 

@@ -1,4 +1,5 @@
-/* random.h - counter-based random numbers: a draw is a pure function of its key, so any block can be re-executed on any node. */
+/* random.h - counter-based random numbers: a draw is a pure function of its key, so any block can be re-executed on any
+ * node. */
 #ifndef HW_BASE_RANDOM_H
 #define HW_BASE_RANDOM_H
 
@@ -13,7 +14,8 @@ static inline uint64_t hw_mix(uint64_t x)
     return x ^ (x >> 31);
 }
 
-/* A stream: (seed, stream, block, clock) and the number of the next draw. A value type; two streams with equal keys are equal. */
+/* A stream: (seed, stream, block, clock) and the number of the next draw. A value type; two streams with equal keys are
+ * equal. */
 typedef struct hw_random {
     uint64_t key[2];
     uint64_t draw;

@@ -1,5 +1,6 @@
-/* rows.h - tables whose rows are written once, as a macro: LIST(ROW) calls ROW(ID, word, help, ...) for each row. ID is the end of its
- * enumerator's name, and `word` is what users write. Enumerators, options, parsing and help are made from the same rows. */
+/* rows.h - tables whose rows are written once, as a macro: LIST(ROW) calls ROW(ID, word, help, ...) for each row. ID is the
+ * end of its enumerator's name, and `word` is what users write. Enumerators, options, parsing and help are made from the
+ * same rows. */
 #ifndef HW_BASE_ROWS_H
 #define HW_BASE_ROWS_H
 

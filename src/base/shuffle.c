@@ -5,8 +5,8 @@
 /* Distinguishes the keys of orders from other random numbers of the same seed. */
 static const uint64_t ORDERS = UINT64_C(0x62617463686573);
 
-/* A network on few bits is far from a random order after 12 rounds. On 2^8 numbers it is close to one, and so are the places of the
- * smaller numbers among each other. */
+/* A network on few bits is far from a random order after 12 rounds. On 2^8 numbers it is close to one, and so are the places
+ * of the smaller numbers among each other. */
 enum { FEWEST_BITS = 8 };
 
 hw_shuffle hw_shuffle_of(uint64_t count, uint64_t seed, uint64_t stream, uint64_t epoch)

@@ -6,7 +6,8 @@
 
 enum { HW_SHUFFLE_ROUNDS = 12 };
 
-/* A keyed bijection of [0, count): a Feistel network on numbers of `bits` bits, repeated until the result is below count (cycle walking). */
+/* A keyed bijection of [0, count): a Feistel network on numbers of `bits` bits, repeated until the result is below count
+ * (cycle walking). */
 typedef struct hw_shuffle {
     uint64_t count;
     unsigned low, bits; /* a number has `bits` bits, the lower `low` of them are its right half */

@@ -50,7 +50,8 @@ static void shorten(char *to, size_t size, const char *full, size_t length)
     memcpy(to + head + (size_t)written, full + length - tail, tail + 1);
 }
 
-/* Writes a text as it is printed, since it may quote names and words of files. One of 100,000 characters does not push out the rest. */
+/* Writes a text as it is printed, since it may quote names and words of files. One of 100,000 characters does not push out
+ * the rest. */
 static void put_text(char *to, size_t size, const char *full)
 {
     size_t length = hw_escape(to, size, full);

@@ -29,7 +29,8 @@ bool hw_is_utf8(const char *text)
     return true;
 }
 
-/* Returns whether a character of UTF-8 ends a line or reverses the text that follows it: U+2028 to U+202E, U+2066 to U+2069. */
+/* Returns whether a character of UTF-8 ends a line or reverses the text that follows it: U+2028 to U+202E, U+2066 to
+ * U+2069. */
 static bool is_direction(const unsigned char *at)
 {
     return at[0] == 0xe2 &&
@@ -76,4 +77,22 @@ size_t hw_escape(char *to, size_t size, const char *text)
     if (size > 0)
         to[kept] = '\0';
     return length;
+}
+
+void hw_escape_json(char *to, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at != '\0';) {
+        size_t bytes = character(at);
+        bytes = bytes > 0 ? bytes : 1;
+        if (is_control(at) && *at != '\n' && *at != '\t') {
+            unsigned point = bytes == 1 ? *at : at[bytes - 1] & 0x3fU;
+            point |= bytes == 2 ? (at[0] & 0x1fU) << 6 : bytes == 3 ? (at[0] & 0xfU) << 12 | (at[1] & 0x3fU) << 6 : 0;
+            to += snprintf(to, sizeof "\\uXXXX", "\\u%04x", point);
+        } else {
+            memcpy(to, at, bytes);
+            to += bytes;
+        }
+        at += bytes;
+    }
+    *to = '\0';
 }

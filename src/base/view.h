@@ -1,6 +1,6 @@
 /*
- * view.h - which node runs which block, as all nodes of a job agree on it. The view is the only source: a caller asks it, and must not assume
- * that the numbers of a node's blocks are consecutive.
+ * view.h - which node runs which block, as all nodes of a job agree on it. The view is the only source: a caller asks it,
+ * and must not assume that the numbers of a node's blocks are consecutive.
  */
 #ifndef HW_BASE_VIEW_H
 #define HW_BASE_VIEW_H
@@ -18,7 +18,8 @@ typedef struct hw_view {
     uint32_t *node; /* by block */
 } hw_view;
 
-/* The first view: blocks are dealt to the nodes in order, as evenly as possible. hw_view_free releases it, also after a failure. */
+/* The first view: blocks are dealt to the nodes in order, as evenly as possible. hw_view_free releases it, also after a
+ * failure. */
 hawser_status hw_view_first(uint32_t blocks, uint32_t nodes, hw_view *view, hawser_error *error) HAWSER_MUST_USE;
 void hw_view_free(hw_view *view);
 

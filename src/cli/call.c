@@ -7,28 +7,9 @@
 #include "base/distance.h"
 #include "cli/cli.h"
 #include "cli/help.h"
-#include "cli/option_text.h"
-
-int hw_exit_code(hawser_status status)
-{
-    switch (status) {
-    case HAWSER_OK: return HW_EXIT_OK;
-    case HAWSER_STOP: return HW_EXIT_SIGNAL;
-    case HAWSER_BAD_ARGUMENT:
-    case HAWSER_BAD_OPTION: return HW_EXIT_USAGE;
-    case HAWSER_BAD_INPUT: return HW_EXIT_INPUT;
-    case HAWSER_IO: return HW_EXIT_IO;
-    case HAWSER_NO_MEMORY: return HW_EXIT_MEMORY;
-    case HAWSER_BAD_PROGRAM: return HW_EXIT_PROGRAM;
-    case HAWSER_NOT_FINITE:
-    case HAWSER_DIVERGED: return HW_EXIT_NUMERIC;
-    case HAWSER_PEER_LOST:
-    case HAWSER_TIMEOUT: return HW_EXIT_PEER;
-    case HAWSER_VIEW_CHANGED:
-    case HAWSER_INTERNAL: break;
-    }
-    return HW_EXIT_INTERNAL;
-}
+#include "cli/interrupt.h"
+#include "report/json.h"
+#include "report/option_text.h"
 
 static hawser_status unknown_command(char *const *words, size_t count, hawser_error *error)
 {
@@ -100,8 +81,8 @@ static bool known_here(const hawser_options *options, const char *variable)
     return false;
 }
 
-/* A variable of another command is skipped: HAWSER_TOL in a shell's profile must not break `hawser info`. A variable of no command is
- * refused as a flag would be, with the nearest row of all commands. */
+/* A variable of another command is skipped: HAWSER_TOL in a shell's profile must not break `hawser info`. A variable of no
+ * command is refused as a flag would be, with the nearest row of all commands. */
 static hawser_status read_environment(hawser_options *options, char *const *environment, hawser_error *error)
 {
     for (; *environment != NULL; environment++) {
@@ -156,8 +137,8 @@ static bool who_has(const hw_call *call, const char *key, char *text, size_t siz
     return n > 0;
 }
 
-/* Reads the arguments. An unknown option that other algorithms have gets their names, and one that other software has gets what Hawser has for
- * it, instead of a similar word. */
+/* Reads the arguments. An unknown option that other algorithms have gets their names, and one that other software has gets
+ * what Hawser has for it, instead of a similar word. */
 static hawser_status read_arguments(hw_call *call, int *argc, char **argv, hawser_error *error)
 {
     hawser_status status = hawser_options_arguments(call->options, argc, argv, error);
@@ -165,9 +146,12 @@ static hawser_status read_arguments(hw_call *call, int *argc, char **argv, hawse
     if (status != HAWSER_BAD_OPTION || sscanf(error->text, "unknown option --%63[^;]", typed) != 1)
         return status;
     const char *key = strncmp(typed, "no-", 3) == 0 ? typed + 3 : typed;
-    if (who_has(call, key, hint, sizeof hint))
-        return hawser_fail(error, status, "unknown option --%s: %s has none; of the algorithms, these have it: %s", typed,
-                           call->algorithm->name, hint);
+    if (who_has(call, key, hint, sizeof hint)) {
+        char peers[400] = "";
+        bool told = hw_peers_hint(typed, peers, sizeof peers);
+        return hawser_fail(error, status, "unknown option --%s: %s has none; of the algorithms, these have it: %s%s%s",
+                           typed, call->algorithm->name, hint, told ? "; " : "", told ? peers : "");
+    }
     if (call->command->rows == hw_plan_rows && trains_with(key))
         return hawser_fail(error, status,
                            "unknown option --%s; 'hawser train' has it, but a plan trains nothing: leave it out", typed);
@@ -239,12 +223,8 @@ int hw_cli_main(int argc, char **argv, char *const *environment, FILE *out, FILE
     return hw_cli_call(&call, argc, argv);
 }
 
-bool hw_terminal_is_lost(FILE *out)
-{
-    return isatty(fileno(out)) == 0 && errno == EIO;
-}
-
-/* If the terminal is lost, the summary cannot be printed. This is no failure of the command, and the exit code says what happened. */
+/* If the terminal is lost, the summary cannot be printed. This is no failure of the command, and the exit code says what
+ * happened. */
 static bool ended_with_terminal(const hw_call *call)
 {
     return (call->interrupted || call->code == HW_EXIT_SIGNAL) && hw_terminal_is_lost(call->out);
@@ -262,7 +242,8 @@ int hw_cli_call(hw_call *call, int argc, char **argv)
     hawser_options_free(call->options);
     if ((fflush(call->out) != 0 || ferror(call->out)) && status == HAWSER_OK && !ended_with_terminal(call))
         status = hawser_fail(&error, HAWSER_IO, "cannot write to standard output: disk full or pipe closed");
-    if (status < HAWSER_OK || (status == HAWSER_STOP && error.text[0] != '\0')) /* ended before there was a result */
+    bool early = status == HAWSER_STOP && error.text[0] != '\0'; /* the run ended before there was a result, on all nodes */
+    if (status < HAWSER_OK || (early && !hw_interrupt_is_silent(call->interrupt)))
         fprintf(call->err, "hawser: %s\n", error.text);
     if (call->code != 0 && status == HAWSER_OK)
         return call->code;

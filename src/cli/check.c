@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "cli/cli.h"
-#include "cli/json.h"
 #include "history/check.h"
+#include "report/json.h"
 
 const hawser_option *hw_check_history_rows(void)
 {

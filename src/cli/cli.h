@@ -6,25 +6,7 @@
 #include <stdio.h>
 
 #include "hawser/algorithm.h"
-
-/* Exit codes; `hawser help exit-codes` prints them. */
-enum {
-    HW_EXIT_OK = 0,
-    HW_EXIT_INTERNAL = 1,
-    HW_EXIT_USAGE = 2,
-    HW_EXIT_INPUT = 3,
-    HW_EXIT_IO = 4,
-    HW_EXIT_MEMORY = 5,
-    HW_EXIT_PROGRAM = 6,
-    HW_EXIT_NUMERIC = 7,
-    HW_EXIT_PEER = 8,
-    HW_EXIT_BROKEN = 9,
-    HW_EXIT_CUT = 10,
-    HW_EXIT_SIGNAL = 130
-};
-int hw_exit_code(hawser_status status);
-/* Returns whether the terminal was closed: then every write to it fails. */
-bool hw_terminal_is_lost(FILE *out);
+#include "report/exit_code.h"
 
 /* Prints a text without its control characters (hawser_escape). */
 void hw_print_word(FILE *out, const char *text);
@@ -56,7 +38,8 @@ struct hw_call {
     char *const *environment;
     FILE *out, *err;
     bool interrupted; /* set by a run that a signal ended */
-    /* hawser node: the job's nodes, which it has joined before it had the job's arguments; NULL inside: the job has taken them. */
+    /* hawser node: the job's nodes, which it has joined before it had the job's arguments; NULL inside: the job has taken
+     * them. */
     struct hw_cluster **joined;
     int code;                       /* set by a command that returns the exit code of another; used if nothing failed */
     struct hw_interrupt *interrupt; /* the thread that takes this process's signals; NULL: none */
@@ -71,7 +54,8 @@ const hw_command *hw_command_find(char *const *words, size_t count, size_t *used
 bool hw_command_is_family(const char *word);
 /* Returns whether no earlier command has the same first word. */
 bool hw_command_is_first(size_t index);
-/* Returns the option that names a member of a model's path, which all algorithms with paths share; no row if there is none. */
+/* Returns the option that names a member of a model's path, which all algorithms with paths share; no row if there is
+ * none. */
 const hawser_option *hw_member_rows(void);
 /* Collects the option tables of a command, ended by NULL. With algorithm NULL they lack those of the algorithm. */
 void hw_command_tables(const hw_command *command, const hawser_algorithm *algorithm, const hawser_option *tables[HW_TABLES]);
@@ -111,8 +95,8 @@ hawser_status hw_store_make(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_store_save_command(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_store_load_command(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_node(hw_call *call, hawser_error *error) HAWSER_MUST_USE;
-/* Opens the call's job; nodes that were started by hand receive the job's arguments. Before any file is opened, every node checks what
- * it will write itself, and node 0 calls `first`. A failure on one node ends all, with its text. */
+/* Opens the call's job; nodes that were started by hand receive the job's arguments. Before any file is opened, every node
+ * checks what it will write itself, and node 0 calls `first`. A failure on one node ends all, with its text. */
 hawser_status hw_open_job(hw_call *call, hawser_status (*first)(void *argument, hawser_error *error), void *argument,
                           hawser_job **job, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_key(hw_call *call, hawser_error *error) HAWSER_MUST_USE;

@@ -63,11 +63,12 @@ static const hw_command commands[] = {
      .rows = hw_info_rows,
      .run = hw_info},
     {.name = "plot",
-     .words = "MODEL -o FILE",
-     .summary = "Draw the path of a model",
+     .words = "MODEL|TRACE -o FILE",
+     .summary = "Draw the path of a model, or a trace",
      .text = "Draws a model that was trained with --path or --cv, as train --plot does: the error\n"
              "of each member of the path, with bars of one standard error and lines at both choices,\n"
-             "and the coefficients, with the names of the largest.",
+             "and the coefficients, with the names of the largest. Of a file of --trace it draws each\n"
+             "metric over time, so a program can be looked at while it runs.",
      .least = 1,
      .most = 1,
      .rows = hw_plot_model_rows,

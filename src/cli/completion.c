@@ -1,5 +1,5 @@
-/* completion.c - makes completion scripts for shells from the rows: every option of every command, and the words of options that have a
- * list of them. */
+/* completion.c - makes completion scripts for shells from the rows: every option of every command, and the words of options
+ * that have a list of them. */
 #include <string.h>
 
 #include "base/option_value.h"

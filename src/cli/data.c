@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/layout.h"
 #include "cli/input.h"
-#include "cli/json.h"
 #include "data/formats.h"
+#include "report/json.h"
 
 static const hawser_option info_rows[] = {
     {"json", HAWSER_FLAG, "no", NULL, NULL, "print one JSON object instead of lines", NULL, 0},

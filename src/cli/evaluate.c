@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/json.h"
 #include "cli/score.h"
+#include "report/json.h"
 
 const hawser_option *hw_evaluate_rows(void)
 {
@@ -149,8 +149,8 @@ typedef struct kept_rows {
     uint64_t most; /* bytes that may be kept; 0: any */
 } kept_rows;
 
-/* Refuses data whose targets are not those of the model. Names that the model does not have may be those of other columns with the same
- * meaning. */
+/* Refuses data whose targets are not those of the model. Names that the model does not have may be those of other columns
+ * with the same meaning. */
 static hawser_status check_targets(const hw_fitted *fitted, const hawser_dataset *data, hawser_error *error)
 {
     size_t count = hawser_dataset_outputs(data);
@@ -206,7 +206,7 @@ static hawser_status keep_rows(hw_scoring *scoring, const hawser_dataset *data, 
 {
     kept_rows *kept = scoring->user;
     size_t rows = hawser_dataset_matrix(data)->rows, before = (size_t)scoring->count, outputs = hw_score_width(scoring);
-    bool one = scoring->what == HW_SCORES || scoring->fitted->algorithm->link_count != NULL; /* target of all numbers */
+    bool one = scoring->head->width != NULL && strcmp(scoring->head->name, "prediction") != 0; /* target of all numbers */
     const double *weights = hawser_dataset_weights(data);
     HAWSER_TRY(check_targets(scoring->fitted, data, error));
     HAWSER_TRY(make_room(kept, before + rows, outputs, weights != NULL, error));
@@ -230,13 +230,15 @@ static hawser_status check_measures(const hw_call *call, const hawser_algorithm 
     if (algorithm->evaluate == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: predictions of %s have no measures", call->words[0],
                            algorithm->name);
-    if (algorithm->label == NULL && (source == HAWSER_FROM_FILE || source == HAWSER_FROM_COMMAND_LINE))
+    if (hawser_algorithm_head(algorithm, "label") == NULL &&
+        (source == HAWSER_FROM_FILE || source == HAWSER_FROM_COMMAND_LINE))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--threshold: a model of %s predicts numbers, not labels",
                            algorithm->name);
     return HAWSER_OK;
 }
 
-/* A row of weight 0 may have any prediction and target, also such that no measure can be computed. It gets those of a row that counts. */
+/* A row of weight 0 may have any prediction and target, also such that no measure can be computed. It gets those of a row
+ * that counts. */
 static void replace_weightless(const hw_scoring *scoring, const kept_rows *kept)
 {
     size_t rows = (size_t)scoring->count, width = 2 * hw_score_width(scoring), counted = 0;
@@ -287,9 +289,10 @@ hawser_status hw_evaluate(hw_call *call, hawser_error *error)
     hw_fitted fitted;
     kept_rows kept = {0};
     HAWSER_TRY(hw_predictor_load(call, &fitted, error));
-    hw_scoring scoring = {.call = call, .fitted = &fitted, .what = HW_LINK, .take = keep_rows, .user = &kept};
-    if (fitted.algorithm->scores != NULL)
-        scoring.what = HW_SCORES;
+    hw_scoring scoring = {.call = call, .fitted = &fitted, .take = keep_rows, .user = &kept};
+    static const char *const heads[] = {"scores", "link", "prediction"};
+    for (size_t k = 0; k < sizeof heads / sizeof *heads && scoring.head == NULL; k++)
+        scoring.head = hawser_algorithm_head(fitted.algorithm, heads[k]);
     hawser_status status = evaluate(&scoring, &kept, error);
     hawser_rows_close(scoring.rows);
     free(kept.scored);

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/distance.h"
-#include "cli/option_text.h"
+#include "report/option_text.h"
 
 /* A test runs these lines. */
 static const char first_day[] =
@@ -92,7 +92,8 @@ static bool is_same_row(const hawser_option *a, const hawser_option *b)
            is_same_text(a->unit, b->unit);
 }
 
-/* Prints the names of commands whose rows are the same in one line, and the row once, when the next one differs (or is NULL). */
+/* Prints the names of commands whose rows are the same in one line, and the row once, when the next one differs (or is
+ * NULL). */
 static void print_owner(FILE *out, const hawser_option **last, const hawser_option *row, const char *command,
                         const char *algorithm)
 {

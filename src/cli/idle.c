@@ -1,5 +1,5 @@
-/* idle.c - refuses options that were given but have no effect in this call, in one line each. Values from a profile or a file for all
- * calls are skipped, and so are defaults that were spelt out. */
+/* idle.c - refuses options that were given but have no effect in this call, in one line each. Values from a profile or a
+ * file for all calls are skipped, and so are defaults that were spelt out. */
 #include "base/option_value.h"
 #include "cli/input.h"
 #include "data/formats.h"

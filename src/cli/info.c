@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "cli/input.h"
-#include "cli/json.h"
+#include "cli/tensor_file.h"
+#include "report/json.h"
 
 enum { SHOWN = 12 }; /* entries of an array */
 
@@ -105,6 +106,9 @@ static hawser_status print_path(const hw_call *call, const hawser_model *model, 
         fprintf(call->out, "%s%s%s\n", k == path.least ? "  min" : "", k == path.one_se ? "  1se" : "",
                 k == path.chosen ? "  model" : "");
     }
+    if (path.ended != NULL)
+        fprintf(call->out, "the training ended before the path did (%s): the model has %zu of its %zu members\n", path.ended,
+                path.count, path.planned);
     return HAWSER_OK;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/option_value.h"
 #include "cli/input.h"
+#include "hawser/advanced.h"
 #include "runtime/job/enter.h"
 
 /* Returns whether a list of words that blanks separate has this one. */

@@ -9,8 +9,10 @@
 #include "base/file.h"
 #include "base/machine.h"
 #include "base/memory.h"
-#include "cli/json.h"
+#include "cli/tensor_file.h"
 #include "data/formats.h"
+#include "report/json.h"
+#include "report/threads.h"
 
 hawser_status hw_check_writable(const char *path, hawser_error *error)
 {
@@ -39,6 +41,8 @@ void hw_say_load(const hw_call *call, const hawser_load_figures *figures)
     if (figures->unseen_columns > 0)
         hw_say(call->err, "columns that are not in the model were left out: %" PRIu64 ", with %" PRIu64 " entries",
                figures->unseen_columns, figures->unseen_entries);
+    if (figures->unknown_words > 0)
+        hw_say(call->err, "words that are not in the model were left out: %" PRIu64, figures->unknown_words);
 }
 
 /* An exposure is an offset by its logarithm, which only a model with a log link has a use for. */
@@ -69,13 +73,26 @@ void hw_load_for(const hawser_algorithm *algorithm, hawser_load *how)
         how->target = "none";
 }
 
-/* Returns whether the target has labels: a classifier's, unless the options compare it with a number by its size, or make a regression of it. */
+bool hw_takes_several(const hawser_algorithm *algorithm)
+{
+    const hawser_head *prediction = hawser_algorithm_head(algorithm, "prediction");
+    return prediction != NULL && prediction->width != NULL;
+}
+
+size_t hw_head_width(const hawser_head *head, const hawser_model *model)
+{
+    return head != NULL && head->width != NULL ? head->width(model) : 1;
+}
+
+/* Returns whether the target has labels: a classifier's, unless the options compare it with a number by its size, or make a
+ * regression of it. */
 static bool has_labels(const hw_call *call)
 {
     const char *loss = hawser_options_text(call->options, "loss"),
                *positive = hawser_options_text(call->options, "positive");
     bool sized = positive != NULL && strpbrk(positive, "<>") != NULL;
-    return call->algorithm->label != NULL && !sized && (loss == NULL || strstr(loss, "epsilon") == NULL);
+    return hawser_algorithm_head(call->algorithm, "label") != NULL && !sized &&
+           (loss == NULL || strstr(loss, "epsilon") == NULL);
 }
 
 hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_dataset **data, hawser_error *error)
@@ -84,14 +101,11 @@ hawser_status hw_load_shares(const hw_call *call, hawser_job *job, hawser_datase
     if (call->algorithm != NULL)
         HAWSER_TRY(check_exposure(call, call->algorithm, error));
     HAWSER_TRY(hawser_load_from_options(call->options, &how, error));
-    how.outputs = call->algorithm != NULL && call->algorithm->outputs != NULL;
+    how.outputs = hw_takes_several(call->algorithm);
     if (call->algorithm != NULL)
         hw_load_for(call->algorithm, &how);
     how.labels = call->algorithm != NULL && has_labels(call);
-    /* Nodes of one host share its processors. There may be many more workers than processors, and each reader has buffers. */
-    uint32_t share = hawser_job_workers(job) / hawser_job_nodes(job), processors = hw_machine_processors();
-    if (how.threads == 0 && (share > 1 || hawser_job_nodes(job) > 1))
-        how.threads = share < processors ? share : processors;
+    hw_load_threads(job, &how);
     HAWSER_TRY(hawser_job_load(job, (const char *const *)call->words, call->count, &how, data, error));
     if (hawser_job_leads(job))
         say_dataset(call, *data);
@@ -132,7 +146,7 @@ static hawser_status fact_count(const hawser_model *model, const char *path, con
 static hawser_status take_outputs(const char *path, hw_fitted *fitted, hawser_error *error)
 {
     const char *names = hawser_model_text(fitted->model, "outputs");
-    fitted->outputs = fitted->algorithm->outputs != NULL ? fitted->algorithm->outputs(fitted->model) : 1;
+    fitted->outputs = hw_head_width(hawser_algorithm_head(fitted->algorithm, "prediction"), fitted->model);
     if (fitted->outputs < 2 || names == NULL)
         return HAWSER_OK;
     size_t bytes = strlen(names) + 1, count = 0;
@@ -219,8 +233,9 @@ hawser_status hw_choose_member(const hw_call *call, const char *path, hawser_mod
     return hawser_fail(error, own.status, "%s: %.600s", path, own.text);
 }
 
-/* Returns whether the target was a file. A file of targets belongs to the rows of the training, but a column also exists in new data.
- * Models of older releases do not record it: then a regular file of that name counts, unless a column has the name. */
+/* Returns whether the target was a file. A file of targets belongs to the rows of the training, but a column also exists in
+ * new data. Models of older releases do not record it: then a regular file of that name counts, unless a column has the
+ * name. */
 static bool target_was_file(const hawser_model *model, const char *target)
 {
     const char *from = hawser_model_text(model, "target_from"), *name = hawser_model_text(model, "target");
@@ -234,8 +249,8 @@ static bool target_was_file(const hawser_model *model, const char *target)
     return stat(target, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-/* Returns how missing values of new data are read: as --missing of the training says. Data that were converted or loaded before the training have
- * left their means and levels in the model. */
+/* Returns how missing values of new data are read: as --missing of the training says. Data that were converted or loaded
+ * before the training have left their means and levels in the model. */
 static const char *missing_of(const hawser_model *model, const hawser_schema *schema, const char *given)
 {
     bool means = hawser_model_get(model, HW_MEANS, NULL, NULL) != NULL, level = false;
@@ -271,7 +286,8 @@ static hawser_status inherit_options(const hw_call *call, const hawser_model *mo
     return HAWSER_OK;
 }
 
-/* The model says which of its columns are words and dates. For other new data, settings of a file or the environment do not count. */
+/* The model says which of its columns are words and dates. For other new data, settings of a file or the environment do not
+ * count. */
 static hawser_status leave_to_model(const hw_call *call, hawser_load *how, hawser_error *error)
 {
     static const char *const keys[] = {"categories", "dates"};
@@ -280,7 +296,15 @@ static hawser_status leave_to_model(const hw_call *call, hawser_load *how, hawse
             return hawser_fail(error, HAWSER_BAD_OPTION,
                                "%s = '%s': the model says which of its columns are words or dates; leave --%s out", keys[i],
                                hawser_options_text(call->options, keys[i]), keys[i]);
+    static const char *const words[] = {"min-documents", "max-documents", "max-words", "stop-words"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (hawser_options_source(call->options, words[i], NULL) == HAWSER_FROM_COMMAND_LINE)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "%s = '%s': the columns of new data are those of the model; leave --%s out", words[i],
+                               hawser_options_text(call->options, words[i]), words[i]);
     how->categories = how->dates = NULL;
+    how->min_documents = how->max_documents = how->stop_words = NULL;
+    how->max_words = 0;
     return HAWSER_OK;
 }
 
@@ -413,6 +437,7 @@ hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, b
     HAWSER_TRY(take_means(call, fitted, how, error));
     HAWSER_TRY(take_columns(call, fitted, needs_target, how, error));
     how->rows_layout = 1;
+    how->guess_text = hawser_model_text(fitted->model, "text_rules") != NULL;
     return HAWSER_OK;
 }
 
@@ -420,7 +445,7 @@ hawser_status hw_predictor_load(const hw_call *call, hw_fitted *fitted, hawser_e
 {
     HAWSER_TRY(hw_fitted_load(call->words[0], fitted, error));
     hawser_status status = hw_choose_member(call, call->words[0], fitted->model, error);
-    if (status == HAWSER_OK && fitted->algorithm->predict == NULL)
+    if (status == HAWSER_OK && fitted->algorithm->heads == NULL)
         status = hawser_fail(error, HAWSER_BAD_OPTION, "%s: a model of %s makes no predictions", call->words[0],
                              fitted->algorithm->name);
     if (status != HAWSER_OK)

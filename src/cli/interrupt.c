@@ -10,10 +10,9 @@
 #include "base/thread.h"
 #include "cli/cli.h"
 #include "runtime/job/enter.h"
+#include "runtime/job/signals.h"
 
 enum { CLOSING = SIGURG }; /* ends the thread; no other process sends this signal */
-/* No person presses Ctrl-C twice within press_seconds, in which signals may also arrive in another order. */
-static const double echo_seconds = 3, press_seconds = 0.1;
 
 static void endings(sigset_t *set)
 {
@@ -23,22 +22,6 @@ static void endings(sigset_t *set)
     struct sigaction now; /* under nohup a lost terminal ends nothing */
     if (sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler != SIG_IGN)
         sigaddset(set, SIGHUP);
-}
-
-bool hw_interrupt_echoes(int first, int number, double after)
-{
-    if (number == SIGHUP) /* a terminal can be closed long after Ctrl-C, which requests nothing new */
-        return true;
-    return after < (number == SIGTERM && first != SIGINT ? echo_seconds : press_seconds);
-}
-
-const char *hw_signal_name(int number, char *text, size_t size)
-{
-    const char *name = sigabbrev_np(number);
-    if (number == 0 || name == NULL)
-        return NULL;
-    snprintf(text, size, "SIG%s", name);
-    return text;
 }
 
 bool hw_interrupt_has_terminal(void)
@@ -62,27 +45,36 @@ static void say(const char *before, const char *text, const char *after)
     (void)ignored;
 }
 
-static void take(hw_interrupt *interrupt, int number)
+/* Returns whether the terminal or the parent sent a signal: a launcher sends it to all of its processes. */
+static bool is_for_all(const siginfo_t *from)
 {
+    return from->si_code == SI_KERNEL || (from->si_code == SI_USER && from->si_pid == getppid());
+}
+
+static void take(hw_interrupt *interrupt, const siginfo_t *from)
+{
+    int number = from->si_signo;
+    bool silent = interrupt->silent && is_for_all(from);
     char name[20], by[40];
     snprintf(by, sizeof by, "ended by %s ", hw_signal_name(number, name, sizeof name));
     if (number == SIGHUP && interrupt->goes_on) {
         say("SIGHUP is ignored, because there is no terminal to lose; SIGTERM ends", "", "");
         return;
     }
-    if (interrupt->first != 0 && hw_interrupt_echoes(interrupt->first, number, hw_seconds() - interrupt->first_at))
+    if (interrupt->first != 0 && hw_signal_echoes(interrupt->first, number, hw_seconds() - interrupt->first_at))
         return;
     bool again = interrupt->first != 0;
     if (!again && interrupt->job != NULL) {
         interrupt->first = number;
         interrupt->first_at = hw_seconds();
         hw_job_interrupt_by(interrupt->job, number);
-        say(interrupt->words, "; once more ends at once", "");
+        if (!silent)
+            say(interrupt->words, "; once more ends at once", "");
         return;
     }
-    if (again)
+    if (again && !silent)
         say(by, "at once; what was not saved by then is lost", "");
-    else if (!interrupt->silent)
+    else if (!again && !silent)
         say(by, interrupt->words, "");
     if (!again && interrupt->open_job != NULL)
         hw_job_abort_by(interrupt->open_job, number);
@@ -93,11 +85,14 @@ static void take(hw_interrupt *interrupt, int number)
 static void *wait_for_signals(void *user)
 {
     hw_interrupt *interrupt = user;
-    int number;
-    for (bool closed = false; !closed && sigwait(&interrupt->set, &number) == 0;) {
+    siginfo_t from = {0};
+    for (bool closed = false; !closed;) {
+        int number = sigwaitinfo(&interrupt->set, &from);
+        if (number < 0) /* a debugger interrupted it */
+            continue;
         pthread_mutex_lock(&interrupt->mutex);
         if (number != CLOSING)
-            take(interrupt, number);
+            take(interrupt, &from);
         closed = number == CLOSING && interrupt->closing;
         pthread_mutex_unlock(&interrupt->mutex);
     }
@@ -173,6 +168,11 @@ void hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, const char *wo
     if (interrupt != NULL)
         pthread_sigmask(SIG_BLOCK, &pipe, NULL);
     set(interrupt, job, words);
+}
+
+bool hw_interrupt_is_silent(const hw_interrupt *interrupt)
+{
+    return interrupt != NULL && interrupt->silent;
 }
 
 bool hw_interrupt_came(hw_interrupt *interrupt)

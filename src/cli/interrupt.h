@@ -1,4 +1,5 @@
-/* interrupt.h - SIGINT, SIGTERM and SIGHUP: they end a run at an agreed clock, and end the process where no run is in progress. */
+/* interrupt.h - SIGINT, SIGTERM and SIGHUP: they end a run at an agreed clock, and end the process where no run is in
+ * progress. */
 #ifndef HW_CLI_INTERRUPT_H
 #define HW_CLI_INTERRUPT_H
 
@@ -12,7 +13,8 @@
 typedef struct hw_interrupt {
     sigset_t before, set; /* the mask that main found; what the thread waits for */
     pthread_t thread;
-    bool watching, silent;
+    bool watching;
+    bool silent;           /* another node prints what a signal does that the launcher sends to all nodes */
     pthread_mutex_t mutex; /* guards the next fields */
     bool closing;
     hawser_job *job;      /* the run in progress; NULL: a signal ends the process */
@@ -23,7 +25,8 @@ typedef struct hw_interrupt {
     double first_at;
 } hw_interrupt;
 
-/* Blocks the signals and starts the thread. silent: nothing is printed if a signal ends the process before a run begins.
+/* Blocks the signals and starts the thread. silent: nothing is printed about a signal if the launcher or the terminal sent
+ * it, because another node prints the same. A signal from elsewhere is for this process alone, and is printed.
  * HAWSER_NO_MEMORY: the thread cannot be started, and the mask is unchanged. */
 hawser_status hw_interrupt_open(hw_interrupt *interrupt, bool silent, hawser_error *error) HAWSER_MUST_USE;
 /* Ends the thread. The signals stay blocked: the process reads them another way (hawser run), or is about to end. */
@@ -36,19 +39,16 @@ void hw_interrupt_words(hw_interrupt *interrupt, const char *words);
 void hw_interrupt_set_job(hw_interrupt *interrupt, hawser_job *job);
 /* From now on SIGHUP is logged and ignored: the process has no terminal that it could lose. */
 void hw_interrupt_pass_over_hangups(hw_interrupt *interrupt);
-/* From now on a signal ends the job's run, and a second one the process. `words` are printed at the first: "ending at the next agreed
- * clock". Also blocks SIGPIPE in this thread and those that it starts: if Ctrl-C has ended the reader of a pipe, too, this process must
- * still save. */
+/* From now on a signal ends the job's run, and a second one the process. `words` are printed at the first: "ending at the
+ * next agreed clock". Also blocks SIGPIPE in this thread and those that it starts: if Ctrl-C has ended the reader of a pipe,
+ * too, this process must still save. */
 void hw_interrupt_begin(hw_interrupt *interrupt, hawser_job *job, const char *words);
+/* Returns whether another node prints what all nodes of the job would. */
+bool hw_interrupt_is_silent(const hw_interrupt *interrupt);
 /* Returns whether a signal has asked this process to end its run. */
 bool hw_interrupt_came(hw_interrupt *interrupt);
 void hw_interrupt_end(hw_interrupt *interrupt);
 
-/* Returns whether `number`, which arrived `after` seconds after `first`, belongs to the same request. A closed terminal sends SIGHUP
- * from the shell and from the kernel. Slurm and systemd send SIGTERM from two sides, or with SIGHUP. timeout sends its signal twice. */
-bool hw_interrupt_echoes(int first, int number, double after);
-/* Returns "SIGTERM"; NULL for 0 or another number that is no signal. */
-const char *hw_signal_name(int number, char *text, size_t size);
 /* Returns whether the process has a terminal that it could lose. */
 bool hw_interrupt_has_terminal(void);
 

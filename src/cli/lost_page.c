@@ -1,5 +1,5 @@
-/* lost_page.c - a read beyond the end of a mapped input: the kernel reports it by SIGBUS only. The handler finds the file by the address in the
- * list of this process's mappings, and calls only what a signal handler may call. */
+/* lost_page.c - a read beyond the end of a mapped input: the kernel reports it by SIGBUS only. The handler finds the file by
+ * the address in the list of this process's mappings, and calls only what a signal handler may call. */
 #include "cli/lost_page.h"
 
 #include <fcntl.h>

@@ -9,12 +9,20 @@
 #include "cli/interrupt.h"
 #include "cli/lost_page.h"
 
-/* Returns whether another process prints for this one: hawser run for its agents, and node 0 for the other nodes before the job begins. */
+/* Returns whether another process prints what a signal does that a launcher sends to all: hawser run for its agents, and
+ * node 0 for the others. */
 static bool is_silent(int argc, char **argv)
 {
-    const char *node = getenv("HAWSER_NODE");
-    return (argc > 1 && strcmp(argv[1], "agent") == 0) ||
-           (getenv("HAWSER_LAUNCH") != NULL && node != NULL && strcmp(node, "0") != 0);
+    static const char *const numbers[][2] = {{"HAWSER_LAUNCH", "HAWSER_NODE"},
+                                             {"PMIX_NAMESPACE", "PMIX_RANK"},
+                                             {"PMI_FD", "PMI_RANK"},
+                                             {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID"}};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *node = getenv(numbers[i][0]) != NULL ? getenv(numbers[i][1]) : NULL;
+        if (node != NULL)
+            return strcmp(node, "0") != 0;
+    }
+    return argc > 1 && strcmp(argv[1], "agent") == 0;
 }
 
 int main(int argc, char **argv)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "cli/help.h"
-#include "cli/option_text.h"
+#include "report/option_text.h"
 
 /* A line that begins with a dot or an apostrophe would be a request, a backslash an escape; a dash must stay a dash. */
 static void print_text(FILE *out, const char *text)

@@ -64,19 +64,14 @@ static double limit_of(const hawser_options *options, const char *key)
     return number > 0 ? number : (double)hawser_options_integer(options, key);
 }
 
-static hawser_status begin_trace(hw_monitor *monitor, hawser_error *error)
+static hawser_status begin_trace(hw_monitor *monitor, const char *path, hawser_error *error)
 {
-    FILE *trace = monitor->trace;
-    if (trace == NULL)
-        return HAWSER_OK;
-    fputs("clock,seconds", trace);
+    const char *names[HAWSER_TRACED];
+    size_t count = 0;
     for (size_t k = 0; k < monitor->watched.count; k++)
         if (monitor->watched.row[k]->traced)
-            fprintf(trace, ",%s", monitor->watched.row[k]->name);
-    fputs(",bytes,staleness,policy\n", trace);
-    if (fflush(trace) != 0 || ferror(trace))
-        return hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", monitor->trace_path, strerror(errno));
-    return HAWSER_OK;
+            names[count++] = monitor->watched.row[k]->name;
+    return hw_trace_begin(&monitor->trace, path, names, count, error);
 }
 
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error)
@@ -94,11 +89,9 @@ hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_
                                            .clocks = limit_of(options, "max-clocks"),
                                            .limit = limit_of(options, "time-limit")};
     HAWSER_TRY(hw_watched_of(call->algorithm->metrics, &monitor->watched, error));
-    monitor->trace_path = hw_path_of(call, "trace");
     monitor->events_path = hw_path_of(call, "log-json");
-    HAWSER_TRY(open_file(monitor->trace_path, &monitor->trace, error));
+    HAWSER_TRY(begin_trace(monitor, hw_path_of(call, "trace"), error));
     HAWSER_TRY(open_file(monitor->events_path, &monitor->events, error));
-    HAWSER_TRY(begin_trace(monitor, error));
     bool ok = true;
     json_t *event = hw_monitor_event(monitor, "start", &ok);
     if (event != NULL) {
@@ -130,49 +123,15 @@ void hw_monitor_log(hw_monitor *monitor, json_t *event, bool ok)
     (void)hawser_fail(&monitor->error, error.status, "%s: %.600s", monitor->events_path, error.text);
 }
 
-static void trace_field(FILE *file, double value, char end)
-{
-    if (isfinite(value))
-        fprintf(file, "%.17g", value);
-    fputc(end, file);
-}
-
-/* Writes the changes of policies since the last line. Names of loops and states are those of algorithms, which have no commas and quotes. */
-static void trace_changes(hw_monitor *monitor, const hawser_progress *progress)
-{
-    const hawser_policy_change *change;
-    const char *before = "";
-    while ((change = hawser_progress_change(progress, monitor->changes)) != NULL) {
-        char old[HW_SYNC_TEXT], new[HW_SYNC_TEXT];
-        fprintf(monitor->trace, "%sloop %s from clock %" PRIu64, before, change->loop, change->clock);
-        for (size_t k = 0; k < HAWSER_FIT_METRICS && change->fit[k].metric[0] != '\0'; k++)
-            fprintf(monitor->trace, " %s %.17g", change->fit[k].metric, change->fit[k].value);
-        fputs(": ", monitor->trace);
-        if (change->state[0] != '\0')
-            fprintf(monitor->trace, "gain of state %s %g -> %g", change->state, change->gain[0], change->gain[1]);
-        else
-            fprintf(monitor->trace, "sync %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
-        before = "; ";
-        monitor->changes++;
-    }
-    fputc('\n', monitor->trace);
-}
-
 static void trace_sample(hw_monitor *monitor, const hawser_progress *progress, const hw_sample *sample)
 {
-    FILE *file = monitor->trace;
-    if (file == NULL)
-        return;
-    trace_field(file, sample->clock, ',');
-    trace_field(file, sample->seconds, ',');
+    const hw_trace_line line = {sample->clock, sample->seconds, sample->bytes, sample->staleness};
+    double values[HAWSER_TRACED];
+    size_t count = 0;
     for (size_t k = 0; k < monitor->watched.count; k++)
         if (monitor->watched.row[k]->traced)
-            trace_field(file, sample->value[k], ',');
-    trace_field(file, sample->bytes, ',');
-    trace_field(file, sample->staleness, ',');
-    trace_changes(monitor, progress);
-    if (fflush(file) != 0 || ferror(file))
-        keep_failure(monitor, monitor->trace_path);
+            values[count++] = sample->value[k];
+    hw_trace_add(&monitor->trace, progress, &line, values, count);
 }
 
 static bool differs(double a, double b)
@@ -274,8 +233,6 @@ void hw_monitor_observe(const hawser_progress *progress, void *user)
     const hw_watched *watched = &monitor->watched;
     for (size_t k = 0; k < watched->count; k++)
         sample.value[k] = hawser_progress_metric(progress, watched->row[k]->name);
-    if (sample.clock < monitor->last.clock) /* another run has begun, and counts its changes from 0 */
-        monitor->changes = 0;
     hw_monitor_find_target(monitor, progress, &sample);
     hw_monitor_print_notes(monitor);
     hw_progress_show(&monitor->progress, &sample, false);
@@ -302,7 +259,9 @@ static void close_file(hw_monitor *monitor, FILE **file, const char *path)
 
 hawser_status hw_monitor_end(hw_monitor *monitor, hawser_error *error)
 {
-    close_file(monitor, &monitor->trace, monitor->trace_path);
+    hw_trace_end(&monitor->trace);
+    if (monitor->error.status == HAWSER_OK)
+        monitor->error = monitor->trace.error;
     close_file(monitor, &monitor->events, monitor->events_path);
     if (monitor->error.status != HAWSER_OK && error != NULL)
         *error = monitor->error;

@@ -3,7 +3,8 @@
 #define HW_CLI_MONITOR_H
 
 #include "cli/cli.h"
-#include "cli/json.h"
+#include "report/json.h"
+#include "report/trace.h"
 
 /* The metric rows of an algorithm that are traced, plotted, or shown while it trains. */
 typedef struct hw_watched {
@@ -26,8 +27,8 @@ typedef struct hw_mark {
     double seconds, height;
 } hw_mark;
 
-/* A forecast of the time at which a quantity reaches its goal, by the line through its last heights: a metric or its logarithm, or the
- * clocks. */
+/* A forecast of the time at which a quantity reaches its goal, by the line through its last heights: a metric or its
+ * logarithm, or the clocks. */
 typedef struct hw_forecast {
     hw_mark mark[2]; /* heights to draw the line from: at about a quarter and a half of the time so far */
     size_t marks, count;
@@ -52,12 +53,12 @@ typedef struct hw_monitor {
     hw_watched watched;
     const hawser_options *options;
     hw_progress_line progress;
-    FILE *trace, *events;
-    const char *trace_path, *events_path;
+    hw_trace trace;
+    FILE *events;
+    const char *events_path;
     bool keep; /* samples are wanted */
     hw_sample *samples;
     size_t count, capacity;
-    size_t changes; /* of policies, that the trace has */
     hw_sample last;
     double started;                  /* hw_seconds() when the call began */
     const hawser_training *training; /* its policy and notes are printed as they come; NULL: none yet */
@@ -77,7 +78,8 @@ hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_
 void hw_monitor_find_target(const hw_monitor *monitor, const hawser_progress *progress, hw_sample *sample);
 /* The hawser_observer; user is the hw_monitor. */
 void hw_monitor_observe(const hawser_progress *progress, void *user);
-/* Prints the lines of the policy and of what was assumed (unless quiet), and new notes, while the training runs, so that a user learns early why it takes long. */
+/* Prints the lines of the policy and of what was assumed (unless quiet), and new notes, while the training runs, so that a
+ * user learns early why it takes long. */
 void hw_monitor_print_notes(hw_monitor *monitor);
 /* Draws for the last time. */
 void hw_monitor_rest(hw_monitor *monitor);

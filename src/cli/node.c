@@ -1,4 +1,5 @@
-/* node.c - hawser node: takes part in the job of its manager. The manager's side, which sends the job to its nodes, is here, too. */
+/* node.c - hawser node: takes part in the job of its manager. The manager's side, which sends the job to its nodes, is here,
+ * too. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -44,8 +44,8 @@ static hawser_status spares_word(const char *key, const char *path, const char *
     return status;
 }
 
-/* Servers may save their tables to the file that they were loaded from, and a training its model to that of --init: the whole file has
- * been read by then. */
+/* Servers may save their tables to the file that they were loaded from, and a training its model to that of --init: the
+ * whole file has been read by then. */
 static bool continues(const char *output, const char *input)
 {
     return strcmp(output, "output") == 0 && (strcmp(input, "load") == 0 || strcmp(input, "init") == 0);
@@ -73,7 +73,8 @@ static hawser_status spares_states(const char *key, const char *path, const haws
     return HAWSER_OK;
 }
 
-hawser_status hw_check_spares(const hw_call *call, const char *key, const char *path, hawser_error *error)
+/* Checks that one path, which belongs to option `key`, is no file that the command reads. */
+static hawser_status check_spares(const hw_call *call, const char *key, const char *path, hawser_error *error)
 {
     for (size_t i = 0; i < call->count; i++)
         HAWSER_TRY(spares_word(key, path, call->words[i], error));
@@ -117,7 +118,7 @@ hawser_status hw_check_outputs(const hw_call *call, hawser_error *error)
         const char *path = hw_path_of(call, OUTPUTS[i]);
         if (path == NULL)
             continue;
-        HAWSER_TRY(hw_check_spares(call, OUTPUTS[i], path, error));
+        HAWSER_TRY(check_spares(call, OUTPUTS[i], path, error));
         HAWSER_TRY(differs(call, OUTPUTS[i], path, i, error));
     }
     return HAWSER_OK;
@@ -130,7 +131,7 @@ hawser_status hw_check_history_of(const hw_call *call, uint32_t node, hawser_err
     if (wanted == NULL || *wanted == '\0')
         return HAWSER_OK;
     HAWSER_TRY(hw_history_path(wanted, node, &own, error));
-    hawser_status status = hw_check_spares(call, "record-history", own, error);
+    hawser_status status = check_spares(call, "record-history", own, error);
     if (status == HAWSER_OK)
         status = differs(call, "record-history", own, sizeof OUTPUTS / sizeof *OUTPUTS, error);
     free(own);
@@ -143,12 +144,12 @@ hawser_status hw_check_spares_data(const hw_call *call, const char *path, hawser
     char *target = NULL;
     size_t size = strlen(path) + sizeof ".target";
     HAWSER_TRY(hw_format_of_path(path, &format, error));
-    HAWSER_TRY(hw_check_spares(call, "output", path, error));
+    HAWSER_TRY(check_spares(call, "output", path, error));
     if (!hw_format_is(format, HW_FORMAT_PAIR))
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&target, size, "a file name", error));
     (void)snprintf(target, size, "%s.target", path);
-    hawser_status status = hw_check_spares(call, "output", target, error);
+    hawser_status status = check_spares(call, "output", target, error);
     if (status == HAWSER_OK)
         status = differs(call, "output", target, sizeof OUTPUTS / sizeof *OUTPUTS, error);
     free(target);

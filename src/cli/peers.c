@@ -1,9 +1,10 @@
-/* peers.c - the words of glmnet, scikit-learn and XGBoost, and what Hawser has for each: a page of the help, and hints for mistaken words. */
+/* peers.c - the words of glmnet, scikit-learn and XGBoost, and what Hawser has for each: a page of the help, and hints for
+ * mistaken words. */
 #include <ctype.h>
 #include <string.h>
 
 #include "cli/help.h"
-#include "cli/option_text.h"
+#include "report/option_text.h"
 
 typedef struct peer_word {
     const char *peer;

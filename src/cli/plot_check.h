@@ -4,8 +4,8 @@
 
 #include "hawser/status.h"
 
-/* Returns HAWSER_BAD_OPTION, for the value of --option, unless the path ends with .svg or .png, and for every path in a build without plots. A path
- * may be NULL. */
+/* Returns HAWSER_BAD_OPTION, for the value of --option, unless the path ends with .svg or .png, and for every path in a
+ * build without plots. A path may be NULL. */
 hawser_status hw_plot_check(const char *option, const char *path, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -2,6 +2,7 @@
 #include "cli/input.h"
 #include "cli/plot_check.h"
 #include "cli/plot_path.h"
+#include "cli/plot_trace.h"
 
 const hawser_option *hw_plot_model_rows(void)
 {
@@ -22,6 +23,8 @@ hawser_status hw_plot_model(hw_call *call, hawser_error *error)
     HAWSER_TRY(hw_plot_check("output", path, error));
     HAWSER_TRY(hw_check_outputs(call, error));
     HAWSER_TRY(hw_check_writable(path, error));
+    if (hw_is_trace(call->words[0]))
+        return hw_plot_trace(call->words[0], path, error);
     HAWSER_TRY(hw_fitted_load(call->words[0], &fitted, error));
     hawser_status status = hw_plot_path_write(path, fitted.model, &own);
     hw_fitted_free(&fitted);

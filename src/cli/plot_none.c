@@ -1,4 +1,5 @@
-/* plot_none.c - plots of a command that was built without cairo: hw_plot_check refuses them before any work, so the others are never called. */
+/* plot_none.c - plots of a command that was built without cairo: hw_plot_check refuses them before any work, so the others
+ * are never called. */
 #include "cli/plot.h"
 #include "cli/plot_check.h"
 #include "cli/plot_path.h"

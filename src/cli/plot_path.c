@@ -60,8 +60,8 @@ static int larger_first(const void *a, const void *b)
     return x->column < y->column ? -1 : x->column > y->column;
 }
 
-/* Lists the columns that are ever in the model, ordered by the coefficient at the member that counts: the one with the least error, else the
- * last one. Columns that are zero there follow by their largest coefficient. */
+/* Lists the columns that are ever in the model, ordered by the coefficient at the member that counts: the one with the least
+ * error, else the last one. Columns that are zero there follow by their largest coefficient. */
 static hawser_status list_curves(hw_path_plot *plot, hawser_error *error)
 {
     const hawser_path *path = &plot->path;

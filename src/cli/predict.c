@@ -1,5 +1,6 @@
 /* predict.c - hawser predict. */
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/score.h"
 #include "data/format/npy.h"
@@ -33,30 +34,32 @@ const hawser_option *hw_predict_rows(void)
 /* What is printed, by the options, of which at most one may be given. */
 static hawser_status choose(const hw_call *call, const hw_fitted *fitted, hw_scoring *scoring, hawser_error *error)
 {
+    enum { PROBA, LINK, LABELS, DISTANCES, FLAGS };
     static const char *const flags[] = {"proba", "link", "labels", "distances"};
+    static const char *const heads[] = {"probabilities", "link", "label", "distances"};
     static const char *const what[] = {"probabilities", "", "labels", "distances to centres"};
     const hawser_algorithm *algorithm = fitted->algorithm;
+    const hawser_head *prediction = hawser_algorithm_head(algorithm, "prediction"),
+                      *label = hawser_algorithm_head(algorithm, "label");
     const char *chosen = NULL;
-    for (int k = 0; k < 4; k++) {
+    scoring->head = prediction;
+    for (int k = 0; k < FLAGS; k++) {
         if (!hawser_options_flag(call->options, flags[k]))
             continue;
         if (chosen != NULL)
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s and --%s: give one of them", chosen, flags[k]);
         chosen = flags[k];
-        scoring->what = (hw_score_of)k;
-        if (k == HW_LINK && algorithm->distances != NULL)
+        const hawser_head *head = hawser_algorithm_head(algorithm, heads[k]);
+        if (k == LINK && hawser_algorithm_head(algorithm, heads[DISTANCES]) != NULL)
             return hawser_fail(error, HAWSER_BAD_OPTION, "--link: a model of %s has no linear predictor", algorithm->name);
-        if (k != HW_LINK && (k == HW_DISTANCES ? algorithm->distances == NULL : algorithm->label == NULL))
+        if (k != LINK && (k == DISTANCES ? head : label) == NULL)
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: a model of %s predicts numbers, not %s", flags[k],
                                algorithm->name, what[k]);
-    }
-    if (algorithm->predicts_labels && chosen != NULL && scoring->what == HW_PREDICTION) {
-        if (algorithm->probabilities == NULL)
+        if (k == PROBA && head == NULL && prediction->labels)
             return hawser_fail(error, HAWSER_BAD_OPTION, "--proba: a model of %s has no probabilities", algorithm->name);
-        scoring->what = HW_PROBABILITIES;
+        scoring->head = head != NULL ? head : prediction;
     }
-    bool labels = scoring->what == HW_LABEL || (algorithm->predicts_labels && scoring->what == HW_PREDICTION);
-    scoring->words = labels ? hw_label_words(fitted) : NULL;
+    scoring->words = scoring->head->labels ? hw_label_words(fitted) : NULL;
     return HAWSER_OK;
 }
 
@@ -104,6 +107,7 @@ static hawser_status predict(hw_scoring *scoring, hawser_error *error)
     HAWSER_TRY(hw_load_like_model(call, scoring->fitted, false, &how, error));
     how.id = hawser_options_text(call->options, "id");
     HAWSER_TRY(hw_file_begin(scoring->file, path, error));
+    scoring->shown = isatty(scoring->file->fd) == 1;
     scoring->binary = is_npy(path);
     if (scoring->binary)
         HAWSER_TRY(check_npy(scoring, path, how.id, error));

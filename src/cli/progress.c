@@ -9,8 +9,8 @@ enum { BAR = 24, LONGEST = 400 /* of the metrics' text */ };
 static const double APART = 1.1; /* a forecast is made when the time is this many times that of the last one */
 static const double ALIKE = 0.3; /* forecasts are used if they differ by at most this part of the time left */
 
-/* Returns the seconds until a quantity is at its goal, by the last forecasts; NaN if they do not agree. Neither metrics nor clocks advance evenly: only
- * forecasts that have stayed alike while a third of the time went by are worth a line. */
+/* Returns the seconds until a quantity is at its goal, by the last forecasts; NaN if they do not agree. Neither metrics nor
+ * clocks advance evenly: only forecasts that have stayed alike while a third of the time went by are worth a line. */
 static double until_goal(const hw_forecast *forecast, double now)
 {
     double least = INFINITY, most = 0.0;
@@ -24,7 +24,8 @@ static double until_goal(const hw_forecast *forecast, double now)
     return isfinite(most) && left > 0.0 && most - least <= ALIKE * left ? left : NAN;
 }
 
-/* Takes a height, which falls to its goal, and forecasts where the line through it and the one half as long ago meets the goal. */
+/* Takes a height, which falls to its goal, and forecasts where the line through it and the one half as long ago meets the
+ * goal. */
 static void take_height(hw_forecast *forecast, double seconds, double height, double goal)
 {
     if (!isfinite(height) || (forecast->marks > 0 && height == forecast->height) || seconds <= forecast->at)
@@ -59,7 +60,8 @@ static void raise_line(hw_forecast *forecast, double rise)
     forecast->height += rise;
 }
 
-/* Takes the metric that ends the run. One that counts down falls along a line; if it rises, the whole line rises. Others fall by factors. */
+/* Takes the metric that ends the run. One that counts down falls along a line; if it rises, the whole line rises. Others
+ * fall by factors. */
 static void take_metric(hw_progress_line *progress, const hw_sample *sample)
 {
     hw_forecast *forecast = &progress->forecast;
@@ -90,8 +92,9 @@ static double until_clocks(const hw_progress_line *progress, const hw_sample *sa
 /* Kinds of forecast: no, a forecast of the end, a forecast that is a lower or an upper bound, a bound. */
 typedef enum known { NOTHING, ABOUT, AT_LEAST_ABOUT, AT_MOST_ABOUT, AT_MOST } known;
 
-/* Returns the seconds that are left; NaN if they are unknown. --time-limit is a bound; the time of --max-clocks is a forecast, because clocks differ in
- * what they cost, and without it no other forecast is shown: the clocks may be over first. */
+/* Returns the seconds that are left; NaN if they are unknown. --time-limit is a bound; the time of --max-clocks is a
+ * forecast, because clocks differ in what they cost, and without it no other forecast is shown: the clocks may be over
+ * first. */
 static double time_left(const hw_progress_line *progress, const hw_sample *sample, known *what)
 {
     double limit = progress->limit > 0 ? fmax(0.0, progress->limit - sample->seconds) : NAN;

@@ -11,11 +11,13 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "hawser/advanced.h"
 
 #define RETRY_SECONDS 0.25
 #define LAST_PART     0.125 /* the part of --grace that is kept for the save elsewhere */
 
-/* Returns the seconds until the save elsewhere. They are part of --grace, which a signal or --time-limit may have begun already. */
+/* Returns the seconds until the save elsewhere. They are part of --grace, which a signal or --time-limit may have begun
+ * already. */
 static double time_to_try(const hw_call *call, const hawser_job *job)
 {
     double grace = hawser_options_number(call->options, "grace"), left = hawser_job_grace_left(job);
@@ -37,7 +39,8 @@ static hawser_status try_again(const hw_call *call, const hawser_job *job, const
     return status;
 }
 
-/* Saves into a new folder in `base`, which no other user can have prepared. The caller frees *kept; NULL: nothing was written. */
+/* Saves into a new folder in `base`, which no other user can have prepared. The caller frees *kept; NULL: nothing was
+ * written. */
 static hawser_status save_under(const char *base, const hawser_model *model, const char *path, char **kept,
                                 hawser_error *error)
 {
@@ -75,7 +78,8 @@ static hawser_status save_elsewhere(const hw_call *call, const hawser_model *mod
     return hawser_fail(error, HAWSER_IO, "%.400s; nor elsewhere: %.400s; the model is lost", first->text, why.text);
 }
 
-/* A pipe or device keeps what was written to it, and a second model behind half of one is worse than none: only files are tried again. */
+/* A pipe or device keeps what was written to it, and a second model behind half of one is worse than none: only files are
+ * tried again. */
 static bool is_file(const char *path)
 {
     struct stat facts;

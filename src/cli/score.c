@@ -14,7 +14,8 @@
 /* More threads than this only wait for their turn to write. */
 enum { THREADS_MOST = 16 };
 
-/* What the threads share. Each takes a piece of rows, and writes its predictions when those of all earlier pieces are written. */
+/* What the threads share. Each takes a piece of rows, and writes its predictions when those of all earlier pieces are
+ * written. */
 typedef struct score_work {
     hw_scoring *scoring;
     pthread_mutex_t lock; /* guards the rest, and the scoring's file and results */
@@ -35,15 +36,7 @@ typedef struct score_text {
 
 size_t hw_score_width(const hw_scoring *scoring)
 {
-    const hw_fitted *fitted = scoring->fitted;
-    switch (scoring->what) {
-    case HW_DISTANCES: return fitted->algorithm->distance_count(fitted->model);
-    case HW_SCORES: return fitted->algorithm->score_count;
-    case HW_PROBABILITIES: return fitted->algorithm->class_count(fitted->model);
-    case HW_LINK:
-        return fitted->algorithm->link_count != NULL ? fitted->algorithm->link_count(fitted->model) : fitted->outputs;
-    default: return fitted->outputs;
-    }
+    return hw_head_width(scoring->head, scoring->fitted->model);
 }
 
 static hawser_status need(score_text *text, size_t more, hawser_error *error)
@@ -59,10 +52,23 @@ static hawser_status put_text(score_text *text, const char *from, size_t length,
     return HAWSER_OK;
 }
 
-/* A field of CSV, in quotes where it would not be read back as it is. */
-static hawser_status put_field(score_text *text, const char *field, hawser_error *error)
+/* Appends a text without control characters, for a terminal. */
+static hawser_status put_escaped(score_text *text, const char *from, hawser_error *error)
+{
+    size_t length = hawser_escape(from, NULL, 0);
+    HAWSER_TRY(need(text, length + 1, error));
+    (void)hawser_escape(from, text->bytes + text->used, length + 1);
+    text->used += length;
+    return HAWSER_OK;
+}
+
+/* A field of CSV, in quotes where it would not be read back as it is. A program that reads it gets each byte; a terminal
+ * gets no control characters. */
+static hawser_status put_field(const hw_scoring *s, score_text *text, const char *field, hawser_error *error)
 {
     size_t length = strlen(field);
+    if (s->shown)
+        return put_escaped(text, field, error);
     bool quoted = strpbrk(field, ",\"\r\n") != NULL ||
                   (length > 0 && (strchr(" \t", field[0]) != NULL || strchr(" \t", field[length - 1]) != NULL));
     HAWSER_TRY(need(text, 2 * length + 2, error));
@@ -85,10 +91,10 @@ static void name_number(const hw_scoring *scoring, const char *const *names, siz
 {
     const hw_fitted *fitted = scoring->fitted;
     const char *const *words = hw_label_words(fitted);
-    if (scoring->what == HW_DISTANCES) {
+    if (strcmp(scoring->head->name, "distances") == 0) {
         snprintf(out, size, "distance_%zu", number);
     } else if (hw_score_width(scoring) > fitted->outputs) {
-        double label = fitted->algorithm->class_label(fitted->model, number);
+        double label = scoring->head->label(fitted->model, number);
         if (words != NULL)
             snprintf(out, size, "%s", words[(size_t)label]);
         else
@@ -110,14 +116,14 @@ hawser_status hw_score_names(const hw_scoring *scoring, hawser_error *error)
     if (names == NULL)
         names = only;
     if (id != NULL)
-        status = put_field(&text, id, error);
+        status = put_field(scoring, &text, id, error);
     for (size_t o = 0, width = hw_score_width(scoring); o < width && status == HAWSER_OK; o++) {
         char name[1000];
         name_number(scoring, names, o, name, sizeof name);
         if (id != NULL || o > 0)
             status = put_text(&text, ",", 1, error);
         if (status == HAWSER_OK)
-            status = put_field(&text, name, error);
+            status = put_field(scoring, &text, name, error);
     }
     if (status == HAWSER_OK)
         status = put_text(&text, "\n", 1, error);
@@ -134,13 +140,15 @@ static hawser_status put_row(const hw_scoring *s, const char *id, const double *
     double value = values[0];
     size_t width = hw_score_width(s);
     if (id != NULL) {
-        HAWSER_TRY(put_field(text, id, error));
+        HAWSER_TRY(put_field(s, text, id, error));
         HAWSER_TRY(put_text(text, ",", 1, error));
     }
     if (s->words != NULL && id != NULL)
-        HAWSER_TRY(put_field(text, s->words[(size_t)value], error));
+        HAWSER_TRY(put_field(s, text, s->words[(size_t)value], error));
+    else if (s->words != NULL && s->shown)
+        HAWSER_TRY(put_escaped(text, s->words[(size_t)value], error));
     else if (s->words != NULL && strpbrk(s->words[(size_t)value], "\r\n") != NULL) /* a row stays one prediction */
-        HAWSER_TRY(put_field(text, s->words[(size_t)value], error));
+        HAWSER_TRY(put_field(s, text, s->words[(size_t)value], error));
     else if (s->words != NULL)
         HAWSER_TRY(put_text(text, s->words[(size_t)value], strlen(s->words[(size_t)value]), error));
     HAWSER_TRY(need(text, width * (HW_NUMBER_TEXT + 1), error));
@@ -152,23 +160,6 @@ static hawser_status put_row(const hw_scoring *s, const char *id, const double *
     }
     text->bytes[text->used++] = '\n';
     return HAWSER_OK;
-}
-
-static hawser_status values_of(const hw_scoring *s, const hawser_dataset *data, double *values, hawser_error *error)
-{
-    const hawser_algorithm *algorithm = s->fitted->algorithm;
-    if (s->what == HW_DISTANCES)
-        return algorithm->distances(s->fitted->model, data, values, error);
-    if (s->what == HW_SCORES)
-        return algorithm->scores(s->fitted->model, data, values, error);
-    if (s->what == HW_PROBABILITIES)
-        return algorithm->probabilities(s->fitted->model, data, values, error);
-    if (s->what == HW_LINK && algorithm->link != NULL)
-        return algorithm->link(s->fitted->model, data, values, error);
-    HAWSER_TRY(algorithm->predict(s->fitted->model, data, values, error));
-    if (s->what != HW_LABEL)
-        return HAWSER_OK;
-    return algorithm->label(s->fitted->model, hawser_dataset_matrix(data)->rows, values, error);
 }
 
 /* Returns how many rows precede the first one with a number that is not finite, and stores that number. */
@@ -188,7 +179,7 @@ static hawser_status make_text(const hw_scoring *s, const hawser_piece *piece, s
     double *values;
     HAWSER_TRY(hw_check_sides(s->call, s->fitted, piece->data, error));
     HAWSER_TRY(HW_NEW(&values, count * outputs, "predictions", error));
-    hawser_status status = values_of(s, piece->data, values, error);
+    hawser_status status = s->head->compute(s->fitted->model, piece->data, values, error);
     text->overflowed = 0;
     if (status == HAWSER_OK && s->take == NULL) {
         size_t finite = finite_rows(values, count, outputs, &text->value);
@@ -212,7 +203,8 @@ static hawser_status put_piece(hw_scoring *s, const hawser_piece *piece, const s
     return hw_file_is_direct(s->file) ? hw_file_flush(s->file, error) : HAWSER_OK;
 }
 
-/* Puts a piece in its turn, then ends the work if that failed or `status` is a failure behind it. Returns whether the work goes on. */
+/* Puts a piece in its turn, then ends the work if that failed or `status` is a failure behind it. Returns whether the work
+ * goes on. */
 static bool emit(score_work *w, const hawser_piece *piece, const score_text *text, hawser_status status,
                  const hawser_error *error)
 {

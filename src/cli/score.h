@@ -5,17 +5,14 @@
 #include "base/file.h"
 #include "cli/input.h"
 
-/* What is written for a row: the algorithm's prediction, its linear predictor, the label, the distances, the probabilities of all classes, or what
- * evaluations need. */
-typedef enum hw_score_of { HW_PREDICTION = 0, HW_LINK, HW_LABEL, HW_DISTANCES, HW_PROBABILITIES, HW_SCORES } hw_score_of;
-
 typedef struct hw_scoring hw_scoring;
 struct hw_scoring {
     const hw_call *call;
     const hw_fitted *fitted;
     hawser_rows *rows;
     uint32_t threads;
-    hw_score_of what;
+    const hawser_head *head;  /* what is written for a row */
+    bool shown;               /* on a terminal, which control characters must not reach */
     bool binary;              /* numbers of eight bytes, instead of text */
     const char *const *words; /* of labels, which are numbers from 0; NULL: values are printed */
     hw_file *file;            /* NULL: `take` is called */
@@ -35,8 +32,8 @@ void hw_score_end(const hw_scoring *scoring);
 
 /* Writes the line of names above rows with an id, if the input has names. */
 hawser_status hw_score_names(const hw_scoring *scoring, hawser_error *error) HAWSER_MUST_USE;
-/* Reads, predicts, and writes or takes all rows, on several threads. After a failure that is so for the rows before the bad one. Fails if there
- * are no rows. */
+/* Reads, predicts, and writes or takes all rows, on several threads. After a failure that is so for the rows before the bad
+ * one. Fails if there are no rows. */
 hawser_status hw_score(hw_scoring *scoring, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

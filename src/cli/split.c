@@ -105,8 +105,8 @@ static hawser_status split_parts(const hw_call *call, const hawser_dataset *data
 
 /* ------------------------------------------------------------------------------------------------ random draw ---- */
 
-/* Draws the rows of the train part, in their order, followed by those of the test part: exactly round(fraction * rows), one by one, so
- * that every set of that size is equally likely. */
+/* Draws the rows of the train part, in their order, followed by those of the test part: exactly round(fraction * rows), one
+ * by one, so that every set of that size is equally likely. */
 static size_t draw(size_t rows, double fraction, uint64_t seed, uint32_t *order)
 {
     hw_random random = hw_random_at(seed, SPLIT_STREAM, 0, 0);

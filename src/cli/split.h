@@ -15,7 +15,8 @@ hawser_status hw_split_check_parts(const hw_call *call, const char *extension, s
 hawser_status hw_split_check_rows(size_t parts, size_t rows, hawser_error *error) HAWSER_MUST_USE;
 /* Returns the first row of part p of rows that count alike. */
 size_t hw_split_bound(size_t rows, size_t p, size_t parts);
-/* Draws the rows of --fraction: *order (the caller frees it, also after a failure) has those of train, *train of them, then those of test. */
+/* Draws the rows of --fraction: *order (the caller frees it, also after a failure) has those of train, *train of them, then
+ * those of test. */
 hawser_status hw_split_draw(const hw_call *call, size_t rows, uint32_t **order, size_t *train,
                             hawser_error *error) HAWSER_MUST_USE;
 

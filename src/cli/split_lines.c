@@ -1,4 +1,5 @@
-/* split_lines.c - hawser data split of a CSV file that no option changes: its lines are copied, with words, dates, missing values and quotes. */
+/* split_lines.c - hawser data split of a CSV file that no option changes: its lines are copied, with words, dates, missing
+ * values and quotes. */
 #include "cli/split.h"
 
 #include <stdlib.h>

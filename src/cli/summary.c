@@ -1,7 +1,6 @@
 #include "cli/summary.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
-#include "data/formats.h"
 #include "program/program.h"
 #include "runtime/job/enter.h"
 
@@ -36,116 +35,8 @@ void hw_outcome_titles(const hw_call *call, const hw_training_outcome *outcome, 
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------- JSON ---- */
-
-/* Returns the rows that a worker has read. Parsers are the job's threads: rows of reader i count for worker i, round robin if there are
- * more readers. Over several nodes each reader is a node, and its workers share its rows. */
-static uint64_t rows_of(const hawser_load_figures *load, const hawser_figures *figures, uint32_t worker)
-{
-    uint64_t rows = 0, sharing = 0, before = 0;
-    if (load->rows_read == NULL)
-        return 0;
-    if (figures->nodes == 1 || load->readers != figures->nodes) {
-        for (uint32_t reader = worker; reader < load->readers; reader += figures->workers)
-            rows += load->rows_read[reader];
-        return rows;
-    }
-    for (uint32_t k = 0; k < figures->workers; k++) {
-        sharing += figures->worker[k].node == figures->worker[worker].node;
-        before += k < worker && figures->worker[k].node == figures->worker[worker].node;
-    }
-    rows = load->rows_read[figures->worker[worker].node];
-    return rows * (before + 1) / sharing - rows * before / sharing;
-}
-
-static json_t *workers_json(const hawser_figures *figures, const hawser_load_figures *load, bool *ok)
-{
-    json_t *list = json_array();
-    for (uint32_t k = 0; k < figures->workers; k++) {
-        const hawser_worker_figures *worker = &figures->worker[k];
-        json_t *one = json_object();
-        hw_json_count(one, "node", worker->node, ok);
-        hw_json_count(one, "rows_read", rows_of(load, figures, k), ok);
-        hw_json_number(one, "cpu_seconds", worker->cpu_seconds, ok);
-        hw_json_number(one, "wait_seconds", worker->wait_seconds, ok);
-        hw_json_number(one, "last_clock_seconds", worker->last_clock_seconds, ok);
-        hw_json_count(one, "clocks", worker->clocks, ok);
-        hw_json_count(one, "bytes_sent", worker->bytes_sent, ok);
-        hw_json_count(one, "bytes_received", worker->bytes_received, ok);
-        hw_json_count(one, "messages_sent", worker->messages_sent, ok);
-        hw_json_count(one, "peak_rss", worker->peak_rss, ok);
-        hw_json_append(list, one, ok);
-    }
-    return list;
-}
-
-static json_t *links_json(const hawser_figures *figures, bool *ok)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < figures->link_count; i++) {
-        const hawser_link *link = &figures->links[i];
-        json_t *one = json_object();
-        hw_json_count(one, "from", link->from, ok);
-        hw_json_count(one, "to", link->to, ok);
-        hw_json_text(one, "transport", link->transport, ok);
-        hw_json_count(one, "messages_sent", link->messages_sent, ok);
-        hw_json_count(one, "bytes_sent", link->bytes_sent, ok);
-        hw_json_append(list, one, ok);
-    }
-    return list;
-}
-
-static json_t *accepts_json(const hawser_figures *figures, bool *ok)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < figures->accept_count; i++) {
-        const hawser_accept_figures *accepts = &figures->accepts[i];
-        json_t *one = json_object();
-        hw_json_count(one, "node", accepts->node, ok);
-        hw_json_count(one, "admitted", accepts->admitted, ok);
-        hw_json_count(one, "wrong_key", accepts->wrong_key, ok);
-        hw_json_count(one, "unfit", accepts->malformed, ok);
-        hw_json_count(one, "late", accepts->timed_out, ok);
-        hw_json_count(one, "crowded", accepts->evicted, ok);
-        hw_json_text(one, "last", accepts->last[0] != '\0' ? accepts->last : NULL, ok);
-        hw_json_append(list, one, ok);
-    }
-    return list;
-}
-
-static json_t *flows_json(const hawser_figures *figures, bool *ok)
-{
-    json_t *list = json_array();
-    for (size_t i = 0; i < figures->flow_count; i++) {
-        const hawser_flow *flow = &figures->flows[i];
-        json_t *one = json_object();
-        hw_json_text(one, flow->state ? "state" : "kind", flow->name, ok);
-        hw_json_count(one, "messages", flow->messages, ok);
-        hw_json_count(one, "bytes_plain", flow->bytes_plain, ok);
-        hw_json_count(one, "bytes_sent", flow->bytes_sent, ok);
-        hw_json_append(list, one, ok);
-    }
-    return list;
-}
-
-static json_t *load_json(const hawser_dataset *data, bool *ok)
-{
-    const hawser_matrix *matrix = hawser_dataset_matrix(data);
-    const hawser_load_figures *figures = hawser_dataset_figures(data);
-    json_t *object = json_object();
-    hw_json_text(object, "format", hw_format_name(figures->format), ok);
-    hw_json_count(object, "rows", matrix->rows, ok);
-    hw_json_count(object, "columns", matrix->cols, ok);
-    hw_json_count(object, "stored", matrix->stored, ok);
-    hw_json_number(object, "index_base", figures->index_base, ok);
-    hw_json_count(object, "bytes_read", figures->bytes_read, ok);
-    hw_json_count(object, "bytes_text", figures->bytes_text, ok);
-    hw_json_count(object, "rows_moved", figures->rows_moved, ok);
-    return object;
-}
-
-/* Returns the clocks of a training. A failed run has none, and neither has the run that certified the saved model, so the job keeps
- * them. */
+/* Returns the clocks of a training. A failed run has none, and neither has the run that certified the saved model, so the
+ * job keeps them. */
 static uint64_t clocks_of(const hw_training_outcome *outcome)
 {
     uint64_t clocks = hawser_run_figures(outcome->training.run)->clocks;
@@ -189,10 +80,7 @@ static json_t *crossed(const hawser_model *model, const char *fact, bool *ok)
 static hawser_status print_json(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error)
 {
     const hawser_training *training = &outcome->training;
-    const hawser_figures *figures = hawser_run_figures(training->run);
     bool ok = true;
-    char sync[HW_SYNC_TEXT], name[20];
-    hw_sync_text(hawser_job_sync(outcome->job), sync);
     json_t *object = json_object();
     hw_json_text(object, "algorithm", call->algorithm->name, &ok);
     for (const hawser_metric_row *row = call->algorithm->metrics; row != NULL && row->name != NULL; row++)
@@ -206,24 +94,8 @@ static hawser_status print_json(const hw_call *call, const hw_training_outcome *
     hw_json_count(object, "clocks", clocks_of(outcome), &ok);
     hw_json_number(object, "seconds_load", outcome->seconds_load, &ok);
     hw_json_number(object, "seconds_train", outcome->seconds_train, &ok);
-    hw_json_count(object, "bytes_exchanged", figures->bytes_exchanged, &ok);
-    hw_json_count(object, "workers", figures->workers, &ok);
-    hw_json_count(object, "nodes", figures->nodes, &ok);
-    hw_json_text(object, "sync", sync, &ok);
-    hw_json_count(object, "seed", hawser_job_seed(outcome->job), &ok);
-    hw_json_text(object, "stop_reason", training->stop_reason, &ok);
-    hw_json_text(object, "interrupted_by", figures->interrupted_by, &ok);
-    hw_json_text(object, "interrupted_signal", hw_signal_name(figures->interrupted_signal, name, sizeof name), &ok);
-    hw_json_take(object, "repeatable", json_boolean(figures->repeatable == NULL), &ok);
-    hw_json_text(object, "repeatable_reason", figures->repeatable, &ok);
-    hw_json_count(object, "most_lead", figures->most_lead, &ok);
+    hw_json_run(object, outcome->job, training->run, training->stop_reason, outcome->data, &ok);
     hw_json_text(object, "model", outcome->saved, &ok);
-    hw_json_take(object, "worker", workers_json(figures, hawser_dataset_figures(outcome->data), &ok), &ok);
-    hw_json_take(object, "links", links_json(figures, &ok), &ok);
-    hw_json_take(object, "accepts", accepts_json(figures, &ok), &ok);
-    hw_json_take(object, "flows", flows_json(figures, &ok), &ok);
-    hw_json_count(object, "coalesced", figures->coalesced, &ok);
-    hw_json_take(object, "load", load_json(outcome->data, &ok), &ok);
     hw_json_text(object, "policy", training->policy[0] != '\0' ? training->policy : NULL, &ok);
     hw_json_take(object, "notes", notes_json(training, &ok), &ok);
     hw_json_take(object, "options", hw_json_options(call->options, &ok), &ok);
@@ -269,7 +141,7 @@ hawser_status hw_outcome_print_lost(const hw_call *call, const hw_training_outco
     hw_json_count(object, "nodes", hawser_job_nodes(outcome->job), &ok);
     hw_json_text(object, "stop_reason", "node-lost", &ok);
     hw_json_text(object, "error", why, &ok);
-    hw_json_text(object, "model", NULL, &ok);
+    hw_json_text(object, "model", outcome->saved, &ok);
     return hw_json_line(call->out, object, ok, error);
 }
 

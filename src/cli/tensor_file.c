@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/input.h"
-#include "cli/json.h"
+#include "cli/tensor_file.h"
 #include "data/model/model.h"
 
 /* Reads the header of a file that begins like safetensors; *header is NULL if the file does not. */

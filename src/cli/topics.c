@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "cli/help.h"
-#include "cli/option_text.h"
+#include "report/option_text.h"
 
 static const hawser_topic topics[] = {
     {"coming-from", "Coming from glmnet, scikit-learn or XGBoost: their words and Hawser's",
@@ -112,8 +112,9 @@ static const hawser_topic topics[] = {
      "--trust-fabric, unencrypted links between hosts, by RDMA if the network has it.\n\n"
      "A process that is one of several but cannot find the others ends with an error, since each\n"
      "would write the same model; --alone trains all the same. A lost node ends the job on all\n"
-     "nodes within --failure-timeout, with exit code 8 and the node's name. A host that is silent\n"
-     "for that long is lost with its nodes. hawser run names the node that failed first and\n"
+     "nodes within --failure-timeout, with exit code 8 and the node's name. Node 0 then saves the\n"
+     "finished members of a path. A host that is silent for that long is lost with its nodes.\n"
+     "hawser run names the node that failed first and\n"
      "returns its code, gives the others --grace to end, and leaves no process or file behind.\n"
      "This holds even if hawser run itself is killed, because its agents and the nodes notice.\n"
      "Ctrl-Z stops all nodes, fg continues them. Ctrl-C, SIGTERM, --time-limit and the end of a\n"
@@ -145,7 +146,8 @@ static const hawser_topic topics[] = {
     {"formats", "Formats of inputs", "The format is detected by content, unless --format names it.\n"},
     {"json", "The last line of train --json",
      "One object. Unknown values are null. If a node was lost, the object has only algorithm,\n"
-     "nodes, stop_reason (\"node-lost\"), error (which node, and why) and model (null). Else:\n\n"
+     "nodes, stop_reason (\"node-lost\"), error (which node, and why) and model, the file of a path's\n"
+     "finished members, or null. Else:\n\n"
      "  algorithm\n"
      "  clocks, seconds_load, seconds_train, bytes_exchanged, workers, nodes, sync, seed\n"
      "  interrupted_by, interrupted_signal   the node that a signal asked to end: \"node 2 (ash)\"\n"
@@ -154,7 +156,8 @@ static const hawser_topic topics[] = {
      "  worker      one per worker: node, rows_read, cpu_seconds, wait_seconds, last_clock_seconds,\n"
      "              clocks, bytes_sent, bytes_received, messages_sent, peak_rss\n"
      "  links       between nodes: from, to, transport, messages_sent, bytes_sent\n"
-     "  accepts       connections to a node: node, admitted, wrong_key, unfit, late, crowded, last\n"
+     "  accepts       connections to a node: node, admitted, wrong_key, unfit, late, crowded, late_messages,\n"
+     "                foreign_messages, last\n"
      "  flows       per state or kind of message: messages, bytes_plain, bytes_sent\n"
      "  coalesced                       clocks that were sent together with a later one\n"
      "  load        format, rows, columns, stored, index_base, bytes_read, bytes_text,\n"
@@ -185,8 +188,9 @@ static const hawser_topic topics[] = {
      "              block_bytes (the largest block), along, tied_to,\n"
      "              derived, merged_by_program, damping, gain, function, form, encoding,\n"
      "              only_block (the one that updates it), filter, quota_bytes, max_held_clocks,\n"
-     "              guarantee; over nodes sent_per_clock_bsp and sent_per_clock_other, the most\n"
-     "              that a clock sends: busiest_node, bytes_out_of_busiest, bytes_out_of_all\n"
+     "              guarantee, parts (of a moving state), by_value (of an entries state);\n"
+     "              over nodes sent_per_clock_bsp and sent_per_clock_other, the most that a clock\n"
+     "              sends: busiest_node, bytes_out_of_busiest, bytes_out_of_all\n"
      "  operators   one per operator, in order: number, parent, kind, name. Loops: until (clocks,\n"
      "              seconds, test, metric with below, change, patience), sync, part_of_clocks_of\n"
      "              (a loop), shipped, stages, credit_window_clocks. Units: only_block,\n"
@@ -223,6 +227,8 @@ static const hawser_topic topics[] = {
      "  path.index           columns of the data, and\n"
      "  path.value           outputs x places, as coefficients.value\n"
      "  path.*               the penalty's weight of each point, and what was measured there\n"
+     "  path.planned, path.ended: of a path that was ended before its last point, the number of its\n"
+     "                       points and the reason; the tensors have those that were finished\n"
      "  cv.fold_errors       points x folds: the error on the rows that a fold holds out\n"
      "  cv.fold_weights      one per fold: the weight of these rows\n\n"
      "Predictions for rows X, an array with the training data's columns, in Python:\n\n"
@@ -262,7 +268,8 @@ static int put_word(FILE *out, int column, const char *word)
     return FIRST + fprintf(out, "%s", word);
 }
 
-/* Prints the keys of the JSON line, or the columns of the trace, for each algorithm: "  lasso  the first, the second, ...". */
+/* Prints the keys of the JSON line, or the columns of the trace, for each algorithm: "  lasso  the first, the second,
+ * ...". */
 static void print_metrics(FILE *out, bool traced)
 {
     for (size_t a = 0; hawser_algorithm_at(a) != NULL; a++) {
@@ -277,7 +284,8 @@ static void print_metrics(FILE *out, bool traced)
     fputs("\n'hawser help ALGORITHM' explains its metrics.\n", out);
 }
 
-/* Prints the algorithms that have these rows: "logistic" or "lasso, linear". Returns false if an earlier algorithm than `first` has them. */
+/* Prints the algorithms that have these rows: "logistic" or "lasso, linear". Returns false if an earlier algorithm than
+ * `first` has them. */
 static bool print_owners(FILE *out, size_t first)
 {
     const hawser_measure_row *rows = hawser_algorithm_at(first)->measures;
@@ -326,6 +334,15 @@ static void print_rows(FILE *out, const char *name)
               "--ignore, --id), messages, plots and 'info --coefficients'. CSV, npy and idx count all columns\n"
               "of the file from 0, the target included. svmlight and Matrix Market files number their columns\n"
               "themselves (--index-base). Caches count their columns from 0, or as the svmlight file did.\n"
+              "\nText is cut into words: runs of letters and digits, of --min-length characters at least.\n"
+              "ASCII's other characters, U+0080-00BF, U+2000-2BFF and U+3000-303F are between words, and all\n"
+              "others are letters. Capital letters of ASCII, Latin-1, Latin Extended-A (U+0100-017F), Greek\n"
+              "and Cyrillic (U+0400-042F) become small ones. An empty line is a document without words.\n"
+              "Each column is a word, in the order of their bytes. --min-documents, --max-documents,\n"
+              "--max-words and --stop-words leave words out, in this order of words that are left: by the\n"
+              "documents that have them, by the list, then all but the most frequent. They work on columns of\n"
+              "any sparse input, those without names by their documents and counts only: these keep their\n"
+              "numbers and lose their entries. A number with a decimal point is a share of the documents.\n\n"
               "FILE:LINE:PLACE counts lines and characters from 1. Arrays in a model file, and lines of\n"
               "--penalty-factors, --lower and --upper, are of the columns without the target, in order.\n",
               out);

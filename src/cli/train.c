@@ -16,6 +16,7 @@
 #include "cli/summary.h"
 #include "program/program.h"
 #include "runtime/job/enter.h"
+#include "runtime/job/signals.h"
 
 const hawser_option *hw_train_rows(void)
 {
@@ -42,8 +43,8 @@ typedef struct beginning {
     hw_monitor *monitor;
 } beginning;
 
-/* Checks the outputs first: hours of training must not end at a path that cannot be written. Only node 0 writes, so other hosts need no
- * such path. */
+/* Checks the outputs first: hours of training must not end at a path that cannot be written. Only node 0 writes, so other
+ * hosts need no such path. */
 static hawser_status begin_outputs(void *argument, hawser_error *error)
 {
     const beginning *b = argument;
@@ -148,8 +149,8 @@ static hawser_status train(hw_call *call, hw_training_outcome *outcome, hawser_e
     return status;
 }
 
-/* Saves model and plot. If the model's file could not be written, the reason is in *unsaved, and the other outputs are written all the
- * same. */
+/* Saves model and plot. If the model's file could not be written, the reason is in *unsaved, and the other outputs are
+ * written all the same. */
 static hawser_status save(hw_call *call, hw_training_outcome *outcome, hawser_error *unsaved, hawser_error *error)
 {
     const char *path = hw_path_of(call, "output"), *plot = hw_path_of(call, "plot");
@@ -182,14 +183,26 @@ static hawser_status conclude(hw_call *call, hw_training_outcome *outcome, hawse
     return unsaved.status == HAWSER_OK ? status : hawser_fail(error, unsaved.status, "%s", unsaved.text);
 }
 
-/* Fails a training that diverged, after its best certified model is saved. Only node 0 fails: launchers end a job when any node fails,
- * and node 0 may still be writing. */
+/* Fails a training that diverged, after its best certified model is saved. Only node 0 fails: launchers end a job when any
+ * node fails, and node 0 may still be writing. */
 static hawser_status report_failure(const hw_training_outcome *outcome, hawser_error *error)
 {
     const hawser_error *failure = &outcome->training.failure;
     if (failure->status == HAWSER_OK)
         return HAWSER_OK;
     return hawser_fail(error, failure->status, "%s; the best certified model %s%s", failure->text,
+                       outcome->saved != NULL ? "is in " : "was not kept (-o MODEL keeps it)",
+                       outcome->saved != NULL ? outcome->saved : "");
+}
+
+/* Saves the finished members of a path, after the loss of a node. */
+static hawser_status save_finished(hw_call *call, hw_training_outcome *outcome, hawser_error *error)
+{
+    hawser_error why = *error, unsaved = {0}, other = {0};
+    if (save(call, outcome, &unsaved, &other) != HAWSER_OK || unsaved.status != HAWSER_OK)
+        return hawser_fail(error, why.status, "%.700s; %.200s", why.text,
+                           unsaved.text[0] != '\0' ? unsaved.text : other.text);
+    return hawser_fail(error, why.status, "%.700s; it %s%s", why.text,
                        outcome->saved != NULL ? "is in " : "was not kept (-o MODEL keeps it)",
                        outcome->saved != NULL ? outcome->saved : "");
 }
@@ -212,6 +225,8 @@ static hawser_status train_and_conclude(hw_call *call, hw_training_outcome *outc
     hw_interrupt_begin(call->interrupt, outcome->job, "ending at the next agreed clock");
     hawser_status status = train(call, outcome, error);
     report_interrupted_node(call, outcome);
+    if ((status == HAWSER_PEER_LOST || status == HAWSER_TIMEOUT) && outcome->training.model != NULL)
+        status = save_finished(call, outcome, error);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))
         status = conclude(call, outcome, error);
     if (status == HAWSER_OK && hawser_job_leads(outcome->job))
@@ -237,7 +252,8 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     return train_and_conclude(call, outcome, error);
 }
 
-/* Reports a lost node, which ended the job, to readers of --log-json and --json. A failure to write matters less than the loss. */
+/* Reports a lost node, which ended the job, to readers of --log-json and --json. A failure to write matters less than the
+ * loss. */
 static void report_loss(const hw_call *call, hw_training_outcome *outcome, const char *why)
 {
     hawser_error ignored;

@@ -1,4 +1,5 @@
-/* understood.c - what a training has understood of its input, in four lines: target, rows, columns by kind, and what was assumed. */
+/* understood.c - what a training has understood of its input, in four lines: target, rows, columns by kind, and what was
+ * assumed. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

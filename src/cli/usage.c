@@ -2,32 +2,9 @@
 #include <string.h>
 
 #include "cli/help.h"
-#include "cli/option_text.h"
+#include "report/option_text.h"
 
-enum { INDENT = 6, COLUMN = 28, BRIEF = 200 };
-
-void hw_help_row(FILE *out, const hawser_option *row)
-{
-    char flag[120], limits[200];
-    hw_help_flag(row, flag, sizeof flag);
-    hw_help_limits(row, limits, sizeof limits);
-    fprintf(out, "  %s\n%*s", flag, INDENT, "");
-    hw_help_wrapped(out, row->help, INDENT, INDENT);
-    if (limits[0] != '\0') {
-        fprintf(out, "\n%*s", INDENT, "");
-        hw_help_wrapped(out, limits, INDENT, INDENT);
-    }
-    fputc('\n', out);
-}
-
-void hw_help_rows(FILE *out, const char *title, const hawser_option *rows)
-{
-    if (rows == NULL || rows->key == NULL)
-        return;
-    fprintf(out, "\n%s:\n", title);
-    for (; rows->key != NULL; rows++)
-        hw_help_row(out, rows);
-}
+enum { COLUMN = 28, BRIEF = 200 };
 
 const char *hw_help_title(const hawser_option *table, const hawser_algorithm *algorithm)
 {
@@ -110,8 +87,8 @@ static bool is_in_usage(const hw_command *command, const char *key)
     return false;
 }
 
-/* Writes the flag as the long help has it, but "--json" without its negation if that is the default, and "--cv-rule 1se|min" if the words
- * are short. */
+/* Writes the flag as the long help has it, but "--json" without its negation if that is the default, and "--cv-rule 1se|min"
+ * if the words are short. */
 static void brief_flag(const hawser_option *row, char *text, size_t size)
 {
     hawser_option shown = *row;
@@ -152,7 +129,8 @@ static void print_brief_row(FILE *out, const hawser_option *row)
     fputc('\n', out);
 }
 
-/* Prints the usual options of each table after an empty line. The last table has those of every command, which the last line names. */
+/* Prints the usual options of each table after an empty line. The last table has those of every command, which the last line
+ * names. */
 static void print_usual(FILE *out, const hw_command *command, const hawser_option *const *tables)
 {
     for (; tables[1] != NULL; tables++) {

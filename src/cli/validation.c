@@ -13,7 +13,7 @@ hawser_status hw_load_validation(const hw_call *call, const hawser_job *job, con
     hw_load_for(call->algorithm, &how);
     how.rows_layout = how.split == HAWSER_BY_ROW;
     how.split = HAWSER_BY_COLUMN; /* of one node, which has all of it */
-    how.outputs = call->algorithm->outputs != NULL;
+    how.outputs = hw_takes_several(call->algorithm);
     how.index_base = 0; /* that of the training data, which the option has given */
     hawser_status status = hawser_load_follow(&how, data, &named, error);
     if (status == HAWSER_OK)

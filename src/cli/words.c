@@ -5,11 +5,11 @@
 
 #include "base/policies.h"
 #include "cli/help.h"
-#include "cli/option_text.h"
 #include "codec/forms.h"
 #include "data/formats.h"
 #include "exchange/filters.h"
 #include "exchange/merges.h"
+#include "report/option_text.h"
 
 #define OF_OPTION(option, id, word, help, ...) {option, word, help},
 #define OF_SYNC(...)                           OF_OPTION("sync", __VA_ARGS__)

@@ -9,25 +9,14 @@
 /* A block is cut into messages, so that heartbeats and other messages are sent in between. */
 static const size_t MOST_AT_ONCE = (size_t)16 << 20;
 
-/* envelope.epoch of a block has the job and the alltoall. */
-static uint64_t round_of(const hw_cluster *cluster)
-{
-    return (uint64_t)cluster->job << 32 | cluster->rounds;
-}
-
-static bool is_old(const hw_cluster *cluster, const hw_message *message)
-{
-    return message->envelope.epoch >> 32 < cluster->job;
-}
-
 void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     message->next = NULL;
     pthread_mutex_lock(&cluster->mutex);
-    hw_joiner *joiner = &cluster->members[node];
-    if (is_old(cluster, message)) {
+    hw_joiner *joiner = &cluster->joiners[node];
+    if (hw_cluster_when(cluster, &message->envelope) == HW_LATE) {
         pthread_mutex_unlock(&cluster->mutex);
-        hw_message_free(message);
+        hw_cluster_drop(cluster, message);
         return;
     }
     if (joiner->data_last != NULL)
@@ -43,14 +32,14 @@ void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *messag
 void hw_cluster_drop_data(hw_cluster *cluster)
 {
     for (uint32_t node = 0; node < cluster->nodes_most; node++)
-        hw_messages_free(cluster->members[node].data);
+        hw_messages_free(cluster->joiners[node].data);
 }
 
 void hw_cluster_drop_old_data(hw_cluster *cluster)
 {
     for (uint32_t node = 0; node < cluster->nodes; node++) {
-        hw_joiner *joiner = &cluster->members[node];
-        while (joiner->data != NULL && is_old(cluster, joiner->data)) {
+        hw_joiner *joiner = &cluster->joiners[node];
+        while (joiner->data != NULL && hw_cluster_when(cluster, &joiner->data->envelope) == HW_LATE) {
             hw_message *next = joiner->data->next;
             hw_message_free(joiner->data);
             joiner->data = next;
@@ -67,8 +56,8 @@ static bool never(const hw_cluster *cluster, uint32_t node)
     return false;
 }
 
-/* The receiver of a message is gone. Waits for the reason, which arrives in a moment. Without one, returns HAWSER_PEER_LOST and keeps
- * the net's text. */
+/* The receiver of a message is gone. Waits for the reason, which arrives in a moment. Without one, returns HAWSER_PEER_LOST
+ * and keeps the net's text. */
 static hawser_status said_gone(hw_cluster *cluster, uint32_t node, hawser_error *error)
 {
     hawser_error better = {0};
@@ -89,7 +78,8 @@ static hawser_status send_block(hw_cluster *cluster, uint32_t node, hw_bytes byt
             memcpy(message->payload, (const char *)bytes.data + sent, length);
         sent += length;
         message->envelope.kind = HW_MESSAGE_DATA;
-        message->envelope.epoch = round_of(cluster);
+        message->envelope.session = cluster->job;
+        message->envelope.epoch = cluster->rounds;
         message->envelope.count = bytes.length;
         message->envelope.last = sent == bytes.length;
         hawser_status status = hw_net_send(cluster->net, node, message, error);
@@ -102,7 +92,7 @@ static hawser_status send_block(hw_cluster *cluster, uint32_t node, hw_bytes byt
 /* Takes the messages of a whole block out of a member's list; the last one is marked. */
 static hw_message *take_block(hw_cluster *cluster, uint32_t node)
 {
-    hw_joiner *joiner = &cluster->members[node];
+    hw_joiner *joiner = &cluster->joiners[node];
     hw_message *first = joiner->data, *last = first;
     while (last->envelope.last == 0)
         last = last->next;
@@ -116,8 +106,8 @@ static hw_message *take_block(hw_cluster *cluster, uint32_t node)
 /* A block of the next job is none of this one's: its sender has ended this job. */
 static bool block_is_whole(const hw_cluster *cluster, uint32_t node)
 {
-    const hw_message *message = cluster->members[node].data;
-    if (message != NULL && message->envelope.epoch >> 32 != cluster->job)
+    const hw_message *message = cluster->joiners[node].data;
+    if (message != NULL && message->envelope.session != cluster->job)
         return false;
     while (message != NULL && message->envelope.last == 0)
         message = message->next;
@@ -128,7 +118,7 @@ static bool block_is_whole(const hw_cluster *cluster, uint32_t node)
 static hawser_status unpack(const hw_cluster *cluster, uint32_t node, hw_message *list, hw_bytes *in, hawser_error *error)
 {
     size_t length = list->envelope.count, at = 0;
-    bool fine = list->envelope.epoch == round_of(cluster);
+    bool fine = list->envelope.epoch == cluster->rounds;
     hawser_status status = hw_new_array(&in->data, length, 1, "a part of the input", error);
     while (list != NULL) {
         hw_message *next = list->next;
@@ -142,7 +132,7 @@ static hawser_status unpack(const hw_cluster *cluster, uint32_t node, hw_message
     in->length = length;
     if (status == HAWSER_OK && (!fine || at != length))
         status = hawser_fail(error, HAWSER_INTERNAL, "node %u (%s) is at another step of reading the input", node,
-                             cluster->members[node].member.name);
+                             hw_cluster_name(cluster, node));
     return status;
 }
 
@@ -166,21 +156,23 @@ static hawser_status copy_own(hw_bytes out, hw_bytes *in, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* `taken` is NULL, or equal to `out`: then each block is freed once it was sent. */
-static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, hw_bytes *taken, hw_bytes *in, hawser_error *error)
+/* Sends out[d * step] to node d; step 0: the same to all. `taken` is NULL, or equal to `out`: then each block is freed once
+ * it was sent. */
+static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, size_t step, hw_bytes *taken, hw_bytes *in,
+                           hawser_error *error)
 {
     uint32_t nodes = cluster->nodes, self = cluster->self;
     cluster->rounds++;
     for (uint32_t i = 1; i < nodes; i++) {
         uint32_t node = (self + i) % nodes;
-        HAWSER_TRY(send_block(cluster, node, out[node], error));
+        HAWSER_TRY(send_block(cluster, node, out[node * step], error));
         if (taken == NULL)
             continue;
         free(taken[node].data);
         taken[node] = (hw_bytes){0};
     }
     if (taken == NULL)
-        HAWSER_TRY(copy_own(out[self], &in[self], error));
+        HAWSER_TRY(copy_own(out[self * step], &in[self], error));
     if (taken != NULL) {
         in[self] = taken[self];
         taken[self] = (hw_bytes){0};
@@ -190,29 +182,45 @@ static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, hw_bytes *t
     return HAWSER_OK;
 }
 
-/* The other nodes receive at once that this node leaves in the middle of a collective call. */
-static void leave_cancelled(hw_cluster *cluster)
+/* After a failure in the middle of a collective call no other can follow. The other nodes receive at once that this node
+ * leaves, unless the failure is a loss or a timeout, which they find themselves. */
+static void leave(hw_cluster *cluster, hawser_status status, const hawser_error *error)
 {
-    char words[200];
-    snprintf(words, sizeof words, "it was cancelled while it was %.150s", cluster->doing);
+    char words[sizeof cluster->words];
+    const bool ends = status != HAWSER_PEER_LOST && status != HAWSER_TIMEOUT;
+    if (status == HAWSER_STOP)
+        snprintf(words, sizeof words, "it was cancelled while it was %.150s", cluster->doing);
+    else
+        snprintf(words, sizeof words, "%.*s", (int)sizeof words - 1,
+                 error != NULL ? error->text : hawser_status_name(status));
     hw_cluster_set_reason(cluster, words);
+    if (!ends)
+        return;
     pthread_mutex_lock(&cluster->mutex);
     cluster->cancelled = true;
+    cluster->failed = status == HAWSER_STOP ? HAWSER_OK : status;
     pthread_mutex_unlock(&cluster->mutex);
     hw_cluster_say_end(cluster);
 }
 
-static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, hw_bytes *taken, hw_bytes *in, hawser_error *error)
+hawser_status hw_cluster_fail_cancelled(const hw_cluster *cluster, hawser_error *error)
+{
+    return cluster->failed == HAWSER_OK
+               ? hawser_fail(error, HAWSER_STOP, "a collective call of this job was cancelled; close the job")
+               : hawser_fail(error, cluster->failed, "a collective call of this job has failed: %s; close the job",
+                             cluster->words);
+}
+
+static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, size_t step, hw_bytes *taken, hw_bytes *in,
+                               hawser_error *error)
 {
     uint32_t nodes = cluster != NULL ? cluster->nodes : 1;
     memset(in, 0, nodes * sizeof *in);
     if (cluster != NULL && cluster->cancelled)
-        return hawser_fail(error, HAWSER_STOP, "a collective call of this job was cancelled; close the job");
-    hawser_status status = cluster != NULL ? trade(cluster, out, taken, in, error) : copy_own(out[0], &in[0], error);
-    if (status == HAWSER_STOP)
-        leave_cancelled(cluster);
-    else if (cluster != NULL && status != HAWSER_OK && error != NULL)
-        hw_cluster_set_reason(cluster, error->text); /* no collective call can follow */
+        return hw_cluster_fail_cancelled(cluster, error);
+    hawser_status status = cluster != NULL ? trade(cluster, out, step, taken, in, error) : copy_own(out[0], &in[0], error);
+    if (cluster != NULL && status != HAWSER_OK)
+        leave(cluster, status, error);
     for (uint32_t i = 0; status != HAWSER_OK && i < nodes; i++) {
         free(in[i].data);
         in[i] = (hw_bytes){0};
@@ -222,28 +230,21 @@ static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, hw_byte
 
 hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in, hawser_error *error)
 {
-    return trade_all(cluster, out, NULL, in, error);
+    return trade_all(cluster, out, 1, NULL, in, error);
 }
 
 hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes *in, hawser_error *error)
 {
-    return trade_all(cluster, out, out, in, error);
+    return trade_all(cluster, out, 1, out, in, error);
 }
 
 hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error)
 {
-    hw_bytes *out = NULL;
-    uint32_t nodes = cluster != NULL ? cluster->nodes : 1;
-    HAWSER_TRY(HW_NEW(&out, nodes, "a part of the input", error));
-    for (uint32_t i = 0; i < nodes; i++)
-        out[i] = own;
-    hawser_status status = hw_cluster_alltoall(cluster, out, in, error);
-    free(out);
-    return status;
+    return trade_all(cluster, &own, 0, NULL, in, error);
 }
 
-/* Fails with the text of this node, or with that of another node, which the launcher learns as well. To other nodes a cancelled node is one that has
- * failed: only its own caller has asked for the end. */
+/* Fails with the text of this node, or with that of another node, which the launcher learns as well. To other nodes a
+ * cancelled node is one that has failed: only its own caller has asked for the end. */
 static hawser_status fail_as(hw_cluster *cluster, uint32_t node, const hawser_error *said, hawser_error *error)
 {
     if (node == cluster->self)
@@ -251,7 +252,7 @@ static hawser_status fail_as(hw_cluster *cluster, uint32_t node, const hawser_er
     pthread_mutex_lock(&cluster->mutex);
     hw_cluster_blame(cluster, node, said->text);
     pthread_mutex_unlock(&cluster->mutex);
-    const char *name = cluster->members[node].member.name;
+    const char *name = hw_cluster_name(cluster, node);
     if (said->status == HAWSER_STOP)
         return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) was cancelled while it was %s: %s", node, name,
                            cluster->doing, said->text);
@@ -280,8 +281,12 @@ hawser_status hw_cluster_agree_marked(hw_cluster *cluster, hawser_status own, bo
     if (own != HAWSER_OK && error != NULL)
         word.said = *error;
     word.said.status = own;
-    HAWSER_TRY(HW_NEW(&in, cluster->nodes, "what all nodes say", error));
-    hawser_status status = hw_cluster_allgather(cluster, (hw_bytes){&word, sizeof word}, in, error);
+    hawser_status status = HW_NEW(&in, cluster->nodes, "what all nodes say", error);
+    if (status != HAWSER_OK) {
+        leave(cluster, status, error);
+        return status;
+    }
+    status = hw_cluster_allgather(cluster, (hw_bytes){&word, sizeof word}, in, error);
     /* Others have received this failure and left before all blocks arrived here. */
     if (status != HAWSER_OK && own != HAWSER_OK)
         status = hawser_fail(error, own, "%s", word.said.text);

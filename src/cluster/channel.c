@@ -1,22 +1,61 @@
-/* channel.c - messages that belong to no run: those of a store, and of stored results. */
+/* channel.c - channels beside the runs, for messages that belong to a job and to no run. */
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "cluster/internal.h"
 
-hawser_status hw_cluster_channel(hw_cluster *cluster, hw_channel_of which, const hw_channel *channel, hawser_error *error)
+/* Returns the open channel that receives a kind of message, or NULL. `beside` is held. */
+static hw_open_channel *channel_of(hw_cluster *cluster, uint8_t kind)
+{
+    for (size_t i = 0; i < HW_CHANNELS_MOST; i++) {
+        const hw_channel *channel = cluster->channels[i].channel;
+        for (size_t k = 0; channel != NULL && k < sizeof channel->kinds && channel->kinds[k] != 0; k++)
+            if (channel->kinds[k] == kind)
+                return &cluster->channels[i];
+    }
+    return NULL;
+}
+
+/* Returns a free place, or NULL if there is none or another channel has one of the kinds. */
+static hw_open_channel *place_for(hw_cluster *cluster, const hw_channel *channel)
+{
+    hw_open_channel *place = NULL;
+    for (size_t k = 0; k < sizeof channel->kinds && channel->kinds[k] != 0; k++)
+        if (channel_of(cluster, channel->kinds[k]) != NULL || hw_message_scope(channel->kinds[k]) != HW_SCOPE_CHANNEL)
+            return NULL;
+    for (size_t i = HW_CHANNELS_MOST; i > 0; i--)
+        place = cluster->channels[i - 1].channel == NULL ? &cluster->channels[i - 1] : place;
+    return place;
+}
+
+hawser_status hw_cluster_open_channel(hw_cluster *cluster, const hw_channel *channel, void *argument, hawser_error *error)
 {
     pthread_rwlock_wrlock(&cluster->beside);
-    cluster->channels[which] = channel != NULL ? *channel : (hw_channel){0};
+    hw_open_channel *place = place_for(cluster, channel);
+    if (place != NULL)
+        *place = (hw_open_channel){channel, argument, {.changed = channel->lost, .argument = argument}};
     pthread_rwlock_unlock(&cluster->beside);
-    if (channel == NULL)
-        return HAWSER_OK;
-    if (which == HW_CHANNEL_STORE)
-        hw_net_pace_again(cluster->net);
-    pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK;
-    pthread_mutex_unlock(&cluster->mutex);
-    return status;
+    if (place == NULL)
+        return hawser_fail(error, HAWSER_INTERNAL,
+                           "the channel of %s cannot be opened: another one is open for its messages", channel->name);
+    if (channel->lost != NULL)
+        hw_members_subscribe(cluster->members, &place->subscriber);
+    return HAWSER_OK;
+}
+
+void hw_cluster_close_channel(hw_cluster *cluster, const hw_channel *channel)
+{
+    hw_open_channel *place = NULL;
+    pthread_rwlock_rdlock(&cluster->beside);
+    for (size_t i = 0; i < HW_CHANNELS_MOST; i++)
+        place = cluster->channels[i].channel == channel ? &cluster->channels[i] : place;
+    pthread_rwlock_unlock(&cluster->beside);
+    if (place == NULL)
+        return;
+    hw_members_unsubscribe(cluster->members, &place->subscriber); /* without the lock, which its function may take */
+    pthread_rwlock_wrlock(&cluster->beside);
+    *place = (hw_open_channel){0};
+    pthread_rwlock_unlock(&cluster->beside);
 }
 
 hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
@@ -25,31 +64,40 @@ hawser_status hw_cluster_send(hw_cluster *cluster, uint32_t node, hw_message *me
     hawser_status status = hw_net_send(cluster->net, node, message, error);
     if (status != HAWSER_PEER_LOST)
         return status;
-    /* The reason why the node left, or the node that it has lost, helps more than the broken link. */
+    /* The reason of the loss, or that for which the node left, helps more than the broken link. */
     pthread_mutex_lock(&cluster->mutex);
-    if (hw_cluster_gone(cluster, node))
+    hw_member_event event;
+    if (hw_members_loss_of(cluster->members, node, &event))
+        status = hw_cluster_fail_event(&event, error);
+    else if (hw_cluster_gone(cluster, node))
         status = hw_cluster_has_left(cluster, node, error);
     else
-        status = cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK; /* the loss is reported in a moment */
+        status = HAWSER_OK; /* the loss is reported in a moment */
     pthread_mutex_unlock(&cluster->mutex);
     return status;
 }
 
-/* Returns false for a message of a job before. */
-static bool is_present(const hw_cluster *cluster, const hw_message *message)
+void hw_cluster_tell(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
-    return message->envelope.session == cluster->job;
+    hawser_error error = {0};
+    message->envelope.session = cluster->job;
+    (void)!hw_net_send(cluster->net, node, message, &error);
+}
+
+/* Returns the channel for a message of the present job, or NULL. `beside` is held. */
+static const hw_open_channel *present(hw_cluster *cluster, const hw_message *message)
+{
+    return hw_cluster_when(cluster, &message->envelope) == HW_NOW ? channel_of(cluster, message->envelope.kind) : NULL;
 }
 
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     pthread_rwlock_rdlock(&cluster->beside);
-    const hw_channel *channel =
-        &cluster->channels[message->envelope.kind == HW_MESSAGE_KEPT ? HW_CHANNEL_RESULTS : HW_CHANNEL_STORE];
-    if (channel->arrived != NULL && is_present(cluster, message))
-        channel->arrived(channel->argument, node, message);
+    const hw_open_channel *open = present(cluster, message);
+    if (open != NULL)
+        open->channel->arrived(open->argument, node, message);
     else
-        hw_message_free(message);
+        hw_cluster_drop(cluster, message);
     pthread_rwlock_unlock(&cluster->beside);
 }
 
@@ -58,9 +106,10 @@ void *hw_cluster_acquire(void *argument, uint32_t node, const hw_message *messag
     hw_cluster *cluster = argument;
     void *place = NULL;
     pthread_rwlock_rdlock(&cluster->beside);
-    const hw_channel *channel = &cluster->channels[HW_CHANNEL_STORE];
-    if (channel->acquire != NULL && is_present(cluster, message))
-        place = channel->acquire(channel->argument, node, message);
+    const hw_open_channel *open = present(cluster, message);
+    if (open != NULL && open->channel->acquire != NULL)
+        place = open->channel->acquire(open->argument, node, message);
+    cluster->acquired = open;
     if (place == NULL)
         pthread_rwlock_unlock(&cluster->beside);
     return place;
@@ -69,20 +118,7 @@ void *hw_cluster_acquire(void *argument, uint32_t node, const hw_message *messag
 void hw_cluster_release(void *argument)
 {
     hw_cluster *cluster = argument;
-    cluster->channels[HW_CHANNEL_STORE].release(cluster->channels[HW_CHANNEL_STORE].argument);
-    pthread_rwlock_unlock(&cluster->beside);
-}
-
-void hw_cluster_notify_channel(hw_cluster *cluster)
-{
-    hawser_error error = {0};
-    pthread_mutex_lock(&cluster->mutex);
-    (void)!hw_cluster_fail_lost(cluster, &error);
-    pthread_mutex_unlock(&cluster->mutex);
-    pthread_rwlock_rdlock(&cluster->beside);
-    for (int i = 0; i < HW_CHANNELS; i++)
-        if (cluster->channels[i].lost != NULL)
-            cluster->channels[i].lost(cluster->channels[i].argument, &error);
+    cluster->acquired->channel->release(cluster->acquired->argument);
     pthread_rwlock_unlock(&cluster->beside);
 }
 
@@ -100,7 +136,7 @@ static void warn_of_open_job(const hw_cluster *cluster, uint32_t node, double wa
     hw_notify(cluster->messages, HAWSER_WARNING, cluster->self,
               "node %u waits to close the job: node %u (%.100s) may still read results here, and has not "
               "closed the job for %.3g s",
-              cluster->self, node, cluster->members[node].member.name, waited);
+              cluster->self, node, hw_cluster_name(cluster, node), waited);
 }
 
 hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument), void *argument, uint32_t node,
@@ -111,11 +147,11 @@ hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument
     hawser_status status = HAWSER_OK;
     pthread_mutex_lock(&cluster->mutex);
     for (double now = begun; status == HAWSER_OK && !ready(argument); now = hw_seconds()) {
-        bool open = hw_net_linked(cluster->net, node) && cluster->members[node].closes <= cluster->job;
+        bool open = hw_net_linked(cluster->net, node) && cluster->joiners[node].closes <= cluster->job;
         linked = open ? now : linked;
         if (cluster->cancelled) {
-            status = hawser_fail(error, HAWSER_STOP, "a collective call of this job was cancelled; close the job");
-        } else if (cluster->is_lost) {
+            status = hw_cluster_fail_cancelled(cluster, error);
+        } else if (hw_cluster_is_lost(cluster)) {
             hw_cluster_await_losses(cluster);
             status = hw_cluster_fail_lost(cluster, error);
         } else if (now - linked > (hw_cluster_gone(cluster, node) ? 0.0 : without_reason)) {
@@ -123,7 +159,7 @@ hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument
         } else if (now - begun >= seconds) {
             hw_cluster_blame(cluster, node, "another node timed out waiting for it");
             status = hawser_fail(error, HAWSER_TIMEOUT, "timed out after %.3g s (--timeout) waiting for node %u (%s)",
-                                 seconds, node, cluster->members[node].member.name);
+                                 seconds, node, hw_cluster_name(cluster, node));
         } else {
             struct timespec until = hw_timespec(now + look);
             (void)pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &until);

@@ -6,7 +6,8 @@
 
 #include "cluster/internal.h"
 
-/* The boot id distinguishes machines. The host name distinguishes containers and network namespaces that act as hosts of their own. */
+/* The boot id distinguishes machines. The host name distinguishes containers and network namespaces that act as hosts of
+ * their own. */
 void hw_cluster_host_id(char *text, size_t size)
 {
     char boot[40] = "", name[HOST_NAME_MAX + 1] = "";

@@ -3,6 +3,7 @@
 #define HW_CLUSTER_INTERNAL_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "cluster/cluster.h"
 #include "cluster/lifeline.h"
@@ -11,23 +12,57 @@ enum { HW_CLUSTER_NODES_MOST = 4096 };
 
 #define HW_WARN_SECONDS 10.0 /* of waiting for one node, doubled after each warning; less if --timeout is short: */
 
-/* A member, and its progress while the cluster forms. */
+typedef struct hw_open_channel {
+    const hw_channel *channel; /* NULL: this place is free */
+    void *argument;
+    hw_subscriber subscriber; /* if it receives losses */
+} hw_open_channel;
+
+/* The kinds of HW_MESSAGE_JOIN, in envelope.part. */
+typedef enum hw_join_word {
+    HW_JOIN_REQUEST = 1, /* member -> manager: join_request */
+    HW_JOIN_MEMBERS,     /* manager -> members: the member list */
+    HW_JOIN_READY,       /* member -> manager: it is linked to all others */
+    HW_JOIN_GO,          /* manager -> members: all are linked */
+    HW_JOIN_REFUSED,     /* manager -> members: the cluster will not form; payload: the reason */
+    HW_JOIN_LEAVE,       /* to all: this node leaves after envelope.session runs */
+    HW_JOIN_END          /* to all: it takes part in nothing more of job envelope.epoch; last: it has closed it */
+} hw_join_word;
+
+/* What to do with a message whose session is compared with the present one. */
+typedef enum hw_when { HW_NOW, HW_EARLY, HW_LATE } hw_when;
+
+/* What a member has sent about itself: its progress while the cluster forms, its blocks of alltoalls, and its ends of
+ * jobs. */
 typedef struct hw_joiner {
-    hw_member member;
     char host_id[64];
     bool taken;      /* the manager has assigned this number */
     bool linked;     /* our link to it is up */
     bool registered; /* the manager has its address */
     bool ready;
     hw_message *data, *data_last; /* received blocks of alltoalls, in order */
-    bool lost;
-    bool left;       /* it has sent a goodbye, after `runs` runs */
-    uint32_t ends;   /* 1 + the last job that it has ended, after as many runs; 0: none */
-    uint32_t closes; /* 1 + the last job that it has closed: it sends nothing more of it */
+    bool left;                    /* it has sent a goodbye, after `runs` runs */
+    uint32_t ends;                /* 1 + the last job that it has ended, after as many runs; 0: none */
+    uint32_t closes;              /* 1 + the last job that it has closed: it sends nothing more of it */
     uint32_t runs;
     char words[400];    /* its reason, or empty */
     uint32_t words_job; /* the job that it gave the reason for */
 } hw_joiner;
+
+/* A run, as long as its transport exists. */
+typedef struct hw_cluster_run {
+    struct hw_cluster_run *next;
+    hw_cluster *cluster;
+    hw_subscriber subscriber; /* from the attachment on */
+    uint32_t session;
+    hw_transport *transport;
+    bool attached;
+    hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error);
+    void *server;
+    uint32_t endpoints, blocks;
+    uint32_t *home;             /* node of each endpoint */
+    hw_message **loss_messages; /* by endpoint, for local ones: preallocated, each for the first loss */
+} hw_cluster_run;
 
 struct hw_cluster {
     hw_place *place;
@@ -37,53 +72,67 @@ struct hw_cluster {
     uint32_t self, nodes, nodes_most;
     pthread_mutex_t mutex; /* guards the next fields */
     pthread_cond_t changed;
-    hw_joiner *members;   /* nodes_most entries */
+    hw_members *members; /* has a lock of its own, which may be taken within this one */
+    hw_subscriber own_subscriber;
+    hw_joiner *joiners;   /* nodes_most entries */
     bool has_members, go; /* the manager has sent the member list; all may go on */
-    bool is_lost;
-    bool loss_stays;     /* a node is gone; else the loss is over with the job */
-    bool leaving;        /* the others were sent a goodbye */
-    bool gave_up;        /* the last run has not ended on this node */
-    bool blamed;         /* the launcher has received whose failure ends this node */
-    hw_loss loss;        /* the first one, */
-    double lost_at;      /* the time at which it was noticed, */
-    const char *lost_in; /* and the phase */
-    const char *doing;   /* the phase of the job outside of runs */
-    char words[400];     /* the own reason, for the goodbye */
-    char refusal[400];   /* the manager's reason if the cluster does not form */
-    uint32_t job;        /* number of the present job, or of the last one; 0: the only one, or none yet */
-    uint32_t rounds;     /* alltoalls begun in it */
+    bool leaving;         /* the others were sent a goodbye */
+    bool gave_up;         /* the last run has not ended on this node */
+    bool blamed;          /* the launcher has received whose failure ends this node */
+    const char *doing;    /* the phase of the job outside of runs */
+    char words[400];      /* the own reason, for the goodbye */
+    char refusal[400];    /* the manager's reason if the cluster does not form */
+    uint32_t job;         /* number of the present job, or of the last one; 0: the only one, or none yet */
+    uint32_t rounds;      /* alltoalls begun in it */
     const hawser_cancellation *cancellation; /* of the call in progress; NULL: none */
     bool cancelled;                          /* it has ended an alltoall of the job, and no other can follow */
+    hawser_status failed;                    /* `cancelled` by this failure of its own, and not by its caller */
     double alltoall_timeout;                 /* timeout of an alltoall; infinity: none */
-    double reason_timeout;                   /* seconds within which the reason of an ended link arrives */
+    double losses_together; /* seconds within which the losses of nodes that were killed at once are noticed */
+    double reason_timeout;  /* seconds within which the reason of an ended link arrives */
     hawser_messages *messages;
-    /* The run: */
-    uint32_t session;        /* number of the present run, or of the last one */
-    hw_transport *begun;     /* the run's */
-    hw_transport *transport; /* the same, once it is attached */
-    hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error);
-    void *server;
-    uint32_t endpoints, blocks;
-    hw_message **loss_messages; /* by endpoint, for local ones: preallocated loss messages */
+    uint32_t session;     /* number of the newest run */
+    hw_cluster_run *runs; /* that have begun and not ended, the newest first */
     hw_message *early, *early_last;
     pthread_rwlock_t beside; /* guards the channels; a thread that uses one holds it for reading */
-    hw_channel channels[HW_CHANNELS];
+    hw_open_channel channels[HW_CHANNELS_MOST];
+    const hw_open_channel *acquired;    /* net thread only: between acquire and release */
+    atomic_uint_fast64_t late, foreign; /* see hw_cluster_dropped */
 };
 
+/* Returns a member's name, or "". */
+static inline const char *hw_cluster_name(const hw_cluster *cluster, uint32_t node)
+{
+    return hw_members_at(cluster->members, node)->name;
+}
+
 /* Events of the net. */
-void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message);
 void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent);
 /* The link has ended after a goodbye. This is a loss if the node had not announced that it leaves. */
 void hw_cluster_left(void *argument, uint32_t node);
+/* The net has dropped a message of another incarnation or view. */
+void hw_cluster_foreign(void *argument, uint32_t node, const hw_envelope *envelope);
 /* There was no memory for a node's message: this node fails. */
 void hw_cluster_starved(void *argument, uint32_t node);
 void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss);
-/* Likewise, of a node that has only ended the present job: the next job can have it again. */
+/* Subscribes the waits and the launcher to losses. */
+void hw_cluster_watch_losses(hw_cluster *cluster);
+/* The subscriber of a run: passes a loss to the local endpoints and to the driver. */
+void hw_cluster_run_lost(void *run, const hw_member_event *event);
+/* Returns whether a node is lost to the present job. */
+bool hw_cluster_is_lost(const hw_cluster *cluster);
+/* Records that a node has ended the present job only: the next job can have it again. */
 void hw_cluster_note_end(hw_cluster *cluster, const hw_loss *loss);
-/* Sends the goodbye. */
+/* goodbye.c: sends the goodbye; reports to the others that this node has closed its job. */
 void hw_cluster_say_leave(hw_cluster *cluster);
-/* join.c: handles a message between manager and member. */
-void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *message);
+void hw_cluster_say_closed(hw_cluster *cluster);
+hawser_status hw_cluster_make_word(const hw_cluster *cluster, hw_join_word what, const void *payload, size_t length,
+                                   hw_message **message, hawser_error *error) HAWSER_MUST_USE;
+/* Returns the node that a node's reason is about: another one, if the text begins with its number and name. */
+uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *words);
+/* Returns the node that has left the cluster after the fewest jobs: the others left because of it. cluster->nodes: none has
+ * left. */
+uint32_t hw_cluster_first_to_leave(const hw_cluster *cluster);
 /* Returns whether a node takes part in nothing more of the present job. The mutex is held. */
 bool hw_cluster_gone(const hw_cluster *cluster, uint32_t node);
 /* alltoall.c: keeps a received block until it is requested. */
@@ -91,25 +140,40 @@ void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *messag
 void hw_cluster_drop_data(hw_cluster *cluster);
 /* Drops the blocks of jobs before the present one. The mutex is held. */
 void hw_cluster_drop_old_data(hw_cluster *cluster);
+/* runs.c: gives a message to its run. */
+void hw_cluster_pass_to_run(hw_cluster *cluster, uint32_t node, hw_message *message);
+/* Frees a run that is not in the list. */
+void hw_cluster_free_run(hw_cluster_run *run);
 /* runs.c: drops the messages that have arrived for runs to come. The mutex is held. */
 void hw_cluster_drop_early(hw_cluster *cluster);
-/* channel.c: handles a message that belongs to no run; reports the recorded loss to the channels. */
+/* sessions.c: returns whether a run is in progress. The mutex is held. */
+bool hw_cluster_in_run(const hw_cluster *cluster);
+/* sessions.c: returns the number of runs that this node has ended: those before the oldest one that goes on. The mutex is
+ * held. */
+uint32_t hw_cluster_runs_ended(const hw_cluster *cluster);
+/* sessions.c: compares the session of a message with that of the job or run that it belongs to. The caller holds what guards
+ * these numbers: the mutex, or for a job `beside`. */
+hw_when hw_cluster_when(const hw_cluster *cluster, const hw_envelope *envelope);
+/* Frees and counts a message of another session. */
+void hw_cluster_drop(hw_cluster *cluster, hw_message *message);
+/* channel.c: handles a message that belongs to no run. */
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
-void hw_cluster_notify_channel(hw_cluster *cluster);
 /* Events of the net. The channel cannot be closed between the two. */
 void *hw_cluster_acquire(void *cluster, uint32_t node, const hw_message *message);
 void hw_cluster_release(void *cluster);
-/* Waits until ready(cluster, node); the mutex is held. HAWSER_PEER_LOST: a node was lost, or this node has left. HAWSER_TIMEOUT:
- * `seconds` have passed (may be infinity). warns: warns now and then which node it waits for. */
+/* wait.c: waits until that time or a change; the mutex is held. Returns false at that time. */
+bool hw_cluster_wait_until(hw_cluster *cluster, double deadline);
+/* Waits until ready(cluster, node); the mutex is held. HAWSER_PEER_LOST: a node was lost, or this node has left.
+ * HAWSER_TIMEOUT: `seconds` have passed (may be infinity). warns: warns now and then which node it waits for. */
 hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
                               double seconds, bool warns, hawser_error *error) HAWSER_MUST_USE;
-/* Waits until a moment after the first loss, or until no node is left; the mutex is held. Not on the net thread, which receives the
- * losses. */
+/* Waits until a moment after the first loss, or until no node is left; the mutex is held. Not on the net thread, which
+ * receives the losses. */
 void hw_cluster_await_losses(hw_cluster *cluster);
-/* Returns the node that a leaving node's text is about: itself, or the node that it names as failed. */
-uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *words);
-/* Fails with HAWSER_PEER_LOST, the lost node and the phase of the job. */
+/* Fails with HAWSER_PEER_LOST, the first lost node and the phase of the job at that time, and the names of the others. */
 hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
+/* alltoall.c: fails as the collective call that this node has left in the middle. */
+hawser_status hw_cluster_fail_cancelled(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
 /* Reports to the launcher, once, whose failure will end this node. The mutex is held. */
 void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why);

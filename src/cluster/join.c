@@ -1,13 +1,10 @@
-/* join.c - how nodes form a cluster, and begin and end its jobs: members send join requests to the manager, it sends the member list to all, all connect, and it
- * lets all go on. */
-#include <errno.h>
+/* join.c - how nodes form a cluster, and begin and end its jobs: members send join requests to the manager, it sends the
+ * member list to all, all connect, and it lets all go on. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/machine.h"
@@ -15,42 +12,19 @@
 #include "base/thread.h"
 #include "cluster/internal.h"
 
-/* The kinds of HW_MESSAGE_JOIN, in envelope.part. */
-typedef enum word {
-    WORD_REQUEST = 1, /* member -> manager: join_request */
-    WORD_MEMBERS,     /* manager -> members: the member list */
-    WORD_READY,       /* member -> manager: it is linked to all others */
-    WORD_GO,          /* manager -> members: all are linked */
-    WORD_REFUSED,     /* manager -> members: the cluster will not form; payload: the reason */
-    WORD_LEAVE,       /* to all: this node leaves after envelope.session runs */
-    WORD_END          /* to all: it takes part in nothing more of job envelope.epoch; last: it has closed it */
-} word;
-
-#define REASON_SECONDS 5.0
-#define WARN_PART      0.25 /* of --timeout: then a warning, if that is less than HW_WARN_SECONDS */
+#define REASON_SECONDS  5.0
+#define LOSSES_TOGETHER 0.2
 
 typedef struct join_request {
     hw_member member;
     char host_id[64];
 } join_request;
 
-static hawser_status make_word(const hw_cluster *cluster, word what, const void *payload, size_t length,
-                               hw_message **message, hawser_error *error)
-{
-    HAWSER_TRY(hw_message_new(length, message, error));
-    if (length != 0)
-        memcpy((*message)->payload, payload, length);
-    (*message)->envelope.kind = HW_MESSAGE_JOIN;
-    (*message)->envelope.part = what;
-    (*message)->envelope.session = cluster->session;
-    return HAWSER_OK;
-}
-
-static hawser_status send_message(hw_cluster *cluster, uint32_t node, word what, const void *payload, size_t length,
+static hawser_status send_message(hw_cluster *cluster, uint32_t node, hw_join_word what, const void *payload, size_t length,
                                   hawser_error *error)
 {
     hw_message *message = NULL;
-    HAWSER_TRY(make_word(cluster, what, payload, length, &message, error));
+    HAWSER_TRY(hw_cluster_make_word(cluster, what, payload, length, &message, error));
     return hw_net_send(cluster->net, node, message, error);
 }
 
@@ -73,9 +47,10 @@ static bool take_request(hw_cluster *cluster, uint32_t node, const hw_message *m
     const join_request *request = message->payload;
     if (cluster->self != 0 || node >= cluster->nodes_most || message->envelope.length != sizeof *request || !sane(request))
         return false;
-    hw_joiner *joiner = &cluster->members[node];
-    joiner->member = request->member;
-    joiner->member.node = node;
+    hw_joiner *joiner = &cluster->joiners[node];
+    hw_member member = request->member;
+    member.node = node;
+    hw_members_set(cluster->members, &member);
     memcpy(joiner->host_id, request->host_id, sizeof joiner->host_id);
     joiner->registered = true;
     return true;
@@ -92,7 +67,7 @@ static bool take_members(hw_cluster *cluster, uint32_t node, const hw_message *m
         if (members[i].node != i || !ends_in_zero(members[i].name, sizeof members[i].name) ||
             !ends_in_zero(members[i].address, sizeof members[i].address))
             return false;
-        cluster->members[i].member = members[i];
+        hw_members_set(cluster->members, &members[i]);
     }
     cluster->nodes = (uint32_t)count;
     cluster->has_members = true;
@@ -108,25 +83,12 @@ static bool take_refusal(hw_cluster *cluster, uint32_t node, const hw_message *m
     return true;
 }
 
-/* If a node's text begins with the number and name of another node, it is about that one. */
-uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *words)
-{
-    uint32_t other = 0;
-    int length = 0;
-    if (sscanf(words, "node %" SCNu32 " (%n", &other, &length) != 1 || length == 0 || other >= cluster->nodes ||
-        other == cluster->self)
-        return node;
-    size_t name = strlen(cluster->members[other].member.name);
-    return strncmp(words + length, cluster->members[other].member.name, name) == 0 && words[length + name] == ')' ? other
-                                                                                                                  : node;
-}
-
 /* A node that leaves, or ends its job, before a run that this node is in, or begins later, is missing in it. */
 static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
     pthread_mutex_lock(&cluster->mutex);
-    hw_joiner *joiner = &cluster->members[node];
-    bool leaves = message->envelope.part == WORD_LEAVE;
+    hw_joiner *joiner = &cluster->joiners[node];
+    bool leaves = message->envelope.part == HW_JOIN_LEAVE;
     uint32_t job = (uint32_t)message->envelope.epoch;
     joiner->left |= leaves;
     if (!leaves)
@@ -139,15 +101,15 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
              message->envelope.length != 0 ? (const char *)message->payload : "");
     hw_loss loss = {.node = hw_cluster_about(cluster, node, joiner->words)};
     loss.reported = loss.node != node;
-    memcpy(loss.name, cluster->members[loss.node].member.name, sizeof loss.name);
+    snprintf(loss.name, sizeof loss.name, "%s", hw_cluster_name(cluster, loss.node));
     snprintf(loss.why, sizeof loss.why, "%s%s", loss.reported != 0 ? "" : "it left the job before the run had ended: ",
              joiner->words[0] != '\0' ? joiner->words : "its own words say why");
     bool missing =
-        cluster->transport != NULL && message->envelope.session < cluster->session && hw_cluster_gone(cluster, node);
+        hw_cluster_in_run(cluster) && message->envelope.session < cluster->session && hw_cluster_gone(cluster, node);
     if (message->envelope.count != 0) { /* it was cancelled: this node waits for it no more, in the store either */
         missing = hw_cluster_gone(cluster, node);
         loss.reported = 1;
-        snprintf(loss.why, sizeof loss.why, "node %u (%.60s) has left the job: %.300s", node, joiner->member.name,
+        snprintf(loss.why, sizeof loss.why, "node %u (%.60s) has left the job: %.300s", node, hw_cluster_name(cluster, node),
                  joiner->words);
     }
     pthread_cond_broadcast(&cluster->changed);
@@ -158,24 +120,24 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
         hw_cluster_note_end(cluster, &loss);
 }
 
-void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *message)
+static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     bool fine = true;
-    word what = (word)message->envelope.part;
-    if (what == WORD_LEAVE || what == WORD_END) {
+    hw_join_word what = (hw_join_word)message->envelope.part;
+    if (what == HW_JOIN_LEAVE || what == HW_JOIN_END) {
         take_leave(cluster, node, message);
         hw_message_free(message);
         return;
     }
     pthread_mutex_lock(&cluster->mutex);
     switch (what) {
-    case WORD_REQUEST: fine = take_request(cluster, node, message); break;
-    case WORD_MEMBERS: fine = take_members(cluster, node, message); break;
-    case WORD_READY: cluster->members[node].ready = true; break;
-    case WORD_GO: cluster->go = node == 0; break;
-    case WORD_REFUSED: fine = take_refusal(cluster, node, message); break;
-    case WORD_LEAVE:
-    case WORD_END: break;
+    case HW_JOIN_REQUEST: fine = take_request(cluster, node, message); break;
+    case HW_JOIN_MEMBERS: fine = take_members(cluster, node, message); break;
+    case HW_JOIN_READY: cluster->joiners[node].ready = true; break;
+    case HW_JOIN_GO: cluster->go = node == 0; break;
+    case HW_JOIN_REFUSED: fine = take_refusal(cluster, node, message); break;
+    case HW_JOIN_LEAVE:
+    case HW_JOIN_END: break;
     default: fine = false; break;
     }
     pthread_cond_broadcast(&cluster->changed);
@@ -185,6 +147,17 @@ void hw_cluster_receive_join(hw_cluster *cluster, uint32_t node, hw_message *mes
         hw_cluster_lost(cluster, node, "it said something that does not belong here while the cluster formed", 0);
 }
 
+static void arrived(void *argument, uint32_t node, hw_message *message)
+{
+    hw_cluster *cluster = argument;
+    switch (hw_message_scope(message->envelope.kind)) {
+    case HW_SCOPE_CLUSTER: receive_join(cluster, node, message); return;
+    case HW_SCOPE_JOB: hw_cluster_keep_data(cluster, node, message); return;
+    case HW_SCOPE_CHANNEL: hw_cluster_beside(cluster, node, message); return;
+    case HW_SCOPE_RUN: hw_cluster_pass_to_run(cluster, node, message); return;
+    }
+}
+
 static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error)
 {
     hw_cluster *cluster = argument;
@@ -192,16 +165,16 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
     pthread_mutex_lock(&cluster->mutex);
     *number = hello->node;
     if (hello->node == HW_NET_ANY && cluster->self == 0)
-        for (*number = 1; *number < cluster->nodes_most && cluster->members[*number].taken;)
+        for (*number = 1; *number < cluster->nodes_most && cluster->joiners[*number].taken;)
             ++*number;
     if (*number >= cluster->nodes_most)
         status = hawser_fail(error, HAWSER_PEER_LOST, "the job '%s' has its %u nodes already; '%.60s' is one too many",
                              cluster->place->job, cluster->nodes_most, hello->name);
-    else if (*number == cluster->self || cluster->members[*number].taken)
+    else if (*number == cluster->self || cluster->joiners[*number].taken)
         status = hawser_fail(error, HAWSER_PEER_LOST, "node %u is here already (%.60s); was it started twice?", *number,
-                             cluster->members[*number].member.name);
+                             hw_cluster_name(cluster, *number));
     else
-        cluster->members[*number].taken = true;
+        cluster->joiners[*number].taken = true;
     pthread_mutex_unlock(&cluster->mutex);
     return status;
 }
@@ -227,138 +200,24 @@ static void up(void *argument, uint32_t node, const hw_net_hello *hello)
     if (node >= cluster->nodes_most)
         return;
     pthread_mutex_lock(&cluster->mutex);
-    hw_joiner *joiner = &cluster->members[node];
+    hw_joiner *joiner = &cluster->joiners[node];
     joiner->linked = true;
-    if (joiner->member.name[0] == '\0')
-        memcpy(joiner->member.name, hello->name, sizeof joiner->member.name);
-    joiner->member.incarnation = hello->incarnation;
+    hw_member member = *hw_members_at(cluster->members, node);
+    member.node = node;
+    if (member.name[0] == '\0')
+        memcpy(member.name, hello->name, sizeof member.name);
+    member.incarnation = hello->incarnation;
+    hw_members_set(cluster->members, &member);
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
 }
 
 /* ------------------------------------------------------------------------------------------------------ waiting ---- */
 
-bool hw_cluster_gone(const hw_cluster *cluster, uint32_t node)
-{
-    const hw_joiner *joiner = &cluster->members[node];
-    return joiner->left || joiner->ends > cluster->job;
-}
-
-/* Returns the node that has left the cluster after the fewest jobs: the others left because of it. cluster->nodes: none has left. */
-static uint32_t first_to_leave(const hw_cluster *cluster)
-{
-    uint32_t first = cluster->nodes;
-    for (uint32_t i = 0; i < cluster->nodes; i++)
-        if (cluster->members[i].left && (first == cluster->nodes || cluster->members[i].ends < cluster->members[first].ends))
-            first = i;
-    return first;
-}
-
-/* Fails with a node that has gone without a reason: it has closed the cluster, or its last job, while this node still needs it. */
-static hawser_status fail_gone(const hw_cluster *cluster, uint32_t node, hawser_error *error)
-{
-    const hw_joiner *joiner = &cluster->members[node];
-    uint32_t jobs = joiner->ends > 1 ? joiner->ends - 1 : 0;
-    if (!joiner->left)
-        return hawser_fail(error, HAWSER_PEER_LOST,
-                           "node %u (%s) has closed job %u of the cluster, and this node has not: every node must make the "
-                           "same collective calls",
-                           node, joiner->member.name, jobs);
-    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has left the cluster after %u job%s, and this is job %u", node,
-                       joiner->member.name, jobs, jobs == 1 ? "" : "s", cluster->job);
-}
-
-/* Returns why a node has left, or "". The reason for which a job failed that it has closed is none for the end of a later one. */
-static const char *reason_of(const hw_cluster *cluster, const hw_joiner *joiner)
-{
-    bool is_past = joiner->words_job < cluster->job && joiner->closes > joiner->words_job;
-    return is_past ? "" : joiner->words;
-}
-
-hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error)
-{
-    const hw_joiner *joiner = &cluster->members[node];
-    const char *words = reason_of(cluster, joiner);
-    uint32_t about = hw_cluster_about(cluster, node, words);
-    hw_cluster_blame(cluster, about, words[0] != '\0' ? words : "it has left the job");
-    if (about != node) /* the first cause is reported once, whichever node it comes from */
-        return hawser_fail(error, HAWSER_PEER_LOST, "%s", words);
-    if (cluster->job > 0 && words[0] == '\0')
-        return fail_gone(cluster, node, error);
-    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has left the job: %s", node, joiner->member.name,
-                       words[0] != '\0' ? words : "its own words say why");
-}
-
-/* Waits until that time or a change. Returns false at that time. */
-static bool wait_until(hw_cluster *cluster, double deadline)
-{
-    if (isinf(deadline))
-        return pthread_cond_wait(&cluster->changed, &cluster->mutex) == 0;
-    struct timespec until = hw_timespec(deadline);
-    return pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &until) != ETIMEDOUT;
-}
-
-/* Returns the node itself if it has left, else a node that has left with a reason: it has failed, and no collective call can complete. */
-static uint32_t node_that_left(const hw_cluster *cluster, uint32_t node)
-{
-    if (hw_cluster_gone(cluster, node))
-        return node;
-    uint32_t i = 0;
-    while (i < cluster->nodes && !(hw_cluster_gone(cluster, i) && cluster->members[i].words[0] != '\0'))
-        i++;
-    return i;
-}
-
-/* A node that reads for long may be at work, so nothing ends before --timeout. But a line names the node that the others wait for. Node 0
- * prints it, or node 1 if node 0 is that one. */
-static void warn_of_delay(const hw_cluster *cluster, uint32_t node, double waited, double most)
-{
-    if (cluster->self != (node == 0))
-        return;
-    hw_notify(cluster->messages, HAWSER_WARNING, cluster->self,
-              "node %u (%.100s) lives, but has kept the others waiting for %.3g s; the job is %.100s; it ends after %.4g s "
-              "(--timeout)",
-              node, cluster->members[node].member.name, waited, cluster->doing, most);
-}
-
-hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
-                              double seconds, bool warns, hawser_error *error)
-{
-    double begun = hw_seconds(), deadline = begun + seconds, pause = fmin(HW_WARN_SECONDS, WARN_PART * seconds), now = begun;
-    while (!ready(cluster, node)) {
-        uint32_t gone = node_that_left(cluster, node);
-        if (gone < cluster->nodes)
-            return hw_cluster_has_left(cluster, gone, error);
-        if (cluster->is_lost) {
-            hw_cluster_await_losses(cluster);
-            return hw_cluster_fail_lost(cluster, error);
-        }
-        if (now >= deadline) {
-            hw_cluster_blame(cluster, node, "the others timed out waiting for it");
-            return hawser_fail(error, HAWSER_TIMEOUT,
-                               "timed out after %.3g s (--timeout) waiting for node %u (%s), which is alive; the job was "
-                               "%s. Does that node read "
-                               "from a pipe without a writer or from an unreachable file server?",
-                               seconds, node, cluster->members[node].member.name, cluster->doing);
-        }
-        if (hw_cancelled(cluster->cancellation))
-            return hawser_fail(error, HAWSER_STOP, "waiting for node %u (%s) was cancelled; the job was %s", node,
-                               cluster->members[node].member.name, cluster->doing);
-        if (now - begun >= pause) {
-            if (warns)
-                warn_of_delay(cluster, node, now - begun, seconds);
-            pause *= 2;
-        }
-        (void)wait_until(cluster, hw_cancellation_slice(cluster->cancellation, fmin(deadline, begun + pause)));
-        now = hw_seconds();
-    }
-    return HAWSER_OK;
-}
-
 static bool all_registered(const hw_cluster *cluster)
 {
     for (uint32_t i = 1; i < cluster->nodes; i++)
-        if (!cluster->members[i].registered)
+        if (!cluster->joiners[i].registered)
             return false;
     return true;
 }
@@ -366,7 +225,7 @@ static bool all_registered(const hw_cluster *cluster)
 static bool all_linked(const hw_cluster *cluster)
 {
     for (uint32_t i = 0; i < cluster->nodes; i++)
-        if (i != cluster->self && !cluster->members[i].linked)
+        if (i != cluster->self && !cluster->joiners[i].linked)
             return false;
     return true;
 }
@@ -374,7 +233,7 @@ static bool all_linked(const hw_cluster *cluster)
 static bool all_ready(const hw_cluster *cluster)
 {
     for (uint32_t i = 1; i < cluster->nodes; i++)
-        if (!cluster->members[i].ready)
+        if (!cluster->joiners[i].ready)
             return false;
     return true;
 }
@@ -395,13 +254,13 @@ static void missing(const hw_cluster *cluster, char *text, size_t size)
     size_t used = 0;
     text[0] = '\0';
     for (uint32_t i = 0; i < cluster->nodes && used + 80 < size; i++) {
-        const hw_joiner *joiner = &cluster->members[i];
+        const hw_joiner *joiner = &cluster->joiners[i];
+        const char *name = hw_cluster_name(cluster, i);
         bool here = cluster->self == 0 ? joiner->registered && (joiner->ready || !all_registered(cluster)) : joiner->linked;
         if (i == cluster->self || here)
             continue;
         used += (size_t)snprintf(text + used, size - used, "%snode %u%s%.40s%s", used != 0 ? ", " : "", i,
-                                 joiner->member.name[0] != '\0' ? " (" : "", joiner->member.name,
-                                 joiner->member.name[0] != '\0' ? ")" : "");
+                                 name[0] != '\0' ? " (" : "", name, name[0] != '\0' ? ")" : "");
     }
 }
 
@@ -410,15 +269,15 @@ static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluste
 {
     char text[700];
     pthread_mutex_lock(&cluster->mutex);
-    while (!ready(cluster) && !cluster->is_lost && cluster->refusal[0] == '\0' && !hw_cancelled(cluster->cancellation) &&
-           hw_seconds() < deadline)
-        (void)wait_until(cluster, hw_cancellation_slice(cluster->cancellation, deadline));
+    while (!ready(cluster) && !hw_cluster_is_lost(cluster) && cluster->refusal[0] == '\0' &&
+           !hw_cancelled(cluster->cancellation) && hw_seconds() < deadline)
+        (void)hw_cluster_wait_until(cluster, hw_cancellation_slice(cluster->cancellation, deadline));
     hawser_status status = HAWSER_OK;
     if (ready(cluster)) {
         status = HAWSER_OK;
     } else if (cluster->refusal[0] != '\0') {
         status = hawser_fail(error, HAWSER_PEER_LOST, "the job's manager gave up: %s", cluster->refusal);
-    } else if (cluster->is_lost) {
+    } else if (hw_cluster_is_lost(cluster)) {
         status = hw_cluster_fail_lost(cluster, error);
     } else {
         missing(cluster, text, sizeof text);
@@ -435,8 +294,8 @@ static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluste
 
 /* ------------------------------------------------------------------------------------------------------ joining ---- */
 
-/* Checks the limit of descriptors: one per link, and those of the net, files and pipes. Without them nodes would wait for each other
- * without a reason. */
+/* Checks the limit of descriptors: one per link, and those of the net, files and pipes. Without them nodes would wait for
+ * each other without a reason. */
 static hawser_status see_to_descriptors(uint32_t nodes, hawser_error *error)
 {
     enum { OTHERS = 24 };
@@ -461,9 +320,11 @@ static void number_hosts(hw_cluster *cluster)
     uint32_t hosts = 0;
     for (uint32_t i = 0; i < cluster->nodes; i++) {
         uint32_t k = 0;
-        while (k < i && strcmp(cluster->members[k].host_id, cluster->members[i].host_id) != 0)
+        while (k < i && strcmp(cluster->joiners[k].host_id, cluster->joiners[i].host_id) != 0)
             k++;
-        cluster->members[i].member.host = k < i ? cluster->members[k].member.host : hosts++;
+        hw_member member = *hw_members_at(cluster->members, i);
+        member.host = k < i ? hw_members_at(cluster->members, k)->host : hosts++;
+        hw_members_set(cluster->members, &member);
     }
 }
 
@@ -474,11 +335,11 @@ static hawser_status send_members(hw_cluster *cluster, hawser_error *error)
     pthread_mutex_lock(&cluster->mutex);
     number_hosts(cluster);
     for (uint32_t i = 0; i < cluster->nodes; i++)
-        list[i] = cluster->members[i].member;
+        list[i] = *hw_members_at(cluster->members, i);
     pthread_mutex_unlock(&cluster->mutex);
     hawser_status status = HAWSER_OK;
     for (uint32_t i = 1; i < cluster->nodes && status == HAWSER_OK; i++)
-        status = send_message(cluster, i, WORD_MEMBERS, list, cluster->nodes * sizeof *list, error);
+        status = send_message(cluster, i, HW_JOIN_MEMBERS, list, cluster->nodes * sizeof *list, error);
     free(list);
     return status;
 }
@@ -490,8 +351,8 @@ static void launcher_gone(void *argument)
     hw_cluster_note_loss(cluster, &loss);
 }
 
-/* Takes reports of the launcher. A node that fails before it has joined has no link that could break. After the join the links report
- * losses, with the phase. */
+/* Takes reports of the launcher. A node that fails before it has joined has no link that could break. After the join the
+ * links report losses, with the phase. */
 static void launcher_sent(void *argument, const void *bytes, size_t length)
 {
     hw_cluster *cluster = argument;
@@ -509,8 +370,8 @@ static void launcher_sent(void *argument, const void *bytes, size_t length)
     }
 }
 
-/* The lifeline may be the channel on which the manager's address arrives. The address is read first, and reports may have been read with
- * it. */
+/* The lifeline may be the channel on which the manager's address arrives. The address is read first, and reports may have
+ * been read with it. */
 static hawser_status watch_launcher(hw_cluster *cluster, hawser_error *error)
 {
     bool reports = cluster->place->ops->take != NULL;
@@ -524,9 +385,9 @@ static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options
 {
     join_request own = own_request(cluster, options);
     pthread_mutex_lock(&cluster->mutex);
-    cluster->members[0].member = own.member;
-    memcpy(cluster->members[0].host_id, own.host_id, sizeof own.host_id);
-    cluster->members[0].taken = true;
+    hw_members_set(cluster->members, &own.member);
+    memcpy(cluster->joiners[0].host_id, own.host_id, sizeof own.host_id);
+    cluster->joiners[0].taken = true;
     pthread_mutex_unlock(&cluster->mutex);
     cluster->place->listening = hw_net_listening(cluster->net);
     HAWSER_TRY(cluster->place->ops->publish(cluster->place, hw_net_address(cluster->net), error));
@@ -535,7 +396,7 @@ static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options
     HAWSER_TRY(send_members(cluster, error));
     HAWSER_TRY(wait_for(cluster, all_ready, deadline, "not all nodes have reached each other", error));
     for (uint32_t i = 1; i < cluster->nodes; i++)
-        HAWSER_TRY(send_message(cluster, i, WORD_GO, NULL, 0, error));
+        HAWSER_TRY(send_message(cluster, i, HW_JOIN_GO, NULL, 0, error));
     return HAWSER_OK;
 }
 
@@ -545,12 +406,12 @@ static void refuse_all(hw_cluster *cluster, const char *why)
     hawser_error ignored;
     for (uint32_t i = 1; i < cluster->nodes; i++)
         if (hw_net_linked(cluster->net, i) &&
-            send_message(cluster, i, WORD_REFUSED, why, strlen(why) + 1, &ignored) != HAWSER_OK)
+            send_message(cluster, i, HW_JOIN_REFUSED, why, strlen(why) + 1, &ignored) != HAWSER_OK)
             continue;
 }
 
-/* Returns the bytes of shared memory, for each direction, of a link within a host. Every two nodes of a host have such a pair, so more
- * nodes get smaller ones. 0 nodes: the number is not known yet, as for a node that joins by hand. */
+/* Returns the bytes of shared memory, for each direction, of a link within a host. Every two nodes of a host have such a
+ * pair, so more nodes get smaller ones. 0 nodes: the number is not known yet, as for a node that joins by hand. */
 static size_t ring_size(uint32_t nodes)
 {
     const size_t most = 512 << 10, least = 64 << 10, all = 8 << 20; /* all: of one node to all others */
@@ -573,15 +434,15 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     cluster->self = number;
     pthread_mutex_unlock(&cluster->mutex);
     join_request own = own_request(cluster, options);
-    HAWSER_TRY(send_message(cluster, 0, WORD_REQUEST, &own, sizeof own, error));
+    HAWSER_TRY(send_message(cluster, 0, HW_JOIN_REQUEST, &own, sizeof own, error));
     HAWSER_TRY(wait_for(cluster, has_members, deadline, "the manager has not heard of all nodes", error));
     HAWSER_TRY(see_to_descriptors(cluster->nodes, error));
     hw_net_set_ring(cluster->net, ring_size(cluster->nodes));
     for (uint32_t i = 1; i < cluster->self; i++)
-        HAWSER_TRY(
-            hw_net_dial(cluster->net, cluster->members[i].member.address, i, deadline - hw_seconds(), &number, error));
+        HAWSER_TRY(hw_net_dial(cluster->net, hw_members_at(cluster->members, i)->address, i, deadline - hw_seconds(),
+                               &number, error));
     HAWSER_TRY(wait_for(cluster, all_linked, deadline, "not all nodes have reached this one", error));
-    HAWSER_TRY(send_message(cluster, 0, WORD_READY, NULL, 0, error));
+    HAWSER_TRY(send_message(cluster, 0, HW_JOIN_READY, NULL, 0, error));
     return wait_for(cluster, has_go, deadline, "not all nodes have reached each other", error);
 }
 
@@ -612,9 +473,10 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
     hw_net_events events = {.argument = cluster,
                             .admit = admit,
                             .up = up,
-                            .arrived = hw_cluster_arrived,
+                            .arrived = arrived,
                             .acquire = hw_cluster_acquire,
                             .release = hw_cluster_release,
+                            .foreign = hw_cluster_foreign,
                             .lost = hw_cluster_lost,
                             .left = hw_cluster_left,
                             .starved = hw_cluster_starved,
@@ -633,9 +495,13 @@ static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error
     cluster->nodes = place->nodes;
     cluster->nodes_most = place->nodes != 0 ? place->nodes : HW_CLUSTER_NODES_MOST;
     cluster->lifeline.descriptor = -1;
-    cluster->doing = cluster->lost_in = "joining";
-    hawser_status status = HW_NEW(&cluster->members, cluster->nodes_most, "the members of a cluster", error);
+    cluster->doing = "joining";
+    cluster->losses_together = LOSSES_TOGETHER;
+    hawser_status status = HW_NEW(&cluster->joiners, cluster->nodes_most, "the members of a cluster", error);
+    if (status == HAWSER_OK)
+        status = hw_members_new(cluster->nodes_most, &cluster->members, error);
     if (status != HAWSER_OK) {
+        free(cluster->joiners);
         free(cluster);
         return status;
     }
@@ -643,8 +509,36 @@ static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error
     pthread_mutex_init(&cluster->mutex, NULL);
     pthread_rwlock_init(&cluster->beside, NULL);
     (void)hw_thread_condition(&cluster->changed);
+    hw_cluster_watch_losses(cluster);
     *out = cluster;
     return HAWSER_OK;
+}
+
+void hw_cluster_leave(hw_cluster *cluster)
+{
+    enum { GOODBYE_SECONDS = 5 };
+    if (cluster == NULL)
+        return;
+    hw_lifeline_end(&cluster->lifeline);
+    if (cluster->net != NULL) {
+        hw_cluster_say_leave(cluster);
+        hw_net_stop(cluster->net, GOODBYE_SECONDS);
+        hw_net_free(cluster->net);
+    }
+    hw_cluster_drop_early(cluster);
+    while (cluster->runs != NULL) {
+        hw_cluster_run *next = cluster->runs->next;
+        hw_cluster_free_run(cluster->runs);
+        cluster->runs = next;
+    }
+    hw_cluster_drop_data(cluster);
+    hw_members_unsubscribe(cluster->members, &cluster->own_subscriber);
+    hw_members_free(cluster->members);
+    free(cluster->joiners);
+    pthread_cond_destroy(&cluster->changed);
+    pthread_mutex_destroy(&cluster->mutex);
+    pthread_rwlock_destroy(&cluster->beside);
+    free(cluster);
 }
 
 hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options, hw_cluster **out, hawser_error *error)
@@ -680,63 +574,26 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     return HAWSER_OK;
 }
 
-/* Reports to all how many runs this node has ended; the run in progress does not count. closed: it has closed its job, too. */
-static void say_end(hw_cluster *cluster, word what, bool closed)
-{
-    hawser_error ignored;
-    char words[sizeof cluster->words];
-    pthread_mutex_lock(&cluster->mutex);
-    memcpy(words, cluster->words, sizeof words);
-    uint32_t ended = cluster->session - (cluster->transport != NULL || cluster->gave_up);
-    cluster->leaving |= what == WORD_LEAVE;
-    uint32_t job = cluster->job;
-    bool cancelled = cluster->cancelled;
-    pthread_mutex_unlock(&cluster->mutex);
-    for (uint32_t i = 0; i < cluster->nodes; i++) {
-        hw_message *message = NULL;
-        if (i == cluster->self || !hw_net_linked(cluster->net, i) ||
-            make_word(cluster, what, words, strlen(words), &message, &ignored) != HAWSER_OK)
-            continue;
-        message->envelope.session = ended;
-        message->envelope.count = cancelled;
-        message->envelope.epoch = job;
-        message->envelope.last = closed;
-        (void)!hw_net_send(cluster->net, i, message, &ignored);
-    }
-}
-
-void hw_cluster_say_leave(hw_cluster *cluster)
-{
-    say_end(cluster, WORD_LEAVE, true);
-}
-
-void hw_cluster_say_end(hw_cluster *cluster)
-{
-    say_end(cluster, cluster->job > 0 ? WORD_END : WORD_LEAVE, false);
-}
-
-/* ---------------------------------------------------------------------------------------------- jobs, one after another ---- */
+/* ------------------------------------------------------------------------------------------ jobs, one after another ---- */
 
 /* Fails at once if no job can begin: nodes that are gone do not come back. The mutex is held. */
 static hawser_status check_members(hw_cluster *cluster, hawser_error *error)
 {
     hawser_error own = {0};
-    if (cluster->is_lost && !cluster->loss_stays) { /* the job before has ended by it */
-        cluster->is_lost = false;
-        for (uint32_t i = 0; i < cluster->nodes; i++)
-            cluster->members[i].lost = false;
-    }
-    if (cluster->is_lost) {
+    hw_member_event first;
+    hw_members_begin_job(cluster->members);
+    if (hw_members_loss(cluster->members, 0, &first)) {
         hawser_status status = hw_cluster_fail_lost(cluster, &own);
         /* The lost node comes first, so that nodes that receive this text know whom it is about. */
         return hawser_fail(error, status, "%s; this cluster runs no job any more since that loss, %.1f s ago", own.text,
-                           hw_seconds() - cluster->lost_at);
+                           hw_seconds() - first.at);
     }
-    uint32_t gone = first_to_leave(cluster);
+    uint32_t gone = hw_cluster_first_to_leave(cluster);
     return gone < cluster->nodes ? hw_cluster_has_left(cluster, gone, error) : HAWSER_OK;
 }
 
-/* Continues the numbers of runs behind the highest of any node: nodes whose job failed may have begun different numbers of them. */
+/* Continues the numbers of runs behind the highest of any node: nodes whose job failed may have begun different numbers of
+ * them. */
 static hawser_status agree_session(hw_cluster *cluster, hawser_error *error)
 {
     hw_bytes *in = NULL;
@@ -746,7 +603,7 @@ static hawser_status agree_session(hw_cluster *cluster, hawser_error *error)
     for (uint32_t i = 0; status == HAWSER_OK && i < cluster->nodes; i++) {
         if (in[i].length != sizeof other) {
             status = hawser_fail(error, HAWSER_INTERNAL, "node %u (%s) opens a job in another way", i,
-                                 cluster->members[i].member.name);
+                                 hw_cluster_name(cluster, i));
             break;
         }
         memcpy(&other, in[i].data, sizeof other);
@@ -770,6 +627,7 @@ hawser_status hw_cluster_open_job(hw_cluster *cluster, double timeout, hawser_st
     cluster->rounds = 0;
     cluster->words[0] = '\0';
     cluster->gave_up = cluster->cancelled = false;
+    cluster->failed = HAWSER_OK;
     cluster->doing = "opening";
     cluster->alltoall_timeout = timeout > 0 ? timeout : INFINITY;
     hw_cluster_drop_old_data(cluster);
@@ -784,7 +642,7 @@ hawser_status hw_cluster_open_job(hw_cluster *cluster, double timeout, hawser_st
 
 void hw_cluster_close_job(hw_cluster *cluster)
 {
-    say_end(cluster, WORD_END, true);
+    hw_cluster_say_closed(cluster);
     pthread_mutex_lock(&cluster->mutex);
     cluster->cancelled = false; /* only this job was */
     pthread_mutex_unlock(&cluster->mutex);

@@ -1,5 +1,5 @@
-/* key.c - job keys: makes them from the kernel's random numbers, writes them as hexadecimal digits, and reads them from files that only
- * their owner may read. */
+/* key.c - job keys: makes them from the kernel's random numbers, writes them as hexadecimal digits, and reads them from
+ * files that only their owner may read. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>

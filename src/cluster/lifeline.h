@@ -1,4 +1,5 @@
-/* lifeline.h - a thread that reads what the launcher sends and reports when its descriptor has come to its end: the launcher is gone. */
+/* lifeline.h - a thread that reads what the launcher sends and reports when its descriptor has come to its end: the launcher
+ * is gone. */
 #ifndef HW_CLUSTER_LIFELINE_H
 #define HW_CLUSTER_LIFELINE_H
 

@@ -1,30 +1,48 @@
-/* losses.c - notes the nodes that were lost, reports them to runs, and words their messages. */
+/* losses.c - what the cluster notes as a loss, what its own subscribers do at one, and the texts. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "cluster/internal.h"
 
-uint32_t hw_cluster_lost_node(hw_cluster *cluster)
+bool hw_cluster_is_lost(const hw_cluster *cluster)
 {
-    pthread_mutex_lock(&cluster->mutex);
-    uint32_t node = cluster->is_lost ? cluster->loss.node : HW_NET_ANY;
-    pthread_mutex_unlock(&cluster->mutex);
-    return node;
+    hw_member_event first;
+    return hw_members_loss(cluster->members, 0, &first);
 }
 
-/* Appends the names of other lost nodes, in place of an earlier list; without any it changes nothing. The mutex is held. */
-static void name_others(const hw_cluster *cluster, hawser_error *error)
+uint32_t hw_cluster_lost_node(hw_cluster *cluster)
 {
-    const char *said = strstr(error->text, "; lost too: ");
-    size_t used = said != NULL ? (size_t)(said - error->text) : strlen(error->text);
-    bool any = false;
+    hw_member_event first;
+    return hw_members_loss(cluster->members, 0, &first) ? first.loss.node : HW_NET_ANY;
+}
+
+/* Returns whether a text names a node. A launcher's text has more behind the name. */
+static bool names(const hw_cluster *cluster, const char *text, uint32_t node)
+{
+    char own[HW_NET_NAME + sizeof "node 4294967295 ("];
+    snprintf(own, sizeof own, "node %u (%s", node, hw_cluster_name(cluster, node));
+    return strstr(text, own) != NULL;
+}
+
+/* Appends the names of the lost nodes that the text does not name, in place of an earlier list; without any it changes
+ * nothing. A text that names none is about the first. The mutex is held. */
+static void name_others(const hw_cluster *cluster, uint32_t first, hawser_error *error)
+{
+    char *said = strstr(error->text, "; lost too: ");
+    bool any = false, names_some = false;
+    if (said != NULL)
+        *said = '\0';
+    size_t used = strlen(error->text);
+    for (uint32_t node = 0; node < cluster->nodes_most && !names_some; node++)
+        names_some = hw_members_is_lost(cluster->members, node) && names(cluster, error->text, node);
     for (uint32_t node = 0; node < cluster->nodes_most; node++) {
-        char own[sizeof cluster->members->member.name + sizeof "; lost too: node 4294967295 ()"];
-        if (!cluster->members[node].lost || node == cluster->loss.node)
+        char own[HW_NET_NAME + sizeof "; lost too: node 4294967295 ()"];
+        if (node == cluster->self || (node == first && !names_some) || !hw_members_is_lost(cluster->members, node) ||
+            names(cluster, error->text, node))
             continue;
-        int length = snprintf(own, sizeof own, "%snode %u (%s)", any ? ", " : "; lost too: ", node,
-                              cluster->members[node].member.name);
+        int length =
+            snprintf(own, sizeof own, "%snode %u (%s)", any ? ", " : "; lost too: ", node, hw_cluster_name(cluster, node));
         if (used + (size_t)length + sizeof ", ..." > sizeof error->text) {
             snprintf(error->text + used, sizeof error->text - used, ", ...");
             return;
@@ -33,20 +51,24 @@ static void name_others(const hw_cluster *cluster, hawser_error *error)
         used += (size_t)length;
         any = true;
     }
+    if (said != NULL && !any)
+        *said = ';';
 }
 
 static bool any_other_is_linked(const hw_cluster *cluster)
 {
     bool any = false;
     for (uint32_t node = 0; node < cluster->nodes; node++)
-        any |= node != cluster->self && !cluster->members[node].lost && !cluster->members[node].left;
+        any |= node != cluster->self && !hw_members_is_lost(cluster->members, node) && !cluster->joiners[node].left;
     return any;
 }
 
 void hw_cluster_await_losses(hw_cluster *cluster)
 {
-    const double together = 0.2; /* seconds within which the losses of nodes that were killed at once are noticed */
-    double until = cluster->lost_at + together;
+    hw_member_event first;
+    if (!hw_members_loss(cluster->members, 0, &first))
+        return;
+    double until = first.at + cluster->losses_together;
     struct timespec deadline = hw_timespec(until);
     while (!hw_net_is_own_thread(cluster->net) && any_other_is_linked(cluster) && hw_seconds() < until)
         (void)pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &deadline);
@@ -55,22 +77,30 @@ void hw_cluster_await_losses(hw_cluster *cluster)
 void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error)
 {
     pthread_mutex_lock(&cluster->mutex);
-    if (cluster->is_lost) {
+    hw_member_event first;
+    if (hw_members_loss(cluster->members, 0, &first)) {
         hw_cluster_await_losses(cluster);
-        name_others(cluster, error);
+        name_others(cluster, first.loss.node, error);
     }
     pthread_mutex_unlock(&cluster->mutex);
 }
 
-hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error)
+hawser_status hw_cluster_fail_event(const hw_member_event *event, hawser_error *error)
 {
     char text[700];
-    hw_loss_text(&cluster->loss, text, sizeof text);
-    hawser_status status = cluster->loss.reported != 0
-                               ? hawser_fail(error, hw_loss_status(&cluster->loss), "%s", text)
-                               : hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, cluster->lost_in);
+    hw_loss_text(&event->loss, text, sizeof text);
+    return event->loss.reported != 0 ? hawser_fail(error, hw_loss_status(&event->loss), "%s", text)
+                                     : hawser_fail(error, HAWSER_PEER_LOST, "%s; the job was %s", text, event->during);
+}
+
+hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error)
+{
+    hw_member_event first;
+    if (!hw_members_loss(cluster->members, 0, &first))
+        return hawser_fail(error, HAWSER_INTERNAL, "no node was lost");
+    hawser_status status = hw_cluster_fail_event(&first, error);
     if (error != NULL)
-        name_others(cluster, error);
+        name_others(cluster, first.loss.node, error);
     return status;
 }
 
@@ -88,70 +118,73 @@ void hw_loss_text(const hw_loss *loss, char *text, size_t size)
                  loss->silent);
 }
 
-/* Puts the loss into every local inbox. The messages were allocated when the run began, so lack of memory cannot hide a loss. */
-static void notify_inboxes(hw_cluster *cluster, const hw_loss *loss)
+/* Puts the loss into every local inbox of a run. The messages for the first loss were allocated when the run began, so lack
+ * of memory cannot hide that one. */
+static void notify_inboxes(hw_cluster *cluster, hw_cluster_run *run, const hw_loss *loss)
 {
-    for (uint32_t i = 0; cluster->transport != NULL && i < cluster->endpoints; i++) {
-        hw_message *message = cluster->loss_messages[i];
-        if (message == NULL)
+    for (uint32_t i = 0; i < run->endpoints; i++) {
+        hw_message *message = run->loss_messages[i];
+        hawser_error ignored;
+        if (run->home[i] != cluster->self)
             continue;
-        cluster->loss_messages[i] = NULL;
+        run->loss_messages[i] = NULL;
+        if (message == NULL && hw_message_new(sizeof *loss, &message, &ignored) != HAWSER_OK)
+            continue;
         memcpy(message->payload, loss, sizeof *loss);
         message->envelope.kind = HW_MESSAGE_LOST;
-        hw_envelope_stamp(&message->envelope, cluster->session);
+        message->envelope.session = run->session;
         message->envelope.source = message->envelope.destination = i;
-        hawser_error ignored;
-        if (hw_net_transport_arrived(cluster->transport, cluster->self, message, &ignored) != HAWSER_OK)
+        if (hw_net_transport_arrived(run->transport, cluster->self, message, &ignored) != HAWSER_OK)
             continue; /* no thread reads a closed inbox */
     }
 }
 
 /* Reports the loss to the manager, whose own link to that node may still be good. */
-static void notify_driver(hw_cluster *cluster, const hw_loss *loss)
+static void notify_driver(hw_cluster *cluster, const hw_cluster_run *run, const hw_loss *loss)
 {
     hw_message *message = NULL;
     hawser_error ignored;
-    if (cluster->self == 0 || loss->node == 0 || loss->reported == HW_LOSS_OWN || cluster->transport == NULL ||
+    if (cluster->self == 0 || loss->node == 0 || loss->reported == HW_LOSS_OWN ||
         hw_message_new(sizeof *loss, &message, &ignored) != HAWSER_OK)
         return;
     memcpy(message->payload, loss, sizeof *loss);
     message->envelope.kind = HW_MESSAGE_LOST;
-    hw_envelope_stamp(&message->envelope, cluster->session);
-    message->envelope.source = cluster->blocks + 1 + cluster->self;
-    message->envelope.destination = cluster->blocks;
+    message->envelope.session = run->session;
+    message->envelope.source = run->blocks + 1 + cluster->self;
+    message->envelope.destination = run->blocks;
     if (hw_net_send(cluster->net, 0, message, &ignored) != HAWSER_OK)
         return; /* then the manager is lost too, which is reported */
 }
 
-void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why)
+void hw_cluster_run_lost(void *argument, const hw_member_event *event)
 {
-    if (cluster->blamed || node >= cluster->nodes_most || node == cluster->self || cluster->place->ops->lost == NULL)
-        return;
-    cluster->blamed = true;
-    cluster->place->ops->lost(cluster->place, node, why);
+    hw_cluster_run *run = argument;
+    notify_inboxes(run->cluster, run, &event->loss);
+    notify_driver(run->cluster, run, &event->loss);
+}
+
+/* The cluster's own subscriber: the launcher receives the first cause, and the waits of collective calls look again. */
+static void see_loss(void *argument, const hw_member_event *event)
+{
+    hw_cluster *cluster = argument;
+    pthread_mutex_lock(&cluster->mutex);
+    hw_cluster_blame(cluster, event->loss.node, event->loss.why);
+    pthread_cond_broadcast(&cluster->changed);
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+void hw_cluster_watch_losses(hw_cluster *cluster)
+{
+    cluster->own_subscriber = (hw_subscriber){.changed = see_loss, .argument = cluster};
+    hw_members_subscribe(cluster->members, &cluster->own_subscriber);
 }
 
 static void note(hw_cluster *cluster, const hw_loss *loss, bool stays)
 {
     pthread_mutex_lock(&cluster->mutex);
-    bool first = !cluster->is_lost;
-    cluster->loss_stays = stays || (!first && cluster->loss_stays);
-    if (loss->node < cluster->nodes_most)
-        cluster->members[loss->node].lost = true;
-    if (first) {
-        cluster->is_lost = true;
-        cluster->lost_at = hw_seconds();
-        cluster->lost_in = cluster->doing;
-        cluster->loss = *loss;
-        hw_cluster_blame(cluster, loss->node, loss->why);
-    }
-    pthread_cond_broadcast(&cluster->changed);
-    if (first) {
-        notify_inboxes(cluster, loss);
-        notify_driver(cluster, loss);
-    }
+    const char *doing = cluster->doing;
     pthread_mutex_unlock(&cluster->mutex);
-    hw_cluster_notify_channel(cluster);
+    (void)hw_members_lose(cluster->members, loss, stays, doing);
 }
 
 void hw_cluster_note_loss(hw_cluster *cluster, const hw_loss *loss)
@@ -168,10 +201,10 @@ void hw_cluster_note_end(hw_cluster *cluster, const hw_loss *loss)
 static void give_up(hw_cluster *cluster, const char *words, bool stays)
 {
     hw_loss loss = {.node = cluster->self, .reported = HW_LOSS_OWN};
-    memcpy(loss.name, cluster->members[cluster->self].member.name, sizeof loss.name);
+    snprintf(loss.name, sizeof loss.name, "%s", hw_cluster_name(cluster, cluster->self));
     snprintf(loss.why, sizeof loss.why, "%.*s", (int)sizeof loss.why - 1, words);
     pthread_mutex_lock(&cluster->mutex);
-    cluster->gave_up |= cluster->transport != NULL;
+    cluster->gave_up |= hw_cluster_in_run(cluster);
     pthread_mutex_unlock(&cluster->mutex);
     hw_cluster_set_reason(cluster, words);
     if (stays)
@@ -190,10 +223,10 @@ void hw_cluster_left(void *argument, uint32_t node)
 {
     hw_cluster *cluster = argument;
     pthread_mutex_lock(&cluster->mutex);
-    bool expected = cluster->leaving || node >= cluster->nodes_most || cluster->members[node].left;
+    bool expected = cluster->leaving || node >= cluster->nodes_most || cluster->joiners[node].left;
     pthread_mutex_unlock(&cluster->mutex);
     if (!expected)
-        hw_cluster_lost(cluster, node, "it left the job without a word, as for want of memory", 0);
+        hw_cluster_lost(cluster, node, "it closed its connection without a reason; it may have run out of memory", 0);
 }
 
 void hw_cluster_starved(void *argument, uint32_t node)
@@ -203,7 +236,7 @@ void hw_cluster_starved(void *argument, uint32_t node)
     if (node < cluster->nodes_most)
         snprintf(words, sizeof words,
                  "there is no memory for what node %u (%.60s) has sent; free memory or use a smaller input", node,
-                 cluster->members[node].member.name);
+                 hw_cluster_name(cluster, node));
     else
         snprintf(words, sizeof words,
                  "there is no memory for what another node has sent; free memory or use a smaller input");
@@ -215,7 +248,7 @@ void hw_cluster_lost(void *argument, uint32_t node, const char *why, double sile
     hw_cluster *cluster = argument;
     hw_loss loss = {.node = node, .silent = silent};
     if (node < cluster->nodes_most)
-        memcpy(loss.name, cluster->members[node].member.name, sizeof loss.name);
+        snprintf(loss.name, sizeof loss.name, "%s", hw_cluster_name(cluster, node));
     double paused = hw_net_paused(cluster->net);
     if (paused > 0)
         snprintf(loss.why, sizeof loss.why, "%.300s (this process had not run for %.1f s, and may be the one that was lost)",

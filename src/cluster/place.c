@@ -1,4 +1,5 @@
-/* place.c - asks the file of each launcher in turn, and refuses a single node if the environment says that there are several. */
+/* place.c - asks the file of each launcher in turn, and refuses a single node if the environment says that there are
+ * several. */
 #include "cluster/place.h"
 
 #include <limits.h>
@@ -6,24 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-const char *hw_variable(char *const *environment, const char *name)
-{
-    size_t length = strlen(name);
-    for (; environment != NULL && *environment != NULL; environment++)
-        if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
-            return *environment + length + 1;
-    return NULL;
-}
-
-bool hw_variable_number(char *const *environment, const char *name, uint64_t low, uint64_t high, uint64_t *value)
-{
-    const char *text = hw_variable(environment, name);
-    if (text == NULL || *text == '\0' || strlen(text) > 18 || strspn(text, "0123456789") != strlen(text))
-        return false;
-    *value = strtoull(text, NULL, 10);
-    return *value >= low && *value <= high;
-}
 
 /* Variables that give a number of processes, for the case that no launcher's file took them. */
 typedef struct hint {
@@ -87,8 +70,9 @@ static void own_name(const hw_place_options *options, hw_place *place)
         snprintf(place->name, sizeof place->name, "%.60s", host);
 }
 
-/* A node in Python leaves "PID/VALUE/VALUE..." in HAWSER_PYTHON_NODE: its process, and its launcher's variables. Returns true in a program that the
- * node has started, which inherits all of them and is none of the nodes. A launcher that a node starts sets other values. */
+/* A node in Python leaves "PID/VALUE/VALUE..." in HAWSER_PYTHON_NODE: its process, and its launcher's variables. Returns
+ * true in a program that the node has started, which inherits all of them and is none of the nodes. A launcher that a node
+ * starts sets other values. */
 static bool is_child_of_node(char *const *environment)
 {
     static const char *const names[] = {"HAWSER_JOB", "HAWSER_NODE", "PMIX_NAMESPACE", "PMIX_RANK",     "PMI_JOBID",

@@ -1,15 +1,15 @@
 /*
  * place.h - how a process finds out from its launcher that it is one node of several.
  *
- * A launcher gives each process a number, the number of all, the job's name and key, and passes one address from node 0, the manager, to
- * the others. After that the nodes talk to each other. One file per launcher implements hw_place_ops.
+ * A launcher gives each process a number, the number of all, the job's name and key, and passes one address from node 0, the
+ * manager, to the others. After that the nodes talk to each other. One file per launcher implements hw_place_ops.
  *
- * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text. launcher -> node: "key HEX". Node 0 ->
- * launcher: "address ADDRESS". launcher -> others: "manager ADDRESS". node -> launcher: "lost N WHY", when another node's failure is about
- * to end it. launcher -> nodes: "ended N TEXT", when node N has failed, because the others would wait without end for a node that never
- * joins. End of file: the launcher is gone. The other facts are in HAWSER_NODE, HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS
- * (other nodes are on this host: the directory for Unix sockets, or "@" for abstract ones) and HAWSER_LOCAL (all nodes are on this host).
- * The key is never in the environment.
+ * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text. launcher -> node: "key HEX".
+ * Node 0 -> launcher: "address ADDRESS". launcher -> others: "manager ADDRESS". node -> launcher: "lost N WHY", when another
+ * node's failure is about to end it. launcher -> nodes: "ended N TEXT", when node N has failed, because the others would
+ * wait without end for a node that never joins. End of file: the launcher is gone. The other facts are in HAWSER_NODE,
+ * HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS (other nodes are on this host: the directory for Unix sockets,
+ * or "@" for abstract ones) and HAWSER_LOCAL (all nodes are on this host). The key is never in the environment.
  */
 #ifndef HW_CLUSTER_PLACE_H
 #define HW_CLUSTER_PLACE_H
@@ -39,8 +39,9 @@ typedef struct hw_place_ops {
     /* Reports that another node has failed or was lost and will end this one, so that the launcher can distinguish cause and
      * consequence. May be NULL; never blocks; any thread, one at a time. */
     void (*lost)(hw_place *place, uint32_t node, const char *why);
-    /* Takes bytes that the launcher has sent since node 0's address. Returns true, the node's number and a text with a verb if they report that a
-     * node has failed; call again without bytes until it returns false. NULL: the launcher reports nothing. One thread at a time. */
+    /* Takes bytes that the launcher has sent since node 0's address. Returns true, the node's number and a text with a verb
+     * if they report that a node has failed; call again without bytes until it returns false. NULL: the launcher reports
+     * nothing. One thread at a time. */
     bool (*take)(hw_place *place, const void *bytes, size_t length, hw_node_end *end);
     /* Releases the launcher's resources; the place stays readable. Idempotent. */
     void (*close)(hw_place *place);
@@ -87,9 +88,9 @@ typedef struct hw_place_options {
         *messages; /* where the manager of nodes that are started by hand reports its address; NULL: it is printed */
 } hw_place_options;
 
-/* Asks all launchers of this build in turn. HAWSER_OK with place->ops == NULL: a single node. If the environment belongs to one of
- * several processes but to no launcher of this build, the error names the likely cause: processes that each work as the only node would
- * all write the same model. */
+/* Asks all launchers of this build in turn. HAWSER_OK with place->ops == NULL: a single node. If the environment belongs to
+ * one of several processes but to no launcher of this build, the error names the likely cause: processes that each work as
+ * the only node would all write the same model. */
 hawser_status hw_place_find(const hw_place_options *options, hw_place *place, hawser_error *error) HAWSER_MUST_USE;
 /* Returns whether a single process was likely meant to be one of several, with a text. */
 bool hw_place_doubt(char *const *environment, char *text, size_t size);

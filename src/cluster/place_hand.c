@@ -1,5 +1,5 @@
-/* place_hand.c - nodes that are started by hand or by a supervisor: a manager that listens (--listen N), and others that join it (hawser
- * node --join HOST:PORT). The key file makes them one job. */
+/* place_hand.c - nodes that are started by hand or by a supervisor: a manager that listens (--listen N), and others that
+ * join it (hawser node --join HOST:PORT). The key file makes them one job. */
 #include <stdio.h>
 #include <string.h>
 

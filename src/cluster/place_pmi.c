@@ -1,5 +1,5 @@
-/* place_pmi.c - MPICH's mpirun and others like it: PMI-1, lines of text over the descriptor PMI_FD. Values that are put into its store
- * are the job's own, and all processes can read them after a barrier. */
+/* place_pmi.c - MPICH's mpirun and others like it: PMI-1, lines of text over the descriptor PMI_FD. Values that are put into
+ * its store are the job's own, and all processes can read them after a barrier. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

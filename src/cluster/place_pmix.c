@@ -1,5 +1,5 @@
-/* place_pmix.c - Open MPI's mpirun and srun --mpi=pmix. The library is loaded only if its environment exists, so a Hawser that was built
- * with it also runs without it. */
+/* place_pmix.c - Open MPI's mpirun and srun --mpi=pmix. The library is loaded only if its environment exists, so a Hawser
+ * that was built with it also runs without it. */
 #include "cluster/place.h"
 
 #ifndef HAWSER_PMIX

@@ -175,8 +175,9 @@ static hawser_status read_key(hw_place *place, hawser_error *error)
     return status;
 }
 
-/* Looks for a process that has taken the channel: it is the owner of the socket, and has set FD_CLOEXEC. So a process that it has forked since has
- * this flag, too: that one is alone. The owner's parent, or a process forked before, would join a second time. */
+/* Looks for a process that has taken the channel: it is the owner of the socket, and has set FD_CLOEXEC. So a process that
+ * it has forked since has this flag, too: that one is alone. The owner's parent, or a process forked before, would join a
+ * second time. */
 static hawser_status look_for_owner(int fd, hw_place *place, hawser_error *error)
 {
     int owner = fcntl(fd, F_GETOWN);
@@ -192,8 +193,8 @@ static hawser_status look_for_owner(int fd, hw_place *place, hawser_error *error
     return HAWSER_OK;
 }
 
-/* From now on only this process, and those that it forks, have the channel. In a program that a child executes it would hide the launcher's end from
- * us, and ours from the launcher. */
+/* From now on only this process, and those that it forks, have the channel. In a program that a child executes it would hide
+ * the launcher's end from us, and ours from the launcher. */
 static hawser_status take_channel(const char *text, hw_place *place, hawser_error *error)
 {
     char *end = NULL;

@@ -1,5 +1,6 @@
 /* runs.c - passes messages to the run that they are for, begins and ends runs, and leaves the cluster. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "cluster/internal.h"
@@ -16,45 +17,35 @@ static void keep_early(hw_cluster *cluster, hw_message *message)
     cluster->early_last = message;
 }
 
+/* Returns the run in progress that has this number, or NULL. The mutex is held. */
+static hw_cluster_run *run_of(const hw_cluster *cluster, uint32_t session)
+{
+    hw_cluster_run *run = cluster->runs;
+    while (run != NULL && !(run->attached && run->session == session))
+        run = run->next;
+    return run;
+}
+
 /* Gives a message to its run: at once, when that run begins, or never if the run is over. */
 static hawser_status pass_on(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
 {
-    uint32_t session = message->envelope.session;
-    if (session > cluster->session) {
+    if (hw_cluster_when(cluster, &message->envelope) == HW_EARLY) {
         message->origin = node; /* also for a message that was not spread: it has arrived here */
         keep_early(cluster, message);
         return HAWSER_OK;
     }
-    if (session < cluster->session || cluster->transport == NULL) {
-        hw_message_free(message);
+    const hw_cluster_run *run = run_of(cluster, message->envelope.session);
+    if (run == NULL) {
+        hw_cluster_drop(cluster, message);
         return HAWSER_OK;
     }
-    if (message->envelope.kind == HW_MESSAGE_FETCH && cluster->serve != NULL) {
-        hawser_status status = hw_envelope_check(&message->envelope, node, error);
-        if (status == HAWSER_OK)
-            return cluster->serve(cluster->server, message, error);
-        hw_message_free(message);
-        return status;
-    }
-    return hw_net_transport_arrived(cluster->transport, node, message, error);
+    if (message->envelope.kind == HW_MESSAGE_FETCH && run->serve != NULL)
+        return run->serve(run->server, message, error);
+    return hw_net_transport_arrived(run->transport, node, message, error);
 }
 
-void hw_cluster_arrived(void *argument, uint32_t node, hw_message *message)
+void hw_cluster_pass_to_run(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
-    hw_cluster *cluster = argument;
-    if (message->envelope.kind == HW_MESSAGE_JOIN) {
-        hw_cluster_receive_join(cluster, node, message);
-        return;
-    }
-    if (message->envelope.kind == HW_MESSAGE_DATA) {
-        hw_cluster_keep_data(cluster, node, message);
-        return;
-    }
-    if (message->envelope.kind == HW_MESSAGE_ASK || message->envelope.kind == HW_MESSAGE_ANSWER ||
-        message->envelope.kind == HW_MESSAGE_KEPT) {
-        hw_cluster_beside(cluster, node, message);
-        return;
-    }
     hawser_error error;
     pthread_mutex_lock(&cluster->mutex);
     hawser_status status = pass_on(cluster, node, message, &error);
@@ -90,65 +81,93 @@ static hawser_status replay_early(hw_cluster *cluster, hawser_error *error)
 
 /* --------------------------------------------------------------------------------------------------------- runs ---- */
 
-static hawser_status make_loss_messages(hw_cluster *cluster, const uint32_t *home, hawser_error *error)
+void hw_cluster_free_run(hw_cluster_run *run)
 {
-    HAWSER_TRY(HW_NEW(&cluster->loss_messages, cluster->endpoints, "a run's loss messages", error));
-    for (uint32_t i = 0; i < cluster->endpoints; i++)
-        if (home[i] == cluster->self)
-            HAWSER_TRY(hw_message_new(sizeof(hw_loss), &cluster->loss_messages[i], error));
-    return HAWSER_OK;
+    if (run->attached)
+        hw_members_unsubscribe(run->cluster->members, &run->subscriber);
+    for (uint32_t i = 0; run->loss_messages != NULL && i < run->endpoints; i++)
+        hw_message_free(run->loss_messages[i]);
+    if (run->transport != NULL)
+        run->transport->ops->free(run->transport);
+    free(run->loss_messages);
+    free(run->home);
+    free(run);
 }
 
-static void drop_loss_messages(hw_cluster *cluster)
+static hawser_status make_run(hw_cluster *cluster, const uint32_t *home, hw_cluster_run *run, hawser_error *error)
 {
-    for (uint32_t i = 0; cluster->loss_messages != NULL && i < cluster->endpoints; i++)
-        hw_message_free(cluster->loss_messages[i]);
-    free(cluster->loss_messages);
-    cluster->loss_messages = NULL;
+    HAWSER_TRY(HW_NEW(&run->home, run->endpoints, "a run's endpoints", error));
+    memcpy(run->home, home, run->endpoints * sizeof *home);
+    HAWSER_TRY(HW_NEW(&run->loss_messages, run->endpoints, "a run's loss messages", error));
+    for (uint32_t i = 0; i < run->endpoints; i++)
+        if (home[i] == cluster->self)
+            HAWSER_TRY(hw_message_new(sizeof(hw_loss), &run->loss_messages[i], error));
+    return hw_net_transport_new(cluster->net, run->session, run->endpoints, run->blocks, home, &run->transport, error);
+}
+
+static hw_cluster_run *run_with(const hw_cluster *cluster, const hw_transport *transport)
+{
+    hw_cluster_run *run = cluster->runs;
+    while (run != NULL && run->transport != transport)
+        run = run->next;
+    return run;
 }
 
 static hawser_status fail_with_loss(hw_cluster *cluster, hawser_error *error)
 {
     for (uint32_t i = 0; i < cluster->nodes; i++)
-        if (hw_cluster_gone(cluster, i) && cluster->members[i].runs < cluster->session)
+        if (hw_cluster_gone(cluster, i) && cluster->joiners[i].runs < cluster->session)
             return hw_cluster_has_left(cluster, i, error);
-    return cluster->is_lost ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK;
+    return hw_cluster_is_lost(cluster) ? hw_cluster_fail_lost(cluster, error) : HAWSER_OK;
 }
 
 hawser_status hw_cluster_begin(hw_cluster *cluster, uint32_t endpoints, uint32_t blocks, const uint32_t *home,
                                hw_transport **transport, hawser_error *error)
 {
     *transport = NULL;
-    hw_transport *made = NULL;
-    cluster->endpoints = endpoints;
-    cluster->blocks = blocks;
-    hawser_status status = make_loss_messages(cluster, home, error);
-    if (status == HAWSER_OK)
-        status = hw_net_transport_new(cluster->net, cluster->session + 1, endpoints, blocks, home, &made, error);
+    hw_cluster_run *run = NULL;
+    if (cluster->runs != NULL && !cluster->runs->attached)
+        return hawser_fail(error, HAWSER_INTERNAL, "the run before has begun, but its transport is not attached");
+    HAWSER_TRY(HW_NEW(&run, 1, "a run", error));
+    run->session = cluster->session + 1;
+    run->endpoints = endpoints;
+    run->blocks = blocks;
+    hawser_status status = make_run(cluster, home, run, error);
     if (status != HAWSER_OK) {
-        drop_loss_messages(cluster);
+        hw_cluster_free_run(run);
         return status;
     }
-    *transport = cluster->begun = made;
+    pthread_mutex_lock(&cluster->mutex);
+    run->cluster = cluster;
+    run->next = cluster->runs;
+    cluster->runs = run;
+    pthread_mutex_unlock(&cluster->mutex);
+    *transport = run->transport;
     return HAWSER_OK;
 }
 
-void hw_cluster_serve(hw_cluster *cluster, hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error),
-                      void *argument)
+void hw_cluster_serve(hw_cluster *cluster, const hw_transport *transport,
+                      hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error), void *argument)
 {
-    cluster->serve = serve;
-    cluster->server = argument;
+    pthread_mutex_lock(&cluster->mutex);
+    hw_cluster_run *run = run_with(cluster, transport);
+    run->serve = serve;
+    run->server = argument;
+    pthread_mutex_unlock(&cluster->mutex);
 }
 
-hawser_status hw_cluster_attach(hw_cluster *cluster, hawser_error *error)
+hawser_status hw_cluster_attach(hw_cluster *cluster, const hw_transport *transport, hawser_error *error)
 {
     pthread_mutex_lock(&cluster->mutex);
     cluster->session++;
-    cluster->transport = cluster->begun;
+    hw_cluster_run *run = run_with(cluster, transport);
+    run->attached = true;
     hawser_status status = fail_with_loss(cluster, error);
     if (status == HAWSER_OK)
         status = replay_early(cluster, error);
     pthread_mutex_unlock(&cluster->mutex);
+    run->subscriber = (hw_subscriber){.changed = hw_cluster_run_lost, .argument = run};
+    hw_members_subscribe(cluster->members, &run->subscriber);
     return status;
 }
 
@@ -160,16 +179,17 @@ void hw_cluster_drop_updates(hw_cluster *cluster)
     hw_net_drop_updates(cluster->net, session);
 }
 
-void hw_cluster_end(hw_cluster *cluster)
+void hw_cluster_end(hw_cluster *cluster, hw_transport *transport)
 {
     pthread_mutex_lock(&cluster->mutex);
-    hw_transport *transport = cluster->begun;
-    cluster->begun = cluster->transport = NULL;
-    cluster->serve = NULL;
-    drop_loss_messages(cluster);
+    hw_cluster_run **at = &cluster->runs, *run = run_with(cluster, transport);
+    while (run != NULL && *at != run)
+        at = &(*at)->next;
+    if (run != NULL)
+        *at = run->next;
     pthread_mutex_unlock(&cluster->mutex);
-    if (transport != NULL)
-        transport->ops->free(transport);
+    if (run != NULL)
+        hw_cluster_free_run(run);
     hw_net_pace_again(cluster->net); /* what other stores of the job send waits for the limit again */
 }
 
@@ -180,25 +200,4 @@ void hw_cluster_abort(hw_cluster *cluster, const char *words, double seconds)
         return;
     hw_cluster_say_leave(cluster);
     hw_net_stop(cluster->net, seconds);
-}
-
-void hw_cluster_leave(hw_cluster *cluster)
-{
-    enum { GOODBYE_SECONDS = 5 };
-    if (cluster == NULL)
-        return;
-    hw_lifeline_end(&cluster->lifeline);
-    if (cluster->net != NULL) {
-        hw_cluster_say_leave(cluster);
-        hw_net_stop(cluster->net, GOODBYE_SECONDS);
-        hw_net_free(cluster->net);
-    }
-    hw_cluster_drop_early(cluster);
-    drop_loss_messages(cluster);
-    hw_cluster_drop_data(cluster);
-    free(cluster->members);
-    pthread_cond_destroy(&cluster->changed);
-    pthread_mutex_destroy(&cluster->mutex);
-    pthread_rwlock_destroy(&cluster->beside);
-    free(cluster);
 }

@@ -172,8 +172,8 @@ VARIANT(portable, )
 COMPILED(avx2, AVX2)
 VARIANT(avx2, AVX2)
 
-/* Sets eight bits at once if they span at most 64 numbers. They lie in one or two of `words`; both are written without a branch. The current
- * word is kept in a register. */
+/* Sets eight bits at once if they span at most 64 numbers. They lie in one or two of `words`; both are written without a
+ * branch. The current word is kept in a register. */
 AVX512 static bool set_avx512(const uint64_t *numbers, size_t count, uint64_t first, uint64_t span, uint64_t *words)
 {
     const __m512i one = _mm512_set1_epi64(1);
@@ -218,8 +218,8 @@ AVX512 static bool set_avx512(const uint64_t *numbers, size_t count, uint64_t fi
 MARKED(32, 16)
 MARKED(64, 8)
 
-/* Masked loads and stores are slow, so whole registers are moved where that is safe: all rows of words before the last with a bit exist, and so do
- * packed rows while a whole register of them is left. */
+/* Masked loads and stores are slow, so whole registers are moved where that is safe: all rows of words before the last with
+ * a bit exist, and so do packed rows while a whole register of them is left. */
 #define TAKE(bits, lanes)                                                                                                   \
     AVX512 static void take_##bits(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to,           \
                                    size_t left)                                                                             \
@@ -241,8 +241,9 @@ MARKED(64, 8)
 TAKE(32, 16)
 TAKE(64, 8)
 
-/* Defines name(from, words, n, to, left), which changes the rows `old` at the bits `own` by the next updates `those`. `changed` is the new rows,
- * which become `those`; `stays` are the bits whose rows keep their old value. Returns the first of these bits, or SIZE_MAX. */
+/* Defines name(from, words, n, to, left), which changes the rows `old` at the bits `own` by the next updates `those`.
+ * `changed` is the new rows, which become `those`; `stays` are the bits whose rows keep their old value. Returns the first
+ * of these bits, or SIZE_MAX. */
 #define CHANGE(name, bits, lanes, changed, stays)                                                                           \
     AVX512 static size_t name(const unsigned char *from, const uint64_t *words, size_t n, unsigned char *to, size_t left)   \
     {                                                                                                                       \

@@ -1,4 +1,5 @@
-/* bits.h - sets of numbers as bits, and operations on the rows with these numbers. Bit i of word w is the number first + 64 w + i. */
+/* bits.h - sets of numbers as bits, and operations on the rows with these numbers. Bit i of word w is the number first + 64
+ * w + i. */
 #ifndef HW_CODEC_BITS_H
 #define HW_CODEC_BITS_H
 
@@ -9,11 +10,12 @@
 /* The type of rows that are added. */
 typedef enum hw_bits_number { HW_BITS_F32, HW_BITS_F64, HW_BITS_I64 } hw_bits_number;
 
-/* The functions for many numbers at a time. Rows have 4 or 8 bytes (`size`) and may be unaligned. A row without a bit keeps its value, though it
- * may be written; rows behind the last with a bit are not touched. */
+/* The functions for many numbers at a time. Rows have 4 or 8 bytes (`size`) and may be unaligned. A row without a bit keeps
+ * its value, though it may be written; rows behind the last with a bit are not touched. */
 typedef struct hw_bits {
-    /* Sets the bits of numbers[0..count), count > 0, in words for first .. first + span. Bits before numbers[0] may be set already; no later bit
-     * may be. Returns false, with some bits set, if the numbers do not strictly ascend or one is out of range. */
+    /* Sets the bits of numbers[0..count), count > 0, in words for first .. first + span. Bits before numbers[0] may be set
+     * already; no later bit may be. Returns false, with some bits set, if the numbers do not strictly ascend or one is out
+     * of range. */
     bool (*set)(const uint64_t *numbers, size_t count, uint64_t first, uint64_t span, uint64_t *words);
     /* Returns how many bits are set. */
     size_t (*count)(const uint64_t *words, size_t n);
@@ -25,8 +27,8 @@ typedef struct hw_bits {
     size_t (*take)(const void *rows, size_t size, const uint64_t *words, size_t n, void *out);
     /* Copies the next row of `in` to each row with a bit; returns how many. */
     size_t (*put)(const void *in, size_t size, const uint64_t *words, size_t n, void *rows);
-    /* Adds the next number of `in` to each row with a bit, in ascending order; returns how many. Integers wrap. A row whose sum would be NaN or
-     * infinite keeps its value: *kept is the number of the first such bit, or SIZE_MAX. */
+    /* Adds the next number of `in` to each row with a bit, in ascending order; returns how many. Integers wrap. A row whose
+     * sum would be NaN or infinite keeps its value: *kept is the number of the first such bit, or SIZE_MAX. */
     size_t (*add)(const void *in, hw_bits_number number, const uint64_t *words, size_t n, void *rows, size_t *kept);
 } hw_bits;
 
@@ -43,7 +45,8 @@ static inline size_t hw_bits_words(uint64_t span)
 
 /* Copies bits from .. from + n - 1, n > 0, to the beginning of `out`; the bits behind them are 0. */
 void hw_bits_slice(const uint64_t *words, uint64_t from, size_t n, uint64_t *out);
-/* Returns how many of the bits from .. to are set, from <= to, and stores the first and the last of them if there are any. */
+/* Returns how many of the bits from .. to are set, from <= to, and stores the first and the last of them if there are
+ * any. */
 size_t hw_bits_between(const uint64_t *words, uint64_t from, uint64_t to, uint64_t *first, uint64_t *last);
 
 #endif

@@ -1,5 +1,5 @@
-/* forms.h - the forms of --encoding and of a table's rounding. Columns: enumerator (HAWSER_...), the word of --encoding, help, the width of the
- * numbers that are sent, and the description in a plan. */
+/* forms.h - the forms of --encoding and of a table's rounding. Columns: enumerator (HAWSER_...), the word of --encoding,
+ * help, the width of the numbers that are sent, and the description in a plan. */
 #ifndef HW_CODEC_FORMS_H
 #define HW_CODEC_FORMS_H
 

@@ -1,4 +1,5 @@
-/* gaps_typed.h - the loops of gaps.c for one type of numbers: included with NUMBER, the type, and OF(name), which adds the type to a name. */
+/* gaps_typed.h - the loops of gaps.c for one type of numbers: included with NUMBER, the type, and OF(name), which adds the
+ * type to a name. */
 
 #define WRITE(type)                                                                                                         \
     for (size_t k = 0; k < n; k++) {                                                                                        \
@@ -53,8 +54,9 @@ INLINE void OF(read_each)(const unsigned char *in, size_t n, unsigned width, NUM
     }
 }
 
-/* Gaps narrower than the numbers overflow at most once in a group, and then the last number is not above the first. Gaps of the same width may
- * overflow anywhere, so each number is checked; such gaps are rare, and the check takes no longer than sending them. */
+/* Gaps narrower than the numbers overflow at most once in a group, and then the last number is not above the first. Gaps of
+ * the same width may overflow anywhere, so each number is checked; such gaps are rare, and the check takes no longer than
+ * sending them. */
 INLINE bool OF(read_checked)(const unsigned char *in, size_t n, unsigned width, NUMBER *numbers)
 {
     OF(read_each)(in, n, width, numbers);

@@ -1,9 +1,9 @@
 /*
  * keys.h - ascending lists of keys as bytes.
  *
- * The first key is stored elsewhere, in a head. The others follow as gaps in groups of 128, each with a byte for the size of its gaps:
- * 0, 1, 2, 4 or 8 bytes. A gap is a key less the one before it, less one. Consecutive keys take no bytes except the group's. Decoding
- * never reads past the end, and accepts only ascending keys.
+ * The first key is stored elsewhere, in a head. The others follow as gaps in groups of 128, each with a byte for the size of
+ * its gaps: 0, 1, 2, 4 or 8 bytes. A gap is a key less the one before it, less one. Consecutive keys take no bytes except
+ * the group's. Decoding never reads past the end, and accepts only ascending keys.
  */
 #ifndef HW_CODEC_KEYS_H
 #define HW_CODEC_KEYS_H
@@ -22,7 +22,8 @@ static inline bool hw_keys_follow(const uint64_t *keys, size_t count)
     return keys[count - 1] - keys[0] == count - 1;
 }
 
-/* Returns true if a bitmap of first .. last is at most as long as one byte per key. It is then also faster to write and to read. */
+/* Returns true if a bitmap of first .. last is at most as long as one byte per key. It is then also faster to write and to
+ * read. */
 static inline bool hw_keys_crowded(uint64_t first, uint64_t last, size_t count)
 {
     return (last - first) / 64 < count / 8;

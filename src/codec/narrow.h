@@ -1,8 +1,9 @@
 /*
  * narrow.h - doubles in fewer bits, for the rounding of updates and for numbers that fit fewer bits exactly.
  *
- * Rounding is to nearest, ties to even, and never to infinity: a number that is too large becomes the largest. 8 bits hold a whole number from
- * -127 to 127, times a power of two that HW_TILE neighbouring entries share, so that every rounded number is a double.
+ * Rounding is to nearest, ties to even, and never to infinity: a number that is too large becomes the largest. 8 bits hold a
+ * whole number from -127 to 127, times a power of two that HW_TILE neighbouring entries share, so that every rounded number
+ * is a double.
  */
 #ifndef HW_CODEC_NARROW_H
 #define HW_CODEC_NARROW_H
@@ -11,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Entries of a tile, the unit of touched ranges and of 8-bit scales. It is small enough for the tree of a merge to stay in the first-level
- * cache. */
+/* Entries of a tile, the unit of touched ranges and of 8-bit scales. It is small enough for the tree of a merge to stay in
+ * the first-level cache. */
 enum { HW_TILE = 512 };
 enum { HW_SCALE_MOST = 1016 }; /* the largest exponent of a scale: 127 times 2^1016 is a finite double */
 
@@ -35,10 +36,11 @@ double hw_of_f16(uint16_t bits);
 
 /* Returns 2 to the power of `exponent`, which is -1074 to 1023. */
 double hw_power_of_two(int exponent);
-/* Returns the least exponent so that `most` in units of its power rounds to at most 127, clamped to -1074 .. HW_SCALE_MOST. */
+/* Returns the least exponent so that `most` in units of its power rounds to at most 127, clamped to -1074 ..
+ * HW_SCALE_MOST. */
 int hw_scale_for(double most);
-/* Finds the greatest exponent so that every value is a whole multiple of its power, from -127 to 127. Returns false if there is none, and for
- * -0.0, whose sign would be lost. */
+/* Finds the greatest exponent so that every value is a whole multiple of its power, from -127 to 127. Returns false if there
+ * is none, and for -0.0, whose sign would be lost. */
 bool hw_scale_of(const double *values, size_t count, int *exponent);
 
 /* Returns value / 2^exponent as a double. */

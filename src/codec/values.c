@@ -26,8 +26,9 @@ static const unsigned char *place_at(const unsigned char *numbers, size_t count,
     return numbers + (count - BESIDE) * place / (PLACES - 1) * size;
 }
 
-/* Returns true if a sample of many numbers has hardly a zero, so that counting all of them would gain nothing. The sample has BESIDE neighbours at
- * each place. All places are prefetched before the first is read, because each may be a wait for memory. */
+/* Returns true if a sample of many numbers has hardly a zero, so that counting all of them would gain nothing. The sample
+ * has BESIDE neighbours at each place. All places are prefetched before the first is read, because each may be a wait for
+ * memory. */
 static bool hardly_zero(const unsigned char *numbers, size_t count, size_t size)
 {
     size_t zeros = 0;

@@ -1,6 +1,6 @@
 /*
- * values.h - the numbers of a request or a reply as bytes: all of them, or a bitmap of the nonzero numbers and these, or all in fewer bits if that
- * is exact. A zero has no bit set, so -0.0 is not lost.
+ * values.h - the numbers of a request or a reply as bytes: all of them, or a bitmap of the nonzero numbers and these, or all
+ * in fewer bits if that is exact. A zero has no bit set, so -0.0 is not lost.
  */
 #ifndef HW_CODEC_VALUES_H
 #define HW_CODEC_VALUES_H
@@ -28,7 +28,8 @@ typedef enum hw_values_form {
 
 /* Returns DENSE or NONZERO for `count` numbers, and stores its length in bytes. NONZERO must save more than an eighth. */
 hw_values_form hw_values_choose(hw_value_type type, const void *values, size_t count, size_t *bytes);
-/* Returns the shortest form for numbers that were rounded to a width; DENSE or NONZERO if a number does not fit that width. */
+/* Returns the shortest form for numbers that were rounded to a width; DENSE or NONZERO if a number does not fit that
+ * width. */
 hw_values_form hw_values_choose_rounded(hw_value_type type, hw_width width, const void *values, size_t count, size_t *bytes);
 void hw_values_encode(hw_values_form form, hw_value_type type, const void *values, size_t count, unsigned char *out);
 /* Returns false if the bytes are not `count` numbers in that form. */

@@ -88,8 +88,8 @@ static uint64_t window_of_delay(hw_policy policy)
     return policy.staleness;
 }
 
-/* A write of clock a has waited for all reads of clock a - delta, so a block that begins a + 1 leads by at most delta + 2. A larger window would
- * delay a stop, and a smaller one the blocks. */
+/* A write of clock a has waited for all reads of clock a - delta, so a block that begins a + 1 leads by at most delta + 2. A
+ * larger window would delay a stop, and a smaller one the blocks. */
 static uint64_t window_of_chunks(hw_policy policy)
 {
     return policy.staleness < TAP_WINDOW - 2 ? policy.staleness + 2 : TAP_WINDOW;

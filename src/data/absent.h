@@ -1,6 +1,7 @@
 /*
- * absent.h - makes the memory of columns on other nodes inaccessible, so that code that reads them by pointers fails where it does. Only whole
- * pages are: a page that has entries of a column of this node stays as it is. The matrix is the whole one, in memory from mmap.
+ * absent.h - makes the memory of columns on other nodes inaccessible, so that code that reads them by pointers fails where
+ * it does. Only whole pages are: a page that has entries of a column of this node stays as it is. The matrix is the whole
+ * one, in memory from mmap.
  */
 #ifndef HW_DATA_ABSENT_H
 #define HW_DATA_ABSENT_H

@@ -108,7 +108,8 @@ static hawser_status check_outputs(const hawser_arrays *arrays, hawser_error *er
     return HAWSER_OK;
 }
 
-/* Returns target k, by row: the caller's numbers if they are doubles side by side, else a copy in `copies`, which has room for all. */
+/* Returns target k, by row: the caller's numbers if they are doubles side by side, else a copy in `copies`, which has room
+ * for all. */
 static const double *output_at(const hawser_matrix *Y, size_t k, double *copies)
 {
     if (copies == NULL)

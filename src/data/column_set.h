@@ -18,6 +18,12 @@ typedef struct hw_column_set {
 hawser_status hw_column_set_new(size_t cols, hw_column_set *set, hawser_error *error) HAWSER_MUST_USE;
 void hw_column_set_free(hw_column_set *set);
 
+/* Returns the bytes of a set. */
+static inline size_t hw_column_set_bytes(const hw_column_set *set)
+{
+    return set->words * (sizeof *set->bits + sizeof *set->before);
+}
+
 static inline void hw_column_set_add(hw_column_set *set, uint32_t column)
 {
     set->bits[column / 64] |= UINT64_C(1) << column % 64;

@@ -22,6 +22,11 @@ void hw_dataset_own(hawser_dataset *dataset, void *memory)
 {
     if (memory == NULL)
         return;
+    for (size_t i = 0; i < dataset->owned_count; i++)
+        if (dataset->owned[i] == NULL) {
+            dataset->owned[i] = memory;
+            return;
+        }
     assert(dataset->owned_count < HW_DATASET_OWNED);
     dataset->owned[dataset->owned_count++] = memory;
 }
@@ -235,9 +240,16 @@ const hawser_matrix *hawser_dataset_matrix(const hawser_dataset *dataset)
     return dataset != NULL ? &dataset->matrix : NULL;
 }
 
+/* Returns an array for all rows. A load by row of a job gives none on one node either, so that a program meets the same on
+ * any number of nodes. */
+static const double *whole(const hawser_dataset *dataset, const double *array)
+{
+    return dataset->cut == NULL ? array : NULL;
+}
+
 const double *hawser_dataset_target(const hawser_dataset *dataset)
 {
-    return dataset != NULL ? dataset->target : NULL;
+    return dataset != NULL ? whole(dataset, dataset->target) : NULL;
 }
 
 size_t hawser_dataset_outputs(const hawser_dataset *dataset)
@@ -251,7 +263,7 @@ const double *hawser_dataset_output(const hawser_dataset *dataset, size_t output
 {
     if (output >= hawser_dataset_outputs(dataset))
         return NULL;
-    return output == 0 ? dataset->target : dataset->further[output - 1]; /* NULL if rows are held by block */
+    return whole(dataset, output == 0 ? dataset->target : dataset->further[output - 1]);
 }
 
 const char *hawser_dataset_output_name(const hawser_dataset *dataset, size_t output)
@@ -263,17 +275,17 @@ const char *hawser_dataset_output_name(const hawser_dataset *dataset, size_t out
 
 const double *hawser_dataset_weights(const hawser_dataset *dataset)
 {
-    return dataset != NULL ? dataset->weights : NULL;
+    return dataset != NULL ? whole(dataset, dataset->weights) : NULL;
 }
 
 const double *hawser_dataset_groups(const hawser_dataset *dataset)
 {
-    return dataset != NULL ? dataset->groups : NULL;
+    return dataset != NULL ? whole(dataset, dataset->groups) : NULL;
 }
 
 const double *hawser_dataset_offset(const hawser_dataset *dataset)
 {
-    return dataset != NULL ? dataset->offset : NULL;
+    return dataset != NULL ? whole(dataset, dataset->offset) : NULL;
 }
 
 const hawser_schema *hawser_dataset_schema(const hawser_dataset *dataset)

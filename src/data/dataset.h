@@ -11,8 +11,8 @@ enum {
     HW_DATASET_OWNED = 16 + HW_FURTHER_TARGETS
 };
 
-/* A part of a Matrix Market array: the matrix has one column, the values of these lines. rows and cols: sizes of the whole; first: number
- * of values before these, which the nodes find out together. */
+/* A part of a Matrix Market array: the matrix has one column, the values of these lines. rows and cols: sizes of the whole;
+ * first: number of values before these, which the nodes find out together. */
 typedef struct hw_array_part {
     uint64_t rows, cols, first; /* rows 0: not such a part */
     bool symmetric;
@@ -37,8 +37,8 @@ struct hawser_dataset {
     void (*free_table)(struct hw_table *table);
     hawser_schema *schema; /* of a table with words or dates, owned; or NULL */
     hawser_load_figures figures;
-    hw_equals
-        equals; /* `begun`: columns of one stored value; of a part, in its rows; of a table that is not settled, its fields */
+    /* `begun`: columns of one stored value; of a part, in its rows; of a table that is not settled, its fields */
+    hw_equals equals;
     void *owned[HW_DATASET_OWNED]; /* each released with free() */
     size_t owned_count;
     const char *widest; /* for a part of an input: FILE:LINE of the largest column index if that may be too large; or NULL */
@@ -49,7 +49,7 @@ struct hawser_dataset {
     size_t outputs_by_block;            /* number of targets if rows are held by block */
     const size_t *cut;                  /* one node: the cut_blocks + 1 bounds of a load by row; or NULL */
     uint32_t cut_blocks;
-    struct hw_source *source; /* of a load by row: how a block of rows is read again (runtime/job/source.h); or NULL */
+    struct hw_source *source; /* of a load by row: how a block of rows is read again (runtime/input/source.h); or NULL */
     void (*free_source)(struct hw_source *source);
     struct hw_levels *labels; /* of a part: the texts of its labels, until all parts are read (table/exact.h); or NULL */
     void (*free_labels)(struct hw_levels *labels);
@@ -62,7 +62,8 @@ struct hawser_dataset {
     void *release_user;
 };
 
-/* Makes a dataset with the entries of another one and what belongs to them, without a copy. Schemas are copied. `from` must outlive *lent. */
+/* Makes a dataset with the entries of another one and what belongs to them, without a copy. Schemas are copied. `from` must
+ * outlive *lent. */
 hawser_status hw_dataset_lend(const hawser_dataset *from, hawser_dataset **lent, hawser_error *error) HAWSER_MUST_USE;
 
 /* A zeroed dataset with index_base -1. */
@@ -75,7 +76,8 @@ void hw_dataset_own(hawser_dataset *dataset, void *memory);
 void hw_dataset_disown(hawser_dataset *dataset, const void *memory);
 /* Frees the matrix's arrays if they are owned, and keeps its shape. */
 void hw_dataset_drop_entries(hawser_dataset *dataset);
-/* Gives the whole pages among bytes [begin, end) of an array back to the system, if the dataset owns the array, which stays allocated; their values are lost. */
+/* Gives the whole pages among bytes [begin, end) of an array back to the system, if the dataset owns the array, which stays
+ * allocated; their values are lost. */
 void hw_dataset_release(const hawser_dataset *dataset, const void *array, size_t begin, size_t end);
 
 /* Names the columns by a schema, which may be another one's. */

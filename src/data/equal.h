@@ -1,8 +1,9 @@
 /*
  * equal.h - columns whose values are all stored as equal numbers, though the input may have different ones.
  *
- * Rounding to the stored type can make the values of a column equal. Such a column is no constant, and a training must refuse it. So readers keep a list of
- * the columns that have had one stored value in all rows so far. It gets short within a few rows, and rows cost nothing once it is empty.
+ * Rounding to the stored type can make the values of a column equal. Such a column is no constant, and a training must
+ * refuse it. So readers keep a list of the columns that have had one stored value in all rows so far. It gets short within a
+ * few rows, and rows cost nothing once it is empty.
  */
 #ifndef HW_DATA_EQUAL_H
 #define HW_DATA_EQUAL_H
@@ -39,13 +40,14 @@ typedef struct hw_equals {
     bool begun; /* a row has been seen; else every column may be one */
 } hw_equals;
 
-/* Returns a hash of the digits of a number's text, or 0 if they are fewer than HW_EQUAL_DIGITS without zeros at their ends. */
+/* Returns a hash of the digits of a number's text, or 0 if they are fewer than HW_EQUAL_DIGITS without zeros at their
+ * ends. */
 uint64_t hw_equal_digits(const char *begin, const char *end);
 /* Appends a column with its first value. */
 hawser_status hw_equals_add(hw_equals *list, uint32_t column, double value, uint64_t digits,
                             hawser_error *error) HAWSER_MUST_USE;
-/* Compares the column's next value, which is not missing. Returns false if it is stored as another number: then the column is to be removed. Targets are
- * stored as doubles. */
+/* Compares the column's next value, which is not missing. Returns false if it is stored as another number: then the column
+ * is to be removed. Targets are stored as doubles. */
 bool hw_equal_see(hw_equal *item, double value, uint64_t digits, hawser_type type);
 /* Leaves the columns that both lists have, of rows that follow each other in any order. */
 void hw_equals_meet(hw_equals *to, const hw_equals *from, hawser_type type);

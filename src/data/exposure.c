@@ -30,8 +30,8 @@ bool hw_is_exposure(double value)
     return value >= DBL_MIN && isfinite(value);
 }
 
-/* log(m 2^k) with m between sqrt(1/2) and sqrt(2), by the series of 2 atanh((m - 1) / (m + 1)). A C library chooses its logarithm by
- * processor, and nodes may differ in theirs. */
+/* log(m 2^k) with m between sqrt(1/2) and sqrt(2), by the series of 2 atanh((m - 1) / (m + 1)). A C library chooses its
+ * logarithm by processor, and nodes may differ in theirs. */
 double hw_exposure_log(double exposure)
 {
     int k;

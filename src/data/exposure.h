@@ -14,8 +14,8 @@ hawser_status hw_check_exposure(const hawser_load *load, hawser_error *error) HA
 double hw_exposure_log(double exposure);
 /* Returns whether an exposure has a logarithm. */
 bool hw_is_exposure(double value);
-/* Replaces exposures by their logarithms. `first`: the row of the first one, from 0. Returns HAWSER_BAD_INPUT, with the row, for an exposure that is
- * not above 0. */
+/* Replaces exposures by their logarithms. `first`: the row of the first one, from 0. Returns HAWSER_BAD_INPUT, with the row,
+ * for an exposure that is not above 0. */
 hawser_status hw_take_exposures(const char *name, double *values, size_t count, size_t first,
                                 hawser_error *error) HAWSER_MUST_USE;
 

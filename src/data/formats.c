@@ -90,7 +90,8 @@ const char *hw_format_extensions(char *text, size_t size)
     return text;
 }
 
-/* The first bytes of some formats are unique. Among the others, only svmlight can be distinguished from CSV, which is the default. */
+/* The first bytes of some formats are unique. Among the others, only svmlight can be distinguished from CSV, which is the
+ * default. */
 hawser_format hw_guess_format(const char *text, size_t bytes)
 {
     for (int certain = 1; certain >= 0; certain--)

@@ -1,7 +1,8 @@
-/* formats.h - the formats of --format. Columns: enumerator (HAWSER_...), the word of --format, description, the extension of a written
- * file, other extensions, traits, the reader options that not all formats have, the name used in "is not a ... file" if the first bytes
- * contradict it (NULL: the first bytes prove nothing), and three functions: do the first bytes look like it, load, write. A new format is an
- * enumerator in hawser/data.h, a row here, and a file in data/format with its functions. */
+/* formats.h - the formats of --format. Columns: enumerator (HAWSER_...), the word of --format, description, the extension of
+ * a written file, other extensions, traits, the reader options that not all formats have, the name used in "is not a ...
+ * file" if the first bytes contradict it (NULL: the first bytes prove nothing), and three functions: do the first bytes look
+ * like it, load, write. A new format is an enumerator in hawser/data.h, a row here, and a file in data/format with its
+ * functions. */
 #ifndef HW_DATA_FORMATS_H
 #define HW_DATA_FORMATS_H
 
@@ -48,7 +49,12 @@ enum {
     ROW(IDX, "idx",                                                                                                         \
         "MNIST's images and labels, all six types of numbers; read, not written. The first dimension gives the rows, the "  \
         "product of the others the columns. The target is a separate file (--target LABELS), or a column by number",        \
-        "", "", HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, "", NULL, hw_is_idx, hw_idx_load, hw_idx_write)
+        "", "", HW_FORMAT_BINARY | HW_FORMAT_CERTAIN, "", NULL, hw_is_idx, hw_idx_load, hw_idx_write)                       \
+    ROW(DOCUMENTS, "text",                                                                                                  \
+        "UTF-8 text, one document per line, read as counts of its words; read, not written. It has no target, except a "    \
+        "file (--target FILE), and must be named: --format text",                                                           \
+        "", "", HW_FORMAT_TEXT | HW_FORMAT_LINES, "min-length", NULL, hw_is_documents, hw_documents_load,                   \
+        hw_documents_write)
 
 #define HW_FORMATS(ROW) HW_WRITTEN_FORMATS(ROW) HW_READ_FORMATS(ROW)
 
@@ -58,15 +64,15 @@ enum {
 
 /* Returns whether a file that begins with `text` looks like the format. */
 typedef bool (*hw_format_looks)(const char *text, size_t bytes);
-/* Loads the files of the job. */
-typedef hawser_status (*hw_format_load)(hw_job *job, hawser_dataset *dataset, hawser_error *error);
+/* Loads the files of the reading. */
+typedef hawser_status (*hw_format_load)(hw_reading *reading, hawser_dataset *dataset, hawser_error *error);
 /* Writes `rows` (sparse ones as CSR), which are a part of `whole`. */
 typedef hawser_status (*hw_format_write)(const hawser_dataset *whole, hawser_dataset *rows, const char *path,
                                          hawser_error *error);
 
 #define HW_FORMAT_FUNCTIONS(id, word, help, extension, extensions, traits, options, title, looks, load, write)              \
     bool looks(const char *text, size_t bytes);                                                                             \
-    hawser_status load(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;                          \
+    hawser_status load(hw_reading *reading, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;                  \
     hawser_status write(const hawser_dataset *whole, hawser_dataset *rows, const char *path, hawser_error *error)           \
         HAWSER_MUST_USE;
 HW_FORMATS(HW_FORMAT_FUNCTIONS)
@@ -87,7 +93,8 @@ typedef struct hw_format_row {
 const hw_format_row *hw_format_row_of(hawser_format format);
 /* Returns whether the format has all these traits; false for HAWSER_GUESS. */
 bool hw_format_is(hawser_format format, unsigned traits);
-/* Returns whether the format's row names the option. A cache has the base of the file that it was made from, and compares it. */
+/* Returns whether the format's row names the option. A cache has the base of the file that it was made from, and compares
+ * it. */
 bool hw_format_has_option(hawser_format format, const char *key);
 /* Returns the first format that has the option, or HAWSER_GUESS if the option is about all formats. */
 hawser_format hw_format_of_option(const char *key);
@@ -103,13 +110,14 @@ const char *hw_format_extensions(char *text, size_t size);
 /* The bytes of an input by which its format is recognised. */
 enum { HW_GUESS_BYTES = 1 << 16 };
 
-/* Returns the format that the first bytes of an input look like; never HAWSER_GUESS. `bytes` is at most HW_GUESS_BYTES, and less only if the
- * input ends there. */
+/* Returns the format that the first bytes of an input look like; never HAWSER_GUESS. `bytes` is at most HW_GUESS_BYTES, and
+ * less only if the input ends there. */
 hawser_format hw_guess_format(const char *text, size_t bytes);
-/* guess.c: returns whether the line that decides is one INDEX:VALUE, as 12:01, which may also be a time in a table of one column. */
+/* guess.c: returns whether the line that decides is one INDEX:VALUE, as 12:01, which may also be a time in a table of one
+ * column. */
 bool hw_is_one_entry(const char *text, size_t bytes);
-/* guess.c: returns whether an input is, by its first bytes, a known format that cannot be read; *what names it, and the other text says
- * what to do. */
+/* guess.c: returns whether an input is, by its first bytes, a known format that cannot be read; *what names it, and the
+ * other text says what to do. */
 bool hw_is_unsupported(const char *text, size_t bytes, const char **what, const char **advice);
 
 #endif

@@ -1,5 +1,5 @@
-/* generate.c - seeded synthetic problems. Every number is a function of (seed, purpose, index). log and pow are the C library's, so one
- * seed gives the same bits where those round alike, and elsewhere a problem that differs in last bits. */
+/* generate.c - seeded synthetic problems. Every number is a function of (seed, purpose, index). log and pow are the C
+ * library's, so one seed gives the same bits where those round alike, and elsewhere a problem that differs in last bits. */
 #include <math.h>
 #include <string.h>
 
@@ -96,7 +96,8 @@ static void zipf_free(zipf *z)
     free(z->name);
 }
 
-/* Builds the table. Weights are rounded to 2^-30 of the largest; each slot holds count * weight of `full` = the sum of the weights. */
+/* Builds the table. Weights are rounded to 2^-30 of the largest; each slot holds count * weight of `full` = the sum of the
+ * weights. */
 static hawser_status zipf_build(zipf *z, hawser_error *error)
 {
     uint32_t *small = NULL;
@@ -229,9 +230,9 @@ static hawser_status make_url(const recipe *r, const zipf *z, hawser_dataset *da
 
 /* ---- both ---- */
 
-/* Draws distinct columns with weights of either sign, of size one or more. With z, popular columns are drawn more often, because a weight
- * on a column that hardly any row has could not be found again. Rarer columns get larger weights, so that each adds about as much to the
- * target. */
+/* Draws distinct columns with weights of either sign, of size one or more. With z, popular columns are drawn more often,
+ * because a weight on a column that hardly any row has could not be found again. Rarer columns get larger weights, so that
+ * each adds about as much to the target. */
 static void make_truth(const recipe *r, const zipf *z, const hawser_matrix *matrix, double *truth)
 {
     hw_random random = stream_of(r, STREAM_TRUTH, 0);

@@ -133,7 +133,8 @@ static void drop_part(char *text, size_t length)
         text[first] = '\0';
 }
 
-/* Escapes a label in place. `length` is that of the whole, of which the text may be a part. Returns the length of what is printed. */
+/* Escapes a label in place. `length` is that of the whole, of which the text may be a part. Returns the length of what is
+ * printed. */
 static size_t escape_label(size_t length, char *text, size_t size)
 {
     char plain[LONGEST_LABEL];

@@ -26,9 +26,9 @@ static hawser_status find_rows(hw_csv_lines *lines, hawser_error *error)
 {
     const char *text;
     size_t bytes;
-    hw_job *job = &lines->job;
-    HAWSER_TRY(hw_csv_begin(job, &lines->csv, error));
-    HAWSER_TRY(hw_input_whole(&job->input, 0, SIZE_MAX, &text, &bytes, &lines->buffer, &lines->buffer_capacity, error));
+    hw_reading *reading = &lines->reading;
+    HAWSER_TRY(hw_csv_begin(reading, &lines->csv, error));
+    HAWSER_TRY(hw_input_whole(&reading->input, 0, SIZE_MAX, &text, &bytes, &lines->buffer, &lines->buffer_capacity, error));
     const char *end = text + bytes, *at = text;
     if (lines->csv.header) {
         lines->head = lines->csv.line;
@@ -43,15 +43,15 @@ static hawser_status find_rows(hw_csv_lines *lines, hawser_error *error)
         const char *quote, *next = hw_row_after(at, at + 1, end, lines->csv.delimiter, &quote);
         if (quote != NULL)
             return hw_chunk_fail(
-                &(hw_chunk){.file = &job->input.files[0], .first = true, .line = 1, .begin = text, .end = end}, quote, error,
-                HW_CSV_OPEN_QUOTE);
+                &(hw_chunk){.file = &reading->input.files[0], .first = true, .line = 1, .begin = text, .end = end}, quote,
+                error, HW_CSV_OPEN_QUOTE);
         const char *stop = next[-1] == '\n' ? next - 1 : next;
         if (!is_blank(at, stop))
             HAWSER_TRY(keep_row(lines, at, stop, error));
         at = next;
     }
     return lines->count > 0 ? HAWSER_OK
-                            : hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", job->input.files[0].name);
+                            : hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input", reading->input.files[0].name);
 }
 
 hawser_status hw_lines_read(const char *path, const hawser_load *load, hw_csv_lines *lines, bool *is_csv,
@@ -60,20 +60,20 @@ hawser_status hw_lines_read(const char *path, const hawser_load *load, hw_csv_li
     hawser_format format;
     *lines = (hw_csv_lines){0};
     *is_csv = false;
-    hw_load_begin(&lines->job, load, load->memory_limit, true);
-    HAWSER_TRY(hw_input_open(&lines->job.input, &path, 1, &lines->job.budget, error));
-    if (hw_load_is_cache(&lines->job, load))
+    hw_load_begin(&lines->reading, load, load->memory_limit, true);
+    HAWSER_TRY(hw_input_open(&lines->reading.input, &path, 1, &lines->reading.budget, error));
+    if (hw_load_is_cache(&lines->reading, load))
         return HAWSER_OK;
-    HAWSER_TRY(hw_load_format(&lines->job, &format, error));
+    HAWSER_TRY(hw_load_format(&lines->reading, &format, error));
     *is_csv = format == HAWSER_CSV;
     return *is_csv ? find_rows(lines, error) : HAWSER_OK;
 }
 
 void hw_lines_free(hw_csv_lines *lines)
 {
-    hw_pages_free(&lines->job.budget, lines->buffer, lines->buffer_capacity);
+    hw_pages_free(&lines->reading.budget, lines->buffer, lines->buffer_capacity);
     hw_csv_free(&lines->csv);
-    hw_job_free(&lines->job);
+    hw_reading_free(&lines->reading);
     free(lines->row);
     free(lines->length);
 }

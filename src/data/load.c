@@ -9,6 +9,7 @@
 
 #include "base/argument.h"
 #include "base/clock.h"
+#include "base/layout.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "data/cache/cache.h"
@@ -21,85 +22,88 @@
 #include "data/table/exact.h"
 #include "data/table/table.h"
 #include "data/trim.h"
+#include "data/vocabulary.h"
 
 enum { SAMPLES = 16, SAMPLE_BYTES = HW_GUESS_BYTES };
 
-/* Estimates entries and rows per byte from samples of the whole input, so that the memory is known before the text is read. */
-static hawser_status estimate_rows(hw_job *job, bool by_row, hawser_error *error)
+/* Estimates entries and rows per byte from samples of the whole input, so that the memory is known before the text is
+ * read. */
+static hawser_status estimate_rows(hw_reading *reading, bool by_row, hawser_error *error)
 {
-    double entries = 0, lines = 0, bytes = 0, text = (double)hw_input_text_bytes(&job->input);
+    double entries = 0, lines = 0, bytes = 0, text = (double)hw_input_text_bytes(&reading->input);
     for (size_t i = 0; i < SAMPLES; i++) {
-        size_t number = i * job->input.count / SAMPLES, capacity;
+        size_t number = i * reading->input.count / SAMPLES, capacity;
         const char *head;
-        if (i > 0 && job->input.files[number].map == NULL)
+        if (i > 0 && reading->input.files[number].map == NULL)
             continue;
-        HAWSER_TRY(hw_input_first(&job->input, number, SAMPLE_BYTES, &head, &capacity, error));
+        HAWSER_TRY(hw_input_first(&reading->input, number, SAMPLE_BYTES, &head, &capacity, error));
         size_t begin = capacity > SAMPLE_BYTES ? (capacity - SAMPLE_BYTES) / SAMPLES * i : 0;
         const char *end = head + (capacity - begin > SAMPLE_BYTES ? begin + SAMPLE_BYTES : capacity);
         entries += (double)hw_count(head + begin, end, ':');
         lines += (double)hw_count(head + begin, end, '\n') + 1;
         bytes += (double)(end - head) - (double)begin;
     }
-    double size = job->load->type == HAWSER_F32 ? 8 : 12, data = text / bytes * entries * size;
-    double need = (data + text / bytes * lines * 32) * 1.05 + (double)(4 << 20) * job->threads;
+    double size = reading->load->type == HAWSER_F32 ? 8 : 12, data = text / bytes * entries * size;
+    double need = (data + text / bytes * lines * 32) * 1.05 + (double)(4 << 20) * reading->threads;
     if (!by_row)
-        need += (double)hw_buckets_extra(job->threads, (uint64_t)data);
-    else if (!job->input.all_mapped || job->load->columns != 0)
+        need += (double)hw_buckets_extra(reading->threads, (uint64_t)data);
+    else if (!reading->input.all_mapped || reading->load->columns != 0)
         need += data * 0.05; /* for a part from which rows are made, and what is made of it */
-    return hw_budget_estimate(&job->budget, (uint64_t)need, error);
+    return hw_budget_estimate(&reading->budget, (uint64_t)need, error);
 }
 
-hawser_status hw_svmlight_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_svmlight_load(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    const char *target = job->load->target;
-    bool in_rows = target == NULL || job->load->target_optional || strcmp(target, "none") == 0 || strcmp(target, "0") == 0;
+    const char *target = reading->load->target;
+    bool in_rows =
+        target == NULL || reading->load->target_optional || strcmp(target, "none") == 0 || strcmp(target, "0") == 0;
     if (!in_rows && !hw_is_file(target))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "target = %s: svmlight's target is the first word of a line; unset it, or name a "
                            "file of targets, or none",
                            target);
-    bool by_row = job->load->rows_layout != 0 || job->load->parts > 1, done = true;
-    HAWSER_TRY(estimate_rows(job, by_row, error));
+    bool by_row = reading->load->rows_layout != 0 || reading->load->parts > 1, done = true;
+    HAWSER_TRY(estimate_rows(reading, by_row, error));
     if (by_row)
-        HAWSER_TRY(hw_place_rows(job, dataset, &done, error));
+        HAWSER_TRY(hw_place_rows(reading, dataset, &done, error));
     else
-        HAWSER_TRY(hw_gather_columns(job, dataset, error));
+        HAWSER_TRY(hw_gather_columns(reading, dataset, error));
     if (!done) {
-        HAWSER_TRY(hw_parse(job, hw_svmlight_parse, NULL, error));
-        HAWSER_TRY(hw_assemble_rows(job, dataset, error));
+        HAWSER_TRY(hw_parse(reading, hw_svmlight_parse, NULL, error));
+        HAWSER_TRY(hw_assemble_rows(reading, dataset, error));
     }
-    hw_svmlight_take_equals(job, dataset);
+    hw_svmlight_take_equals(reading, dataset);
     if (!in_rows)
         dataset->target = NULL; /* replaced by the file's */
-    dataset->labels_as_words =
-        hw_svmlight_has_labels(job->load) && job->load->schema == NULL && job->load->labels == HW_LABELS_AS_WORDS;
+    dataset->labels_as_words = hw_svmlight_has_labels(reading->load) && reading->load->schema == NULL &&
+                               reading->load->labels == HW_LABELS_AS_WORDS;
     return HAWSER_OK;
 }
 
-/* Refuses known formats that cannot be read. Archives are checked here if they come first; the first bytes of later ones are checked in
- * their turn. */
-static hawser_status refuse_unsupported(hw_job *job, hawser_format format, hawser_error *error)
+/* Refuses known formats that cannot be read. Archives are checked here if they come first; the first bytes of later ones are
+ * checked in their turn. */
+static hawser_status refuse_unsupported(hw_reading *reading, hawser_format format, hawser_error *error)
 {
     bool is_text = hw_format_is(format, HW_FORMAT_TEXT);
-    for (size_t i = 0; i < job->input.count; i++) {
+    for (size_t i = 0; i < reading->input.count; i++) {
         const char *head, *what, *advice;
         size_t bytes;
-        if (i > 0 && job->input.files[i].map == NULL)
+        if (i > 0 && reading->input.files[i].map == NULL)
             continue;
-        if (job->input.files[i].sparse && format == HAWSER_NPY)
+        if (reading->input.files[i].sparse && format == HAWSER_NPY)
             continue;
-        if (job->input.files[i].sparse)
+        if (reading->input.files[i].sparse)
             return hawser_fail(error, HAWSER_BAD_INPUT, "%s: holds a sparse matrix of scipy, which is read as npy input",
-                               job->input.files[i].name);
-        HAWSER_TRY(hw_input_first(&job->input, i, SAMPLE_BYTES, &head, &bytes, error));
+                               reading->input.files[i].name);
+        HAWSER_TRY(hw_input_first(&reading->input, i, SAMPLE_BYTES, &head, &bytes, error));
         if (hw_is_unsupported(head, bytes, &what, &advice))
-            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is %s, which is not read here; %s", job->input.files[i].name,
-                               what, advice);
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is %s, which is not read here; %s",
+                               reading->input.files[i].name, what, advice);
         if (is_text && hw_is_idx(head, bytes))
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "%s: is an idx file, and the input is read as text; name idx files alone, with format idx or "
                                "guess",
-                               job->input.files[i].name);
+                               reading->input.files[i].name);
     }
     return HAWSER_OK;
 }
@@ -126,101 +130,137 @@ static hawser_format format_of_name(const char *name)
     return hw_format_of_extension(text);
 }
 
-static hawser_status find_format(hw_job *job, hawser_format *format, hawser_error *error)
+static hawser_status find_format(hw_reading *reading, hawser_format *format, hawser_error *error)
 {
     const char *head;
     size_t bytes;
-    HAWSER_TRY(hw_input_first(&job->input, 0, SAMPLE_BYTES, &head, &bytes, error));
+    HAWSER_TRY(hw_input_first(&reading->input, 0, SAMPLE_BYTES, &head, &bytes, error));
     hawser_format found = hw_guess_format(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES);
     if (found == HAWSER_SVMLIGHT && hw_is_one_entry(head, bytes < SAMPLE_BYTES ? bytes : SAMPLE_BYTES)) {
-        hawser_format named = format_of_name(job->input.files[0].name);
-        job->format_assumed = job->load->format == HAWSER_GUESS && !hw_format_is(named, HW_FORMAT_LINES);
+        hawser_format named = format_of_name(reading->input.files[0].name);
+        reading->format_assumed = reading->load->format == HAWSER_GUESS && !hw_format_is(named, HW_FORMAT_LINES);
         found = hw_format_is(named, HW_FORMAT_LINES) ? named : found;
     }
-    *format = job->load->format == HAWSER_GUESS ? found : job->load->format;
-    HAWSER_TRY(refuse_unsupported(job, *format, error));
+    if (reading->load->guess_text && reading->load->format == HAWSER_GUESS && !hw_format_is(found, HW_FORMAT_CERTAIN) &&
+        reading->load->names == NULL && format_of_name(reading->input.files[0].name) == HAWSER_GUESS) {
+        found = HAWSER_DOCUMENTS;
+        reading->format_assumed = false;
+    }
+    *format = reading->load->format == HAWSER_GUESS ? found : reading->load->format;
+    HAWSER_TRY(refuse_unsupported(reading, *format, error));
     const char *title = hw_format_row_of(*format)->title;
     if (title != NULL && found != *format)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not a %s file, by its first bytes", job->input.files[0].name,
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not a %s file, by its first bytes", reading->input.files[0].name,
                            title);
     return HAWSER_OK;
 }
 
-static void note_figures(hw_job *job, hawser_dataset *dataset)
+static void note_figures(hw_reading *reading, hawser_dataset *dataset)
 {
     hawser_load_figures *figures = &dataset->figures;
-    figures->bytes_read = figures->bytes_here = hw_input_consumed(&job->input);
-    figures->bytes_text = job->input.text;
-    uint64_t peak = atomic_load(&job->budget.peak);
-    figures->memory_estimate = peak > job->budget.estimate ? peak : job->budget.estimate;
+    figures->bytes_read = figures->bytes_here = hw_input_consumed(&reading->input);
+    figures->bytes_text = reading->input.text;
+    uint64_t peak = atomic_load(&reading->budget.peak);
+    figures->memory_estimate = peak > reading->budget.estimate ? peak : reading->budget.estimate;
     figures->memory_taken = peak;
-    figures->readers = job->input.readers;
-    figures->rows_read = job->rows_read;
-    hw_dataset_own(dataset, job->rows_read);
-    job->rows_read = NULL;
+    figures->readers = reading->input.readers;
+    figures->rows_read = reading->rows_read;
+    hw_dataset_own(dataset, reading->rows_read);
+    reading->rows_read = NULL;
 }
 
 /* A cache is mapped by its name (hw_cache_open) before it would be read as an input. */
-hawser_status hw_cache_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_cache_load(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    (void)job, (void)dataset;
+    (void)reading, (void)dataset;
     return hawser_fail(error, HAWSER_BAD_ARGUMENT, "a cache cannot be read from here");
 }
 
 /* Options that leave columns out, or give them a kind, must not be passed over. */
-static hawser_status check_selection(const hw_job *job, hawser_format format, hawser_error *error)
+static hawser_status check_selection(const hw_reading *reading, hawser_format format, hawser_error *error)
 {
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     const char *const lists[][2] = {{"columns", load->select}, {"ignore", load->ignore}, {"dates", load->dates}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (lists[i][1] != NULL && !hw_format_has_option(format, lists[i][0]))
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %.100s: %s is %s input, whose columns are not read by name",
-                               lists[i][0], lists[i][1], job->input.files[0].name, hw_format_name(format));
+                               lists[i][0], lists[i][1], reading->input.files[0].name, hw_format_name(format));
+    if (format == HAWSER_DOCUMENTS && load->names != NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--names %.200s: the columns of %s are the words of its text, which name them; leave it out",
+                           load->names, reading->input.files[0].name);
     if (load->groups != NULL && !hw_format_has_option(format, "columns") && !hw_format_is(format, HW_FORMAT_BINARY))
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--folds by:%.100s: %s is %s input, which has no column of groups; name a file of fold numbers",
-                           load->groups, job->input.files[0].name, hw_format_name(format));
+                           load->groups, reading->input.files[0].name, hw_format_name(format));
     return HAWSER_OK;
 }
 
-hawser_status hw_load_format(hw_job *job, hawser_format *format, hawser_error *error)
+hawser_status hw_load_format(hw_reading *reading, hawser_format *format, hawser_error *error)
 {
-    HAWSER_TRY(hw_check_exposure(job->load, error));
-    HAWSER_TRY(find_format(job, format, error));
-    return check_selection(job, *format, error);
+    HAWSER_TRY(hw_check_exposure(reading->load, error));
+    HAWSER_TRY(find_format(reading, format, error));
+    return check_selection(reading, *format, error);
 }
 
-static hawser_status load_opened(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+/* Loads the matrix and what is in files of its own. Columns that a file names are all read, and matched with the model's. */
+static hawser_status load_named(hw_reading *reading, const hw_format_row *row, hawser_dataset *dataset, hawser_error *error)
+{
+    const hawser_load *asked = reading->load;
+    hawser_load all = *asked;
+    const hawser_format format = dataset->figures.format;
+    const bool numbered = hw_format_is(format, HW_FORMAT_NUMBERED) || format == HAWSER_MATRIX_MARKET,
+               matched = numbered && hw_names_are_matched(asked);
+    if (matched)
+        HAWSER_TRY(hw_names_count(asked->names, &reading->budget, &all.columns, error));
+    if (all.columns > 0)
+        reading->load = &all;
+    hawser_status status = row->load(reading, dataset, error);
+    if (status == HAWSER_OK && !dataset->figures.parted)
+        status = hw_load_side_files(reading, dataset, error);
+    reading->load = asked;
+    HAWSER_TRY(status);
+    if (!matched || dataset->columns == NULL)
+        return HAWSER_OK;
+    if (!hw_is_dense(&dataset->matrix))
+        return hw_names_match(asked->schema, &reading->budget, dataset, error);
+    return dataset->matrix.cols == asked->columns
+               ? HAWSER_OK
+               : hawser_fail(error, HAWSER_BAD_INPUT, "%.600s: has %zu names, and the model has %zu columns", asked->names,
+                             dataset->matrix.cols, asked->columns);
+}
+
+static hawser_status load_opened(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
     hawser_format format;
-    HAWSER_TRY(hw_load_format(job, &format, error));
+    HAWSER_TRY(hw_load_format(reading, &format, error));
     dataset->figures.format = format;
-    dataset->figures.format_assumed = job->format_assumed;
+    dataset->figures.format_assumed = reading->format_assumed;
     const hw_format_row *row = hw_format_row_of(format);
     bool in_lines = (row->traits & HW_FORMAT_LINES) != 0, binary = (row->traits & HW_FORMAT_BINARY) != 0;
-    dataset->figures.parted = (in_lines || binary) && job->load->parts > 1; /* Matrix Market sets this itself */
+    dataset->figures.parted = (in_lines || binary) && reading->load->parts > 1; /* Matrix Market sets this itself */
     if (dataset->figures.parted && in_lines)
-        hw_input_part(&job->input, job->load->part, job->load->parts);
-    HAWSER_TRY(row->load(job, dataset, error));
-    if (!dataset->figures.parted)
-        HAWSER_TRY(hw_load_side_files(job, dataset, error));
-    if (!dataset->figures.parted && hw_trims_columns(job->load, format))
+        hw_input_part(&reading->input, reading->load->part, reading->load->parts);
+    HAWSER_TRY(load_named(reading, row, dataset, error));
+    if (!dataset->figures.parted && hw_trims_columns(reading->load, format))
         hw_trim_columns(dataset, dataset->weights);
-    HAWSER_TRY(hw_exact_settle(job, dataset, error));
-    note_figures(job, dataset);
+    if (!dataset->figures.parted || reading->load->schema != NULL)
+        HAWSER_TRY(hw_vocabulary_settle(reading->load, &reading->budget, reading->input.files[0].name, dataset, error));
+    HAWSER_TRY(hw_exact_settle(reading, dataset, error));
+    note_figures(reading, dataset);
     return HAWSER_OK;
 }
 
-void hw_load_begin(hw_job *job, const hawser_load *load, uint64_t memory, bool as_table)
+void hw_load_begin(hw_reading *reading, const hawser_load *load, uint64_t memory, bool as_table)
 {
-    memset(job, 0, sizeof *job);
-    (void)pthread_mutex_init(&job->lock, NULL); /* of the default kind, which cannot fail */
-    job->load = load;
-    job->as_table = as_table;
-    job->keeps_equals = true;
-    job->threads = load->threads != 0 ? load->threads : hw_machine_processors();
-    hw_budget_init(&job->budget, memory);
-    job->budget.cancellation = load->cancellation;
+    memset(reading, 0, sizeof *reading);
+    (void)pthread_mutex_init(&reading->lock, NULL); /* of the default kind, which cannot fail */
+    reading->load = load;
+    reading->as_table = as_table;
+    reading->keeps_equals = true;
+    reading->threads = load->threads != 0 ? load->threads : hw_machine_processors();
+    hw_budget_init(&reading->budget, memory);
+    reading->budget.cancellation = load->cancellation;
 }
 
 hawser_status hw_load_cancelled(const hw_input *input, hawser_status status, hawser_error *error)
@@ -236,8 +276,8 @@ hawser_status hw_load_cancelled(const hw_input *input, hawser_status status, haw
                        (double)(text > consumed ? text : consumed) / 1e6);
 }
 
-/* Whether an input must be read again: as a table, since numbers were read where words are, or labels that doubles do not hold; or by rows, since a
- * quoted field has a line end. */
+/* Whether an input must be read again: as a table, since numbers were read where words are, or labels that doubles do not
+ * hold; or by rows, since a quoted field has a line end. */
 typedef enum load_again { AGAIN_NOT = 0, AGAIN_AS_TABLE, AGAIN_WITH_LABELS, AGAIN_QUOTED } load_again;
 
 /* What an input is expected to have. */
@@ -258,21 +298,21 @@ static bool read_again(load_how *how, load_again again, bool from_pipe)
     return how->quoted != before.quoted || how->as_table != before.as_table || how->labels != before.labels;
 }
 
-/* Ends the job whatever happened. */
-static hawser_status finish(hw_job *job, hawser_status opened, double began, hawser_dataset **dataset, load_again *again,
-                            hawser_error *error)
+/* Ends the reading whatever happened. */
+static hawser_status finish(hw_reading *reading, hawser_status opened, double began, hawser_dataset **dataset,
+                            load_again *again, hawser_error *error)
 {
     hawser_dataset *made = NULL;
     hawser_status status = opened == HAWSER_OK ? hw_dataset_new(&made, error) : opened;
     if (status == HAWSER_OK)
-        status = load_opened(job, made, error);
-    *again = status != HAWSER_BAD_INPUT      ? AGAIN_NOT
-             : atomic_load(&job->met_quoted) ? AGAIN_QUOTED
-             : atomic_load(&job->met_labels) ? AGAIN_WITH_LABELS
-             : job->met_words                ? AGAIN_AS_TABLE
-                                             : AGAIN_NOT;
-    status = hw_load_cancelled(&job->input, status, error);
-    hw_job_free(job);
+        status = load_opened(reading, made, error);
+    *again = status != HAWSER_BAD_INPUT          ? AGAIN_NOT
+             : atomic_load(&reading->met_quoted) ? AGAIN_QUOTED
+             : atomic_load(&reading->met_labels) ? AGAIN_WITH_LABELS
+             : reading->met_words                ? AGAIN_AS_TABLE
+                                                 : AGAIN_NOT;
+    status = hw_load_cancelled(&reading->input, status, error);
+    hw_reading_free(reading);
     if (status != HAWSER_OK) {
         hawser_dataset_free(made);
         return status;
@@ -283,9 +323,9 @@ static hawser_status finish(hw_job *job, hawser_status opened, double began, haw
 }
 
 /* A cache is mapped by its name, not read through the input. */
-bool hw_load_is_cache(const hw_job *job, const hawser_load *load)
+bool hw_load_is_cache(const hw_reading *reading, const hawser_load *load)
 {
-    const hw_input_file *file = &job->input.files[0];
+    const hw_input_file *file = &reading->input.files[0];
     if (file->map == NULL || (load->format != HAWSER_GUESS && load->format != HAWSER_CACHE))
         return false;
     return hw_guess_format(file->map, file->bytes < SAMPLE_BYTES ? file->bytes : SAMPLE_BYTES) == HAWSER_CACHE;
@@ -301,6 +341,7 @@ hawser_status hw_load_check(const char *const *paths, size_t count, const hawser
     if (load->split != HAWSER_BY_COLUMN && load->split != HAWSER_BY_ROW)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "hawser_load: split %d; an input is loaded HAWSER_BY_COLUMN or HAWSER_BY_ROW", (int)load->split);
+    HAWSER_TRY(hw_vocabulary_check(load, error));
     if (load->like != NULL)
         return hawser_fail(
             error, HAWSER_BAD_ARGUMENT,
@@ -355,8 +396,8 @@ hawser_status hawser_dataset_load(const char *const *paths, size_t count, const 
     return status;
 }
 
-/* Compares the names of the columns and the words of the target with the model's, where the reader has not matched them: those of a cache, or of
- * a file of names. */
+/* Compares the names of the columns and the words of the target with the model's, where the reader has not matched them:
+ * those of a cache, or of a file of names. */
 hawser_status hw_load_matches(const char *path, const hawser_dataset *dataset, const hawser_load *load, hawser_error *error)
 {
     size_t size = 0, count = 0, expected = 0;
@@ -403,23 +444,23 @@ static hawser_status load_once(const char *const *paths, size_t count, const haw
                                load_how how, hawser_dataset **dataset, load_again *again, hawser_error *error)
 {
     hawser_load within = *load, exact = *load;
-    hw_job job;
+    hw_reading reading;
     double began = hw_seconds();
     within.memory_limit = memory;
     *again = AGAIN_NOT;
     exact.labels = how.labels ? HW_LABELS_AS_WORDS : load->labels;
-    hw_load_begin(&job, &exact, memory, how.as_table);
-    job.quoted = how.quoted;
-    hawser_status status = hw_input_open(&job.input, paths, count, &job.budget, error);
-    if (status != HAWSER_OK || !hw_load_is_cache(&job, load))
-        return finish(&job, status, began, dataset, again, error);
-    if (job.input.count > 1)
-        status =
-            hawser_fail(error, HAWSER_BAD_INPUT, "%s: a cache is one file, and %zu were given", paths[0], job.input.count);
+    hw_load_begin(&reading, &exact, memory, how.as_table);
+    reading.quoted = how.quoted;
+    hawser_status status = hw_input_open(&reading.input, paths, count, &reading.budget, error);
+    if (status != HAWSER_OK || !hw_load_is_cache(&reading, load))
+        return finish(&reading, status, began, dataset, again, error);
+    if (reading.input.count > 1)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: a cache is one file, and %zu were given", paths[0],
+                             reading.input.count);
     else
-        status = hw_cache_open(job.input.files[0].name, &within, dataset, error);
-    status = hw_load_cancelled(&job.input, status, error);
-    hw_job_free(&job);
+        status = hw_cache_open(reading.input.files[0].name, &within, dataset, error);
+    status = hw_load_cancelled(&reading.input, status, error);
+    hw_reading_free(&reading);
     return status;
 }
 
@@ -452,7 +493,8 @@ hawser_status hw_load_within(const char *const *paths, size_t count, const hawse
     return hw_load_part(paths, count, load, memory, &quoted, dataset, error);
 }
 
-/* Returns whether a path is that of a plain file which begins as a cache does. Nothing is read from a pipe, whose bytes the load needs. */
+/* Returns whether a path is that of a plain file which begins as a cache does. Nothing is read from a pipe, whose bytes the
+ * load needs. */
 static bool is_cache_file(const char *path)
 {
     char magic[sizeof HW_CACHE_MAGIC] = "";
@@ -501,17 +543,17 @@ hawser_status hw_load_part_of_cache(const char *const *paths, size_t count, cons
     return status;
 }
 
-hawser_status hw_load_opened(hw_job *job, const char *const *paths, size_t count, const hawser_load *load,
+hawser_status hw_load_opened(hw_reading *reading, const char *const *paths, size_t count, const hawser_load *load,
                              hawser_dataset **dataset, hawser_error *error)
 {
     load_again again;
     *dataset = NULL;
-    if (job->input.all_mapped) {
-        hw_job_free(job);
+    if (reading->input.all_mapped) {
+        hw_reading_free(reading);
         return hw_load_within(paths, count, load, load->memory_limit, dataset, error);
     }
-    job->input.eager = job->as_table = false;
-    hawser_status status = finish(job, HAWSER_OK, hw_seconds(), dataset, &again, error);
+    reading->input.eager = reading->as_table = false;
+    hawser_status status = finish(reading, HAWSER_OK, hw_seconds(), dataset, &again, error);
     if (status == HAWSER_OK && load->schema != NULL)
         status = hw_load_matches(paths[0], *dataset, load, error);
     if (status != HAWSER_OK) {
@@ -531,20 +573,20 @@ hawser_status hw_load_as_table(const char *const *paths, size_t count, const haw
 
 hawser_status hw_load_sides(hawser_dataset *dataset, const hawser_load *load, uint64_t memory, hawser_error *error)
 {
-    hw_job job;
-    hw_load_begin(&job, load, memory, false);
-    hawser_status status = hw_load_side_files(&job, dataset, error);
-    hw_job_free(&job);
+    hw_reading reading;
+    hw_load_begin(&reading, load, memory, false);
+    hawser_status status = hw_load_side_files(&reading, dataset, error);
+    hw_reading_free(&reading);
     return status;
 }
 
 hawser_status hw_load_weights_of(hawser_dataset *dataset, const hawser_load *load, uint64_t memory, uint64_t rows,
                                  hawser_error *error)
 {
-    hw_job job;
-    hw_load_begin(&job, load, memory, false);
-    hawser_status status = hw_load_weights(&job, rows, dataset, error);
-    hw_job_free(&job);
+    hw_reading reading;
+    hw_load_begin(&reading, load, memory, false);
+    hawser_status status = hw_load_weights(&reading, rows, dataset, error);
+    hw_reading_free(&reading);
     return status;
 }
 
@@ -556,15 +598,15 @@ hawser_status hw_load_memory(const char *name, const char *text, size_t bytes, s
     load_how how = {.quoted = load->parts > 1};
     *dataset = NULL;
     do {
-        hw_job job;
+        hw_reading reading;
         double began = hw_seconds();
         hawser_load exact = *load;
         exact.labels = how.labels ? HW_LABELS_AS_WORDS : load->labels;
-        hw_load_begin(&job, &exact, load->memory_limit, how.as_table);
-        job.quoted = how.quoted;
-        job.chunk_bytes = chunk_bytes;
-        status = hw_input_memory(&job.input, name, text, bytes, &job.budget, error);
-        status = finish(&job, status, began, dataset, &again, error);
+        hw_load_begin(&reading, &exact, load->memory_limit, how.as_table);
+        reading.quoted = how.quoted;
+        reading.chunk_bytes = chunk_bytes;
+        status = hw_input_memory(&reading.input, name, text, bytes, &reading.budget, error);
+        status = finish(&reading, status, began, dataset, &again, error);
     } while (again != AGAIN_NOT && read_again(&how, again, false));
     return status;
 }

@@ -4,6 +4,7 @@
 #include "base/argument.h"
 #include "data/formats.h"
 #include "data/table/schema.h"
+#include "data/vocabulary.h"
 #include "hawser/data.h"
 
 static const hawser_option rows[] = {
@@ -39,6 +40,16 @@ static const hawser_option rows[] = {
      "data) replace them, drop leaves the row out, level makes missing words a level of their own; two (mean,level) are for "
      "numbers and words",
      NULL, 0},
+    {"min-length", HAWSER_INTEGER, "2", "[1,1000]", "N",
+     "text: characters of a word at least. A word is a run of letters and digits, in lower case", "Text", 0},
+    {"min-documents", HAWSER_TEXT, NULL, NULL, "N",
+     "sparse data: keep words (columns) that at least this many rows have; 0.01 is a share of the rows", "Text", 0},
+    {"max-documents", HAWSER_TEXT, NULL, NULL, "N",
+     "sparse data: keep words (columns) that at most this many rows have; 0.5 is a share of the rows", "Text", 0},
+    {"max-words", HAWSER_INTEGER, NULL, "[1,4294967294]", "N",
+     "sparse data: keep the most frequent words (columns), by the sums of their counts", "Text", 0},
+    {"stop-words", HAWSER_TEXT, NULL, NULL, "LIST",
+     "words (names of columns) that are left out: english, or a file with one word per line", "Text", 0},
     {"index-base", HAWSER_WORD, "guess", "guess|0|1", "BASE",
      "number of the first column in svmlight input; guess: 0 if index 0 occurs anywhere, else 1", "Formats", 0},
     {"type", HAWSER_WORD, "f64", "f64|f32", "TYPE", "storage of the values; arithmetic is in double either way", "Formats",
@@ -96,11 +107,18 @@ hawser_status hawser_load_from_options(const hawser_options *options, hawser_loa
     load->ignore = hawser_options_text(options, "ignore");
     load->categories = hawser_options_text(options, "categories");
     load->dates = hawser_options_text(options, "dates");
+    load->min_length = (uint32_t)hawser_options_integer(options, "min-length");
+    load->min_documents = hawser_options_text(options, "min-documents");
+    load->max_documents = hawser_options_text(options, "max-documents");
+    load->max_words =
+        hawser_options_text(options, "max-words") != NULL ? (size_t)hawser_options_integer(options, "max-words") : 0;
+    load->stop_words = hawser_options_text(options, "stop-words");
     load->header = word_is(options, "header", "yes") - word_is(options, "header", "no");
     load->index_base = word_is(options, "index-base", "0") ? 1 : word_is(options, "index-base", "1") ? 2 : 0;
     load->type = word_is(options, "type", "f32") ? HAWSER_F32 : HAWSER_F64;
     load->threads = (uint32_t)hawser_options_integer(options, "threads");
     load->memory_limit = hawser_options_has(options, "memory-limit") ? hawser_options_bytes(options, "memory-limit") : 0;
+    HAWSER_TRY(hw_vocabulary_check(load, error));
     return delimiter_of(options, &load->delimiter, error);
 }
 
@@ -121,5 +139,8 @@ hawser_status hawser_load_follow(hawser_load *load, const hawser_dataset *data, 
     if (load->index_base == 0)
         load->index_base = figures->index_base + 1;
     load->means = hawser_dataset_means(data);
+    load->guess_text = figures->text_rules != 0;
+    load->min_documents = load->max_documents = load->stop_words = NULL; /* the words are those of `data` */
+    load->max_words = 0;
     return HAWSER_OK;
 }

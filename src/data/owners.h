@@ -1,4 +1,5 @@
-/* owners.h - which node has the entries of a column: the node that runs the column's block, in the view under which the input was distributed. */
+/* owners.h - which node has the entries of a column: the node that runs the column's block, in the view under which the
+ * input was distributed. */
 #ifndef HW_DATA_OWNERS_H
 #define HW_DATA_OWNERS_H
 

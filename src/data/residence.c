@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/type.h"
 #include "data/absent.h"
+#include "hawser/job_data.h"
 
 hawser_status hw_residence_new(const hawser_matrix *whole, hw_owners *owners, uint32_t self, struct hawser_residence **out,
                                hawser_error *error)
@@ -98,7 +99,7 @@ hawser_status hawser_matrix_whole(const hawser_matrix *matrix, hawser_error *err
     if (residence != NULL && residence->rows != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "the rows of the matrix are held by block (hawser_load.split is HAWSER_BY_ROW); use the "
-                           "rows of a block by hawser_data_view, or load the input with HAWSER_BY_COLUMN or by "
+                           "rows of a block by hawser_read, or load the input with HAWSER_BY_COLUMN or by "
                            "hawser_dataset_load");
     for (size_t j = 0; residence != NULL && j < matrix->cols; j++) {
         size_t column = hw_presence_column(matrix, j);

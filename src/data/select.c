@@ -45,7 +45,8 @@ static void copy_value(const hawser_matrix *A, uint64_t from, void *values, uint
     memcpy((char *)values + to * size, (const char *)A->values + from * size, size);
 }
 
-/* Rows: the numbers of the columns change; values and offsets are copied only if entries are left out, or do not begin at 0. */
+/* Rows: the numbers of the columns change; values and offsets are copied only if entries are left out, or do not begin at
+ * 0. */
 static void fill_rows(const hawser_matrix *A, const hw_column_set *set, selection *s)
 {
     uint64_t at = 0;
@@ -164,6 +165,33 @@ static hawser_status select_beside(const hawser_dataset *from, const uint32_t *c
     return HAWSER_OK;
 }
 
+/* ---- columns on several nodes ---- */
+
+/* Says which of the columns are on this node: those that are in `from`, whose entries both have. */
+static hawser_status select_residence(const struct hawser_residence *from, const uint32_t *columns, size_t count,
+                                      hawser_dataset *made, hawser_error *error)
+{
+    hw_owners owners = {.view = from->owners.view};
+    owners.view.node = NULL;
+    hawser_status status = HW_NEW(&owners.block, count + 1, "some columns", error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&owners.view.node, owners.view.blocks, "some columns", error);
+    if (status != HAWSER_OK) {
+        hw_owners_free(&owners);
+        return status;
+    }
+    memcpy(owners.view.node, from->owners.view.node, owners.view.blocks * sizeof *owners.view.node);
+    for (size_t k = 0; k < count; k++)
+        owners.block[k] = from->owners.block[columns[k]];
+    HAWSER_TRY(hw_residence_new(&made->matrix, &owners, from->self, &made->residence, error));
+    for (size_t k = 0; k < count; k++)
+        if (hw_is_here(from, columns[k]))
+            atomic_store_explicit(&made->residence->state[k], HW_HERE, memory_order_release);
+    hw_residence_report_to(made->residence, from->presence.messages, from->presence.node);
+    made->matrix.residence = made->residence;
+    return HAWSER_OK;
+}
+
 /* ---- rows held by block ---- */
 
 static hawser_status select_blocks(const struct hw_row_blocks *from, const hw_column_set *set, size_t count,
@@ -232,7 +260,16 @@ static hawser_status fill(const hawser_dataset *from, const uint32_t *columns, s
     made->matrix = s.matrix;
     made->cut = from->cut;
     made->cut_blocks = from->cut_blocks;
-    return HAWSER_OK;
+    return from->residence != NULL ? select_residence(from->residence, columns, count, made, error) : HAWSER_OK;
+}
+
+/* Returns whether the columns are all that have entries. */
+static bool has_all_entries(const hawser_matrix *A, const uint32_t *columns, size_t count)
+{
+    uint64_t entries = 0;
+    for (size_t k = 0; k < count; k++)
+        entries += A->offsets[columns[k] + 1] - A->offsets[columns[k]];
+    return entries == A->offsets[A->cols] - A->offsets[0];
 }
 
 static hawser_status check(const hawser_dataset *dataset, const uint32_t *columns, size_t count, hawser_error *error)
@@ -248,7 +285,8 @@ static hawser_status check(const hawser_dataset *dataset, const uint32_t *column
             return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                "hawser_dataset_select: columns[%zu] is %u; expected ascending numbers below %zu", k,
                                columns[k], A->cols);
-    return A->residence != NULL && A->residence->rows == NULL ? hawser_matrix_whole(A, error) : HAWSER_OK;
+    const bool by_column = A->residence != NULL && A->residence->rows == NULL;
+    return by_column && !has_all_entries(A, columns, count) ? hawser_matrix_whole(A, error) : HAWSER_OK;
 }
 
 hawser_status hawser_dataset_select(const hawser_dataset *dataset, const uint32_t *columns, size_t count,

@@ -17,11 +17,11 @@ static void spare_exposures(const double *weights, double *values, size_t rows)
 }
 
 /* Reads one number per row, from any format with a single column. */
-static hawser_status read_vector(hw_job *job, const char *path, const char *what, uint64_t rows, const double **out,
+static hawser_status read_vector(hw_reading *reading, const char *path, const char *what, uint64_t rows, const double **out,
                                  hawser_dataset *dataset, hawser_error *error)
 {
     hawser_dataset *side;
-    hawser_load load = {.target = "none", .threads = job->threads, .memory_limit = job->budget.limit};
+    hawser_load load = {.target = "none", .threads = reading->threads, .memory_limit = reading->budget.limit};
     HAWSER_TRY(hawser_dataset_load(&path, 1, &load, &side, error));
     const hawser_matrix *v = &side->matrix;
     hawser_status status = HAWSER_OK;
@@ -35,7 +35,7 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
                              (size_t)rows);
     double *copy = NULL;
     if (status == HAWSER_OK)
-        status = hw_budget_array(&job->budget, (void **)&copy, v->rows, sizeof *copy, what, error);
+        status = hw_budget_array(&reading->budget, (void **)&copy, v->rows, sizeof *copy, what, error);
     if (status == HAWSER_OK) {
         memcpy(copy, v->values, v->rows * sizeof *copy);
         hw_dataset_own(dataset, copy);
@@ -50,13 +50,13 @@ static hawser_status read_vector(hw_job *job, const char *path, const char *what
 }
 
 /* Copies column k of a file of targets. */
-static hawser_status take_target(hw_job *job, const hawser_dataset *side, size_t k, hawser_dataset *dataset,
+static hawser_status take_target(hw_reading *reading, const hawser_dataset *side, size_t k, hawser_dataset *dataset,
                                  hawser_error *error)
 {
     const hawser_matrix *v = &side->matrix;
     double *copy = NULL;
     char *name = NULL;
-    HAWSER_TRY(hw_budget_array(&job->budget, (void **)&copy, v->rows, sizeof *copy, "a target", error));
+    HAWSER_TRY(hw_budget_array(&reading->budget, (void **)&copy, v->rows, sizeof *copy, "a target", error));
     hw_dataset_own(dataset, copy);
     memcpy(copy, (const double *)v->values + k * v->stride, v->rows * sizeof *copy);
     if (side->columns != NULL) {
@@ -70,10 +70,11 @@ static hawser_status take_target(hw_job *job, const hawser_dataset *side, size_t
 }
 
 /* Reads a file with a column per target. */
-static hawser_status read_targets(hw_job *job, const char *path, hawser_dataset *dataset, hawser_error *error)
+static hawser_status read_targets(hw_reading *reading, const char *path, hawser_dataset *dataset, hawser_error *error)
 {
     hawser_dataset *side;
-    hawser_load load = {.target = "none", .categories = "none", .threads = job->threads, .memory_limit = job->budget.limit};
+    hawser_load load = {
+        .target = "none", .categories = "none", .threads = reading->threads, .memory_limit = reading->budget.limit};
     HAWSER_TRY(hawser_dataset_load(&path, 1, &load, &side, error));
     const hawser_matrix *v = &side->matrix;
     hawser_status status = HAWSER_OK;
@@ -87,22 +88,23 @@ static hawser_status read_targets(hw_job *job, const char *path, hawser_dataset 
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu lines for the targets of %zu rows", path, v->rows,
                              dataset->matrix.rows);
     for (size_t k = 0; status == HAWSER_OK && k < v->cols; k++)
-        status = take_target(job, side, k, dataset, error);
+        status = take_target(reading, side, k, dataset, error);
     hawser_dataset_free(side);
     return status;
 }
 
 /* Returns the number of columns of the input, including those that a model does not have; SIZE_MAX: unknown. */
-static size_t known_width(const hw_job *job, const hawser_dataset *dataset)
+static size_t known_width(const hw_reading *reading, const hawser_dataset *dataset)
 {
     const hawser_load_figures *figures = &dataset->figures;
     if (hw_is_dense(&dataset->matrix))
         return dataset->matrix.cols + (size_t)figures->unseen_columns;
-    return hw_format_is(figures->format, HW_FORMAT_NUMBERED) || job->load->columns != 0 ? SIZE_MAX : dataset->matrix.cols;
+    return hw_format_is(figures->format, HW_FORMAT_NUMBERED) || reading->load->columns != 0 ? SIZE_MAX
+                                                                                            : dataset->matrix.cols;
 }
 
 /* Splits names, one per line: pointers, then the text with line ends replaced by zeros. */
-static hawser_status split_names(const hw_job *job, const char *path, const char *text, size_t bytes,
+static hawser_status split_names(const hw_reading *reading, const char *path, const char *text, size_t bytes,
                                  hawser_dataset *dataset, hawser_error *error)
 {
     size_t cols = dataset->matrix.cols, found = 0;
@@ -122,13 +124,13 @@ static hawser_status split_names(const hw_job *job, const char *path, const char
             block[found] = at;
         at = stop + 1;
     }
-    if (found < cols || found > known_width(job, dataset))
+    if (found < cols || found > known_width(reading, dataset))
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu names for %zu columns", path, found, cols);
     dataset->columns = (const char *const *)block;
     return HAWSER_OK;
 }
 
-static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *dataset, hawser_error *error)
+static hawser_status read_names(hw_reading *reading, const char *path, hawser_dataset *dataset, hawser_error *error)
 {
     hw_input input;
     const char *text;
@@ -136,17 +138,17 @@ static hawser_status read_names(hw_job *job, const char *path, hawser_dataset *d
     uint64_t most = FREE + (uint64_t)dataset->matrix.cols * EACH;
     void *buffer = NULL;
     size_t bytes, capacity = 0;
-    hawser_status status = hw_input_open(&input, &path, 1, &job->budget, error);
+    hawser_status status = hw_input_open(&input, &path, 1, &reading->budget, error);
     if (status == HAWSER_OK)
         status = hw_input_whole(&input, 0, most, &text, &bytes, &buffer, &capacity, error);
     if (status == HAWSER_OK && buffer != NULL && bytes > most)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has more than %llu bytes of names for %zu columns", path,
                              (unsigned long long)most, dataset->matrix.cols);
     if (status == HAWSER_OK)
-        status = split_names(job, path, text, bytes, dataset, error);
+        status = split_names(reading, path, text, bytes, dataset, error);
     if (status == HAWSER_OK)
         status = hw_dataset_check_names(dataset->columns, dataset->matrix.cols, path, HAWSER_BAD_INPUT, error);
-    hw_pages_free(&job->budget, buffer, capacity);
+    hw_pages_free(&reading->budget, buffer, capacity);
     hw_input_close(&input);
     return status;
 }
@@ -162,20 +164,20 @@ hawser_status hw_check_weights(const char *name, const double *weights, size_t c
     return HAWSER_OK;
 }
 
-hawser_status hw_load_weights(hw_job *job, uint64_t rows, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_load_weights(hw_reading *reading, uint64_t rows, hawser_dataset *dataset, hawser_error *error)
 {
-    const char *path = job->load->weights;
+    const char *path = reading->load->weights;
     if (path == NULL || dataset->weights != NULL || !hw_is_file(path))
         return HAWSER_OK;
-    HAWSER_TRY(read_vector(job, path, "weights", rows, &dataset->weights, dataset, error));
+    HAWSER_TRY(read_vector(reading, path, "weights", rows, &dataset->weights, dataset, error));
     return hw_check_weights(path, dataset->weights, rows, 0, error);
 }
 
-hawser_status hw_load_weights_ahead(hw_job *job, double **weights, uint64_t *count, hawser_error *error)
+hawser_status hw_load_weights_ahead(hw_reading *reading, double **weights, uint64_t *count, hawser_error *error)
 {
-    const char *path = job->load->weights;
+    const char *path = reading->load->weights;
     hawser_dataset *side;
-    hawser_load load = {.target = "none", .threads = job->threads, .memory_limit = job->budget.limit};
+    hawser_load load = {.target = "none", .threads = reading->threads, .memory_limit = reading->budget.limit};
     *count = 0;
     if (!hw_is_file(path))
         return HAWSER_OK;
@@ -193,9 +195,9 @@ hawser_status hw_load_weights_ahead(hw_job *job, double **weights, uint64_t *cou
 }
 
 /* CSV, npy and idx have searched for a column of that name first; svmlight has its target in the rows. */
-hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_load_side_files(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     const char *specs[] = {load->target, load->weights, hw_load_offset(load)};
     const char *const what[] = {"target", "weights", hw_load_exposes(load) ? "exposure" : "offset"};
     const double *in_rows = dataset->weights;
@@ -210,14 +212,14 @@ hawser_status hw_load_side_files(hw_job *job, hawser_dataset *dataset, hawser_er
                 "row",
                 what[i], specs[i]);
         if (i == 0 && load->outputs)
-            HAWSER_TRY(read_targets(job, specs[i], dataset, error));
+            HAWSER_TRY(read_targets(reading, specs[i], dataset, error));
         else
-            HAWSER_TRY(read_vector(job, specs[i], what[i], dataset->matrix.rows, out[i], dataset, error));
+            HAWSER_TRY(read_vector(reading, specs[i], what[i], dataset->matrix.rows, out[i], dataset, error));
         dataset->figures.target_file |= i == 0;
     }
     const char *name = dataset->weights != in_rows ? load->weights
-                       : job->input.count > 0      ? job->input.files[0].name
+                       : reading->input.count > 0  ? reading->input.files[0].name
                                                    : "the input";
     HAWSER_TRY(hw_check_weights(name, dataset->weights, dataset->matrix.rows, 0, error));
-    return load->names != NULL ? read_names(job, load->names, dataset, error) : HAWSER_OK;
+    return load->names != NULL ? read_names(reading, load->names, dataset, error) : HAWSER_OK;
 }

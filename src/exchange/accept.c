@@ -25,7 +25,7 @@ hawser_status hw_park(hw_replica *replica, const hw_message *message, hawser_err
     return HAWSER_OK;
 }
 
-static void mark_block(hw_replica *replica, uint32_t block, uint32_t begin, uint32_t end, uint64_t done)
+void hw_mark_block(hw_replica *replica, uint32_t block, uint32_t begin, uint32_t end, uint64_t done)
 {
     uint64_t least = UINT64_MAX;
     for (uint32_t k = 0; k < replica->range_count; k++) {
@@ -42,11 +42,11 @@ static void mark_block(hw_replica *replica, uint32_t block, uint32_t begin, uint
 
 void hw_mark_done(hw_replica *replica, uint32_t source, uint64_t done)
 {
-    if (replica->spec.sources == 1)
+    if (hw_has_one_source(replica))
         for (uint32_t block = 0; block < replica->spec.blocks; block++)
-            mark_block(replica, block, 0, replica->range_count, done);
+            hw_mark_block(replica, block, 0, replica->range_count, done);
     else
-        mark_block(replica, source, 0, replica->range_count, done);
+        hw_mark_block(replica, source, 0, replica->range_count, done);
 }
 
 /* Returns true for one block's own update of the whole state. */
@@ -83,7 +83,9 @@ static hawser_status check_envelope(const hw_replica *replica, const hw_envelope
     if (!kind || envelope->state != spec->state)
         return hawser_fail(error, HAWSER_BAD_INPUT, "message of kind %u for state %u arrived at state '%s' (%u)",
                            envelope->kind, envelope->state, spec->name, spec->state);
-    if (envelope->source >= spec->blocks || envelope->source == spec->block || !hw_is_source(replica, envelope->source))
+    bool now = replica->begun && envelope->epoch == replica->epoch; /* else it is checked again when its epoch begins */
+    if (envelope->source >= spec->blocks || envelope->source == spec->block ||
+        (now && !hw_is_source(replica, envelope->source)))
         return hawser_fail(error, HAWSER_BAD_INPUT, "block %u may not send updates of state '%s' to block %u",
                            envelope->source, spec->name, spec->block);
     if (!fits_adding(replica, envelope))
@@ -93,7 +95,7 @@ static hawser_status check_envelope(const hw_replica *replica, const hw_envelope
     if (envelope->type != spec->type)
         return hawser_fail(error, HAWSER_BAD_INPUT, "block %u sent numbers of type %u for state '%s', which is of %s",
                            envelope->source, envelope->type, spec->name, replica->numbers->name);
-    bool form = envelope->form == HW_FORM_VALUES ? spec->values || spec->sources == 1
+    bool form = envelope->form == HW_FORM_VALUES ? spec->values || !now || hw_has_one_source(replica)
                                                  : envelope->form == HW_FORM_DELTA && !spec->values;
     if (!form)
         return hawser_fail(error, HAWSER_BAD_INPUT,
@@ -102,7 +104,7 @@ static hawser_status check_envelope(const hw_replica *replica, const hw_envelope
     return HAWSER_OK;
 }
 
-static hawser_status check_payload(const hw_replica *replica, const hw_message *message, hawser_error *error)
+hawser_status hw_check_payload(const hw_replica *replica, const hw_message *message, hawser_error *error)
 {
     const hw_replica_spec *spec = &replica->spec;
     hw_payload payload;
@@ -123,8 +125,8 @@ static hawser_status check_payload(const hw_replica *replica, const hw_message *
     return HAWSER_OK;
 }
 
-/* Checks that a source's parts arrive in order, clock by clock and part by part, all parts of a clock in one form. The span of an update that
- * covers earlier clocks too must count all clocks since the last update. */
+/* Checks that a source's parts arrive in order, clock by clock and part by part, all parts of a clock in one form. The span
+ * of an update that covers earlier clocks too must count all clocks since the last update. */
 static hawser_status check_order(const hw_replica *replica, const hw_envelope *envelope, hawser_error *error)
 {
     uint32_t source = envelope->source;
@@ -145,8 +147,8 @@ static hawser_status check_order(const hw_replica *replica, const hw_envelope *e
     return HAWSER_OK;
 }
 
-/* Checks the order of a sum or of an update that another block has passed on: this part must be due from each block that it is about, and this
- * block must have cut its own update. */
+/* Checks the order of a sum or of an update that another block has passed on: this part must be due from each block that it
+ * is about, and this block must have cut its own update. */
 static hawser_status check_sum(const hw_replica *replica, const hw_envelope *envelope, hawser_error *error)
 {
     const hw_range *range = &replica->ranges[envelope->range == 0 ? 0 : envelope->range - 1];
@@ -191,13 +193,13 @@ static void mark_taken(hw_replica *replica, const hw_envelope *envelope)
             replica->ranges[k].parts[envelope->first]++;
         return;
     }
-    if (replica->spec.sources == 1) {
+    if (hw_has_one_source(replica)) {
         hw_mark_done(replica, envelope->source, envelope->clock + 1);
         return;
     }
     for (uint32_t block = envelope->first; block < envelope->first + envelope->covers; block++)
         if (block != replica->spec.block)
-            mark_block(replica, block, begin, end, envelope->clock + 1);
+            hw_mark_block(replica, block, begin, end, envelope->clock + 1);
 }
 
 /* Takes the message. For one range it allocates nothing. */
@@ -242,6 +244,8 @@ hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_er
         if (!replica->ended && !replica->apart && hw_is_source(replica, replica->spec.block))
             hw_set_apart(replica);
         status = hw_apply(replica, message, error);
+        if (status == HAWSER_OK && hw_combines(replica)) /* of a block of this node, for the others */
+            status = hw_combine_own(replica, message, error);
     }
     if (status == HAWSER_OK)
         mark_taken(replica, &envelope);
@@ -252,6 +256,8 @@ hawser_status hw_take_update(hw_replica *replica, hw_message *message, hawser_er
 /* Takes a message of the open epoch whose content has been checked. */
 static hawser_status take(hw_replica *replica, hw_message *message, hawser_error *error)
 {
+    if (message->envelope.kind == HW_MESSAGE_COMBINED)
+        return hw_combine_take(replica, message, error);
     if (message->envelope.kind == HW_MESSAGE_UPDATE)
         return hw_take_update(replica, message, error);
     if (hw_is_addend(replica, message))
@@ -311,18 +317,26 @@ static hawser_status unpack(const hw_replica *replica, hw_message **message, haw
     return HAWSER_OK;
 }
 
+/* Checks an update and replaces it by its plain form. */
+static hawser_status open_update(const hw_replica *replica, hw_message **message, hawser_error *error)
+{
+    HAWSER_TRY(check_envelope(replica, &(*message)->envelope, error));
+    HAWSER_TRY(unpack(replica, message, error));
+    return hw_check_payload(replica, *message, error);
+}
+
 hawser_status hw_replica_accept(hw_replica *replica, hw_message *message, hawser_error *error)
 {
     uint64_t epoch = message->envelope.epoch;
-    if (message->envelope.covers == 0) {
+    if (message->envelope.covers == 0 && message->envelope.kind != HW_MESSAGE_COMBINED) {
         message->envelope.covers = 1;
         message->envelope.first = message->envelope.source;
     }
-    hawser_status status = check_envelope(replica, &message->envelope, error);
-    if (status == HAWSER_OK)
-        status = unpack(replica, &message, error);
-    if (status == HAWSER_OK)
-        status = check_payload(replica, message, error);
+    hawser_status status;
+    if (message->envelope.kind == HW_MESSAGE_COMBINED)
+        status = hw_combine_check(replica, &message->envelope, error);
+    else
+        status = open_update(replica, &message, error);
     if (status == HAWSER_OK && is_own_redo(replica, &message->envelope)) {
         hw_message_free(message);
         return HAWSER_OK;

@@ -1,9 +1,10 @@
 /*
  * adder.c - adds up updates of other blocks and sends the sums on, if `adding` names this block.
  *
- * A clock of a range is sent when the updates of its whole run have arrived, in as few sums as its subtrees allow. Between nodes, parts of an update
- * are passed on one by one and are not added up: that uses the links early. The subtrees that contain them then are not whole, so smaller subtrees
- * are sent. Between the blocks of one node (adding->waits) parts wait for the last one and are added up.
+ * A clock of a range is sent when the updates of its whole run have arrived, in as few sums as its subtrees allow. Between
+ * nodes, parts of an update are passed on one by one and are not added up: that uses the links early. The subtrees that
+ * contain them then are not whole, so smaller subtrees are sent. Between the blocks of one node (adding->waits) parts wait
+ * for the last one and are added up.
  */
 #include <stdlib.h>
 #include <string.h>

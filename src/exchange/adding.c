@@ -24,7 +24,8 @@ static hw_reduce_run blocks_of(const hw_view *view, uint32_t node)
     return run_of(view, hw_view_next(view, node, 0));
 }
 
-/* The tree of make_tree in topology.c: below node n are the nodes up to n + its lowest set bit, and its parent is n without that bit. */
+/* The tree of make_tree in topology.c: below node n are the nodes up to n + its lowest set bit, and its parent is n without
+ * that bit. */
 static hw_adding_range in_tree(const hw_view *view, uint32_t node)
 {
     uint32_t lowest = node & (0 - node);
@@ -42,17 +43,42 @@ static hw_adding_range at_server(const hw_view *view, uint32_t node, uint32_t se
     return (hw_adding_range){.run = blocks_of(view, node), .to = blocks_of(view, server).begin};
 }
 
+static void add_link(hw_adding *adding, hw_adding_range *range, const hw_view *view, uint32_t node)
+{
+    adding->links[adding->link_count++] = blocks_of(view, node).begin;
+    range->link_count++;
+}
+
+/* Lists a node's links of a range: those of make_tree in topology.c, or those between a server and the other nodes. */
+static void list_links(hw_adding *adding, hw_adding_range *range, hw_adding_shape shape, const hw_view *view, uint32_t node,
+                       uint32_t server)
+{
+    range->links = adding->links + adding->link_count;
+    if (shape.kind == HW_ADDING_SERVERS && node != server) {
+        add_link(adding, range, view, server);
+        return;
+    }
+    for (uint32_t other = 0; other < view->nodes; other++)
+        if (other != node && (shape.kind == HW_ADDING_SERVERS || hw_adding_parent(other) == node))
+            add_link(adding, range, view, other);
+    if (shape.kind == HW_ADDING_TREE && node > 0)
+        add_link(adding, range, view, hw_adding_parent(node));
+}
+
 static void fill_gathered(hw_adding *adding, hw_adding_shape shape, const hw_view *view, uint32_t block, uint32_t state)
 {
     uint32_t node = hw_view_node(view, block), leader = blocks_of(view, node).begin;
-    adding->gathers = true;
+    adding->gathers = adding->combines = true;
     adding->own_to = leader;
     adding->adds = block == leader;
     for (uint32_t k = 0; k < adding->range_count; k++) {
         hw_adding_range *range = &adding->ranges[k];
         size_t begin = range->begin, end = range->end;
+        uint32_t server = shape.kind == HW_ADDING_SERVERS ? (k + state) % shape.servers : 0;
         if (block == leader)
-            *range = shape.kind == HW_ADDING_TREE ? in_tree(view, node) : at_server(view, node, (k + state) % shape.servers);
+            *range = shape.kind == HW_ADDING_TREE ? in_tree(view, node) : at_server(view, node, server);
+        if (block == leader)
+            list_links(adding, range, shape, view, node, server);
         range->begin = begin;
         range->end = end;
     }
@@ -97,6 +123,8 @@ hawser_status hw_adding_new(hw_adding_shape shape, const hw_view *view, uint32_t
     if (shape.kind == HW_ADDING_SERVERS && tiles > 1)
         made->range_count = tiles < shape.servers ? (uint32_t)tiles : shape.servers;
     hawser_status status = HW_NEW(&made->ranges, made->range_count, "the adding up of updates", error);
+    if (status == HAWSER_OK) /* a server of one range has all nodes, each other range one; a tree's node has at most 32 */
+        status = HW_NEW(&made->links, (size_t)made->range_count + view->nodes, "the adding up of updates", error);
     if (status != HAWSER_OK) {
         hw_adding_free(made);
         return status;
@@ -120,5 +148,6 @@ void hw_adding_free(hw_adding *adding)
     if (adding == NULL)
         return;
     free(adding->ranges);
+    free(adding->links);
     free(adding);
 }

@@ -123,14 +123,14 @@ static hawser_status keep_values(hw_replica *replica, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Returns true if updates are sent as values: those of a partitioned state, and those of one writer, unless damping, gain, a merge function, a
- * filter or rounding make the state differ from the values that it wrote. */
+/* Returns true if updates are sent as values: those of a partitioned state, and those of one writer, unless a merge
+ * function, a filter or rounding make the state differ from the values that it wrote. */
 static bool sends_values(const hw_replica *replica)
 {
     if (replica->spec.values)
         return true;
-    return replica->spec.sources == 1 && !hw_holds(replica) && !hw_user_merges(replica) && hw_gain_now(replica) == 1 &&
-           hw_damping_now(replica) == 1;
+    return (hw_has_one_source(replica) || replica->spec.blocks == 1) && !hw_holds(replica) &&
+           !hw_user_merges(replica, hw_exchange_now(replica)) && hw_gain_now(replica) == 1;
 }
 
 /* Copies the changes that have just been cut from the cache to origin. */
@@ -158,7 +158,9 @@ static hawser_status make_message(hw_replica *replica, uint64_t clock, bool flus
     envelope->form = (uint8_t)form;
     envelope->source = envelope->first = replica->spec.block;
     envelope->covers = 1;
-    envelope->destination = hw_adds(replica) ? replica->spec.adding->own_to : HW_TO_BLOCKS;
+    envelope->destination = hw_adds(replica)       ? replica->spec.adding->own_to
+                            : hw_combines(replica) ? HW_TO_LOCAL
+                                                   : HW_TO_BLOCKS;
     if (envelope->destination < replica->spec.blocks)
         envelope->kind = HW_MESSAGE_ADDEND;
     envelope->state = replica->spec.state;
@@ -199,10 +201,17 @@ static void end_cut(hw_replica *replica, uint64_t clock, bool last)
     hw_mark_done(replica, own, clock + 1);
 }
 
-/* Gives the own update to this block's adder, or returns it to be sent, or both. */
+/* Gives the own update to this block's adder or combiner, or returns it to be sent, or both. */
 static hawser_status add_own(hw_replica *replica, hw_message *made, hw_message **message, hawser_error *error)
 {
     hw_message *copy = made;
+    if (made != NULL && hw_combines(replica)) {
+        hawser_status status = hw_combine_own(replica, made, error);
+        if (status != HAWSER_OK) {
+            hw_message_free(made);
+            return status;
+        }
+    }
     if (made == NULL || !hw_is_addend(replica, made)) {
         *message = made;
         return HAWSER_OK;
@@ -215,7 +224,12 @@ static hawser_status add_own(hw_replica *replica, hw_message *made, hw_message *
         }
         *message = made;
     }
-    return hw_adder_take(replica, copy, error);
+    hawser_status status = hw_adder_take(replica, copy, error);
+    if (status != HAWSER_OK && *message != NULL) { /* the sum of two finite updates may overflow */
+        hw_message_free(*message);
+        *message = NULL;
+    }
+    return status;
 }
 
 hawser_status hw_replica_cut(hw_replica *replica, uint64_t clock, bool last, bool flush, hw_message **message,

@@ -40,8 +40,9 @@ void hw_spares_free(hw_spares *spares)
     *spares = (hw_spares){0};
 }
 
-/* Returns the place of a kept payload that all receivers have released and that fits; HW_SPARES if there is none. *place is then where a new one
- * should be kept: instead of a released one that does not fit, or at an empty place, or instead of one in flight. */
+/* Returns the place of a kept payload that all receivers have released and that fits; HW_SPARES if there is none. *place is
+ * then where a new one should be kept: instead of a released one that does not fit, or at an empty place, or instead of one
+ * in flight. */
 static unsigned find_spare(const hw_spares *spares, size_t bytes, unsigned *place)
 {
     unsigned empty = HW_SPARES, unfit = HW_SPARES;
@@ -80,17 +81,19 @@ static hawser_status spare_or_new(hw_spares *spares, size_t bytes, hw_message **
     return HAWSER_OK;
 }
 
-hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, void **values,
-                                 hawser_error *error)
+/* Makes a message with `room` bytes behind the payload, which its length leaves out. */
+static hawser_status packing_message(hw_packing packing, size_t first, size_t room, hw_spares *spares, hw_message **message,
+                                     void **values, hawser_error *error)
 {
     *values = NULL;
-    HAWSER_TRY(spare_or_new(spares, packing.bytes, message, error));
+    HAWSER_TRY(spare_or_new(spares, packing.bytes + room, message, error));
     hw_envelope *envelope = &(*message)->envelope;
     envelope->kind = HW_MESSAGE_UPDATE;
     envelope->type = (uint8_t)packing.type;
     envelope->form = HW_FORM_DELTA;
     envelope->encoding = (uint8_t)packing.encoding;
     envelope->count = packing.count;
+    envelope->length = packing.bytes;
     if (packing.count == 0)
         return HAWSER_OK;
     if (packing.encoding == HW_DENSE) {
@@ -100,6 +103,12 @@ hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *sp
         *values = (*message)->payload;
     }
     return HAWSER_OK;
+}
+
+hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, void **values,
+                                 hawser_error *error)
+{
+    return packing_message(packing, first, 0, spares, message, values, error);
 }
 
 void hw_packing_index(hw_message *message, size_t n, size_t position, size_t index)
@@ -201,22 +210,43 @@ static bool is_empty(const char *values, size_t size, size_t i)
     return memcmp(values + i * size, zeros, size) == 0;
 }
 
+/* Returns how many entries have a bit that is not zero. */
+static size_t count_filled(const char *values, size_t size, size_t begin, size_t end)
+{
+    size_t count = 0;
+    uint64_t wide;
+    uint32_t narrow;
+    for (size_t i = begin; size == sizeof wide && i < end; i++) {
+        memcpy(&wide, values + i * sizeof wide, sizeof wide);
+        count += wide != 0;
+    }
+    for (size_t i = begin; size == sizeof narrow && i < end; i++) {
+        memcpy(&narrow, values + i * sizeof narrow, sizeof narrow);
+        count += narrow != 0;
+    }
+    return count;
+}
+
 hawser_status hw_encode_range(hawser_type type, const void *state, size_t begin, size_t end, size_t n, hw_spares *spares,
                               hw_message **message, hawser_error *error)
 {
-    size_t count = 0, first = n, last = 0, size = hw_type_size(type);
+    return hw_encode_range_before(type, state, begin, end, n, 0, spares, message, error);
+}
+
+hawser_status hw_encode_range_before(hawser_type type, const void *state, size_t begin, size_t end, size_t n, size_t room,
+                                     hw_spares *spares, hw_message **message, hawser_error *error)
+{
+    size_t first = begin, last = end, size = hw_type_size(type);
     const char *values = state;
     *message = NULL;
-    for (size_t i = begin; i < end; i++) {
-        if (is_empty(values, size, i))
-            continue;
-        first = count == 0 ? i : first;
-        last = i;
-        count++;
-    }
-    hw_packing packing = hw_choose_packing(type, n, count, count > 0 ? last - first + 1 : 0);
+    size_t count = count_filled(values, size, begin, end);
+    while (count > 0 && is_empty(values, size, first))
+        first++;
+    while (count > 0 && is_empty(values, size, last - 1))
+        last--;
+    hw_packing packing = hw_choose_packing(type, n, count, count > 0 ? last - first : 0);
     void *out;
-    HAWSER_TRY(hw_packing_message(packing, first, spares, message, &out, error));
+    HAWSER_TRY(packing_message(packing, first, room, spares, message, &out, error));
     if (packing.count > 0 && packing.encoding == HW_DENSE) {
         memcpy(out, values + first * size, packing.count * size);
         return HAWSER_OK;
@@ -227,5 +257,23 @@ hawser_status hw_encode_range(hawser_type type, const void *state, size_t begin,
         memcpy((char *)out + position * size, values + i * size, size);
         hw_packing_index(*message, n, position++, i);
     }
+    return HAWSER_OK;
+}
+
+hawser_status hw_encode_slice(const hw_message *from, size_t begin, size_t end, size_t n, size_t room, hw_spares *spares,
+                              hw_message **message, hawser_error *error)
+{
+    hw_payload payload = hw_payload_of(from, n);
+    size_t first = hw_payload_seek(&payload, begin), count = hw_payload_seek(&payload, end) - first;
+    hw_encoding encoding = (hw_encoding)from->envelope.encoding;
+    size_t size = hw_type_size(payload.type);
+    hw_packing packing = {encoding, payload.type, count, hw_payload_bytes(encoding, payload.type, n, count)};
+    void *out;
+    HAWSER_TRY(
+        packing_message(packing, count > 0 ? hw_payload_index(&payload, first) : 0, room, spares, message, &out, error));
+    if (count > 0)
+        memcpy(out, (const char *)payload.values + first * size, count * size);
+    for (size_t i = 0; encoding == HW_SPARSE && i < count; i++)
+        hw_packing_index(*message, n, i, hw_payload_index(&payload, first + i));
     return HAWSER_OK;
 }

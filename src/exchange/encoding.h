@@ -1,10 +1,11 @@
 /*
  * encoding.h - the layout of an update's payload.
  *
- * HW_DENSE   a run of consecutive entries: u64 number of the first, then `count` values.
- * HW_SPARSE  `count` values, then their `count` indices, strictly ascending: u32 if the state has fewer than 2^32 entries, else u64, which begin
+ * HW_DENSE   a run of consecutive entries: u64 number of the first, then `count` values. HW_SPARSE  `count` values, then
+ * their `count` indices, strictly ascending: u32 if the state has fewer than 2^32 entries, else u64, which begin
  *            at a multiple of 8 bytes.
- * No entries: no payload. All little-endian. The envelope has the type of the values, 4 or 8 bytes each. Both keep every bit of every value.
+ * No entries: no payload. All little-endian. The envelope has the type of the values, 4 or 8 bytes each. Both keep every bit
+ * of every value.
  */
 #ifndef HW_EXCHANGE_ENCODING_H
 #define HW_EXCHANGE_ENCODING_H
@@ -42,8 +43,9 @@ size_t hw_indices_at(hawser_type type, size_t n, size_t count);
 size_t hw_payload_bytes(hw_encoding encoding, hawser_type type, size_t n, size_t count);
 /* Chooses the smaller encoding for `count` entries of a state of n, which lie within `window` consecutive entries. */
 hw_packing hw_choose_packing(hawser_type type, size_t n, size_t count, size_t window);
-/* Large payloads for reuse once all receivers have released them: freeing them and taking new pages costs as much as writing them, and leaves holes
- * in the memory of threads. In step there are two, because a block may be one clock ahead of the readers; else as many as are in flight. Zero-initialise. */
+/* Large payloads for reuse once all receivers have released them: freeing them and taking new pages costs as much as writing
+ * them, and leaves holes in the memory of threads. In step there are two, because a block may be one clock ahead of the
+ * readers; else as many as are in flight. Zero-initialise. */
 enum { HW_SPARES = 16 };
 typedef struct hw_spares {
     hw_message *kept[HW_SPARES];
@@ -52,7 +54,8 @@ typedef struct hw_spares {
 } hw_spares;
 void hw_spares_free(hw_spares *spares);
 
-/* Makes a message for a packing, with the envelope's type, encoding, count and length; *values is the place for the values. spares may be NULL. */
+/* Makes a message for a packing, with the envelope's type, encoding, count and length; *values is the place for the values.
+ * spares may be NULL. */
 hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, void **values,
                                  hawser_error *error) HAWSER_MUST_USE;
 /* Stores the index of the value at `position` of a sparse message. */

@@ -4,8 +4,8 @@
 
 #include "exchange/replica.h"
 
-/* An accumulating filter scores every waiting entry above 0. Entries that are too old are selected first, then those with the largest scores
- * until the quota is spent. They are found without sorting. */
+/* An accumulating filter scores every waiting entry above 0. Entries that are too old are selected first, then those with
+ * the largest scores until the quota is spent. They are found without sorting. */
 
 typedef double (*hw_score)(const hw_replica *replica, size_t i, uint64_t clock, hw_random *random);
 
@@ -64,7 +64,8 @@ static bool too_old(const hw_replica *replica, size_t i, uint64_t clock)
     return (uint32_t)((uint32_t)clock - replica->since[i]) / replica->each >= replica->spec.filter.max_held;
 }
 
-/* Scores the waiting entries; other entries get 0. Entries that are too old are selected at once instead. Returns their number. */
+/* Scores the waiting entries; other entries get 0. Entries that are too old are selected at once instead. Returns their
+ * number. */
 static size_t score_entries(hw_replica *replica, uint64_t clock, uint32_t part)
 {
     hw_score score_of = rows[replica->spec.filter.kind].score;
@@ -86,8 +87,9 @@ static size_t score_entries(hw_replica *replica, uint64_t clock, uint32_t part)
     return forced;
 }
 
-/* Returns the bits of the rank-th largest score, digit by digit from the top: the bits of numbers >= 0 are ordered as the numbers are, and
- * counts of each digit's values give the next digit. *above is the number of scores that are strictly larger. */
+/* Returns the bits of the rank-th largest score, digit by digit from the top: the bits of numbers >= 0 are ordered as the
+ * numbers are, and counts of each digit's values give the next digit. *above is the number of scores that are strictly
+ * larger. */
 static uint64_t nth_largest(const double *score, size_t n, size_t rank, size_t *above)
 {
     enum { DIGIT = 8, VALUES = 1 << DIGIT };

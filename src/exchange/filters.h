@@ -1,5 +1,6 @@
-/* filters.h - the filters of --filter. Columns: enumerator, name, which entries go first, the class that a plan prints, and the function of
- * filter.c that returns an entry's score (NULL: entries are not held back). A new filter is a row here and its function there. */
+/* filters.h - the filters of --filter. Columns: enumerator, name, which entries go first, the class that a plan prints, and
+ * the function of filter.c that returns an entry's score (NULL: entries are not held back). A new filter is a row here and
+ * its function there. */
 #ifndef HW_EXCHANGE_FILTERS_H
 #define HW_EXCHANGE_FILTERS_H
 

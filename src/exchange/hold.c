@@ -1,5 +1,5 @@
-/* hold.c - cuts of states with held entries. Own changes are added to `held`, a filter selects entries of it, rounding shortens them, and the
- * sent values are subtracted from `held`. */
+/* hold.c - cuts of states with held entries. Own changes are added to `held`, a filter selects entries of it, rounding
+ * shortens them, and the sent values are subtracted from `held`. */
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +66,7 @@ static hw_changes count_waiting(const hw_replica *replica)
     return changes;
 }
 
-hw_changes hw_count_selected(const hw_replica *replica)
+static hw_changes count_selected(const hw_replica *replica)
 {
     hw_changes changes = {0};
     for (size_t word = 0; word < hw_words(replica->spec.count); word++) {
@@ -115,7 +115,7 @@ static void take(hw_replica *replica, size_t i, bool exact, char *out)
 static hawser_status take_selected(hw_replica *replica, bool exact, hw_message **message, hawser_error *error)
 {
     size_t n = replica->spec.count, position = 0;
-    hw_changes changes = hw_count_selected(replica);
+    hw_changes changes = count_selected(replica);
     size_t window = changes.count > 0 ? changes.last - changes.first + 1 : 0;
     hw_packing packing = hw_choose_packing(replica->spec.type, n, changes.count, window);
     void *values;
@@ -141,7 +141,7 @@ static hawser_status take_selected(hw_replica *replica, bool exact, hw_message *
 static void count_flush(hw_replica *replica)
 {
     size_t n = replica->spec.count;
-    hw_changes all = hw_count_selected(replica);
+    hw_changes all = count_selected(replica);
     uint64_t quota = replica->spec.filter.quota, left = quota > replica->spent ? quota - replica->spent : 0;
     uint64_t fit = left / hw_sparse_entry(replica->spec.type, n);
     bool whole =

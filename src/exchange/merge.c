@@ -29,7 +29,8 @@ double hw_merge_damping(const char *word, uint32_t blocks)
     return 1.0;
 }
 
-/* Checks the new values of a state, on every path: sums of finite updates may overflow, and a merge function may compute anything. */
+/* Checks the new values of a state, on every path: sums of finite updates may overflow, and a merge function may compute
+ * anything. */
 static hawser_status check_finite(const hw_replica *replica, const void *values, size_t begin, size_t n, hawser_error *error)
 {
     char text[HW_NUMBER_TEXT];
@@ -78,7 +79,8 @@ void hw_mark_stale(hw_replica *replica, const hw_payload *payload)
         hw_set_bit(replica->stale, hw_payload_index(payload, i) / HW_TILE);
 }
 
-/* Copies f32 entries to or from the doubles that a merge function works on. A double that is too large becomes infinite, which fold refuses. */
+/* Copies f32 entries to or from the doubles that a merge function works on. A double that is too large becomes infinite,
+ * which fold refuses. */
 static void widen(const void *from, double *to, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -120,12 +122,12 @@ hawser_status hw_apply(hw_replica *replica, const hw_message *message, hawser_er
     hw_mark_stale(replica, &payload);
     if (message->envelope.form == HW_FORM_VALUES) {
         set_payload(replica->numbers, &payload, replica->base);
-    } else if (hw_user_merges(replica)) {
+    } else if (hw_user_merges(replica, message->envelope.clock)) {
         memset(replica->sum, 0, hw_at(replica, replica->spec.count));
         over = hw_add_payload(&payload, 0, payload.count, 1, replica->sum, 0);
         merge_by_user(replica, message->envelope.clock);
     } else {
-        over = hw_add_payload(&payload, 0, payload.count, hw_damping_now(replica), replica->base, 0);
+        over = hw_add_payload(&payload, 0, payload.count, hw_damping_of(replica, message->envelope.clock), replica->base, 0);
     }
     return check_overflow(replica, over, error);
 }
@@ -193,9 +195,9 @@ static void mark_clock(hw_replica *replica, const hw_range *range, uint64_t cloc
 
 static hawser_status merge_deltas(hw_replica *replica, uint64_t clock, hawser_error *error)
 {
-    bool user = hw_user_merges(replica);
+    bool user = hw_user_merges(replica, clock);
     char *to = user ? replica->sum : replica->base;
-    double damping = user ? 1 : hw_damping_now(replica);
+    double damping = user ? 1 : hw_damping_of(replica, clock);
     if (user)
         memset(replica->sum, 0, hw_at(replica, replica->spec.count));
     for (uint32_t k = 0; k < replica->range_count; k++) {
@@ -268,7 +270,8 @@ static hawser_status merge(hw_replica *replica, uint64_t clock, hawser_error *er
         if (hw_holds(replica))
             hw_set_bits(replica->stale, 0, replica->tiles);
     }
-    /* Inside a BSP clock the base does not change: own parts are parked with the rest of the clock, and the cache has them already. */
+    /* Inside a BSP clock the base does not change: own parts are parked with the rest of the clock, and the cache has them
+     * already. */
     if (replica->ended || !hw_parks(replica))
         HAWSER_TRY(fold(replica, error));
     replica->ended = replica->fresh = false;
@@ -316,6 +319,10 @@ hawser_status hw_replica_end(hw_replica *replica, uint64_t clocks, hawser_error 
                                "state '%s' at block %u: the epoch ends at clock %llu, but sums of %llu were sent",
                                replica->spec.name, replica->spec.block, (unsigned long long)clocks,
                                (unsigned long long)replica->adder->sent[k]);
+    if (hw_replica_waits(replica))
+        return hawser_fail(error, HAWSER_INTERNAL,
+                           "state '%s' at block %u: updates still wait for other nodes; send them before the end",
+                           replica->spec.name, replica->spec.block);
     hw_replica_rollback(replica);
     replica->ended = true;
     HAWSER_TRY(merge(replica, clocks, error));

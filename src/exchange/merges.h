@@ -1,5 +1,5 @@
-/* merges.h - the rules of --merge. Columns: enumerator, name, help, and the function of merge.c that returns the damping of each worker's
- * updates. */
+/* merges.h - the rules of --merge. Columns: enumerator, name, help, and the function of merge.c that returns the damping of
+ * each worker's updates. */
 #ifndef HW_EXCHANGE_MERGES_H
 #define HW_EXCHANGE_MERGES_H
 

@@ -1,9 +1,10 @@
 /*
  * numbers.h - arithmetic on the entries of a state, by the type of the state.
  *
- * Each type computes in itself: f32 is never widened, and i64 never passes through a double. Floats have no check here: the callers test whether
- * their sums are finite. Integers are checked at each addition and subtraction. A kernel that adds returns the position of the first entry that
- * overflows, else the number of entries; the entries behind that position are unspecified.
+ * Each type computes in itself: f32 is never widened, and i64 never passes through a double. Floats have no check here: the
+ * callers test whether their sums are finite. Integers are checked at each addition and subtraction. A kernel that adds
+ * returns the position of the first entry that overflows, else the number of entries; the entries behind that position are
+ * unspecified.
  */
 #ifndef HW_EXCHANGE_NUMBERS_H
 #define HW_EXCHANGE_NUMBERS_H
@@ -26,23 +27,27 @@ typedef struct hw_numbers {
     size_t (*first_not_finite)(const void *values, size_t n);
     /* Returns how many entries differ in their bits. From 0.0 to -0.0 is a change. */
     size_t (*changed)(const void *a, const void *b, size_t n);
-    /* Stores the changed entries of at most HW_TILE in `out` and their positions in `places`, and returns their number: the values of `cache`, or
-     * if `values` is false (cache - origin) / gain. *good is the number of stored entries that do not overflow. */
+    /* Stores the changed entries of at most HW_TILE in `out` and their positions in `places`, and returns their number: the
+     * values of `cache`, or if `values` is false (cache - origin) / gain. *good is the number of stored entries that do not
+     * overflow. */
     size_t (*pick)(const void *cache, const void *origin, size_t n, double gain, bool values, void *out, uint16_t *places,
                    size_t *good);
     /* out = (from - less) / gain; a zero of this is 0.0. */
     size_t (*subtract)(void *out, const void *from, const void *less, double gain, size_t n);
     size_t (*add)(void *to, const void *from, double scale, size_t n);       /* to += scale * from */
     size_t (*join)(void *to, const void *left, const void *right, size_t n); /* to = left + right */
-    /* to += scale * sum. A zero leaves an entry as it is, even -0.0, so the bits do not depend on whether a block sent zero or nothing. */
+    /* to += scale * sum. A zero leaves an entry as it is, even -0.0, so the bits do not depend on whether a block sent zero
+     * or nothing. */
     size_t (*merge)(void *to, const void *sum, double scale, size_t n);
-    /* to[index - offset] += scale * value for positions [begin, end) of a sparse payload; returns a position of the payload. */
+    /* to[index - offset] += scale * value for positions [begin, end) of a sparse payload; returns a position of the
+     * payload. */
     size_t (*scatter)(void *to, size_t offset, const hw_payload *payload, size_t begin, size_t end, double scale);
     size_t (*inc)(void *to, const uint64_t *keys, const void *values, double gain, size_t n); /* to[key] += gain * value */
-    /* held += (cache - origin) / gain where they differ. With `check` nothing is stored, and sums of floats that are not finite count as
-     * overflows. */
+    /* held += (cache - origin) / gain where they differ. With `check` nothing is stored, and sums of floats that are not
+     * finite count as overflows. */
     size_t (*hold)(void *held, const void *cache, const void *origin, double gain, bool check, size_t n);
-    /* cache = base + gain * held + (cache - was), without the last if `ended`, and origin = the first two if held is not NULL, which may be. */
+    /* cache = base + gain * held + (cache - was), without the last if `ended`, and origin = the first two if held is not
+     * NULL, which may be. */
     size_t (*fold)(void *cache, void *origin, const void *base, const void *held, const void *was, double gain, bool ended,
                    size_t n);
     double (*load)(const void *values, size_t i); /* as a double, of an i64 rounded: for scores and messages */

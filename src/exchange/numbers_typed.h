@@ -1,6 +1,6 @@
-/* numbers_typed.h - the kernels of numbers.h for one type. The includer defines HW_T (the type), HW_U (unsigned, of its size), HW_WHOLE (1 for
- * integers), HW_NAME, HW_PRINT (a conversion of printf), HW_FIRST (the search for numbers that are not finite) and HW_OF(name); all but HW_OF are
- * undefined at the end. */
+/* numbers_typed.h - the kernels of numbers.h for one type. The includer defines HW_T (the type), HW_U (unsigned, of its
+ * size), HW_WHOLE (1 for integers), HW_NAME, HW_PRINT (a conversion of printf), HW_FIRST (the search for numbers that are
+ * not finite) and HW_OF(name); all but HW_OF are undefined at the end. */
 
 static inline HW_U HW_OF(bits)(HW_T value)
 {
@@ -40,7 +40,8 @@ static inline HW_T HW_OF(scaled)(HW_T value, HW_T scale)
     return HW_WHOLE ? value : scale * value;
 }
 
-/* A difference of -0.0 is sent as +0.0: it changes nothing, adding up on the way would lose its sign, and +0.0 adds nothing to digests. */
+/* A difference of -0.0 is sent as +0.0: it changes nothing, adding up on the way would lose its sign, and +0.0 adds nothing
+ * to digests. */
 static inline bool HW_OF(delta)(HW_T a, HW_T b, HW_T gain, HW_T *delta)
 {
 #if HW_WHOLE

@@ -82,18 +82,21 @@ static void read_whole(hw_width width, const unsigned char *at, hawser_type type
 
 /* ---------------------------------------------------------------------------------------------------- values ---- */
 
-/* Returns the values as doubles, and stores memory that the caller frees in *copy, or NULL. Every f32 is a double, so that both types are packed
- * alike. */
-static hawser_status as_doubles(hw_payload *payload, double **copy, hawser_error *error)
+/* Returns `run` entries from `begin` on as doubles, which f32 has in `space`: at most HW_TILE. Every f32 is a double, so
+ * that both types are packed alike. */
+static const double *doubles_of(const hw_payload *payload, size_t begin, size_t run, double space[HW_TILE])
 {
-    *copy = NULL;
     if (payload->type != HAWSER_F32)
-        return HAWSER_OK;
-    HAWSER_TRY(HW_NEW(copy, payload->count, "values to pack", error));
-    for (size_t i = 0; i < payload->count; i++)
-        (*copy)[i] = (double)((const float *)payload->values)[i];
-    payload->values = *copy;
-    return HAWSER_OK;
+        return (const double *)payload->values + begin;
+    for (size_t k = 0; k < run; k++)
+        space[k] = (double)((const float *)payload->values)[begin + k];
+    return space;
+}
+
+/* Returns how many entries from `begin` on are converted at a time. */
+static size_t step_of(size_t begin, size_t count)
+{
+    return count - begin < HW_TILE ? count - begin : HW_TILE;
 }
 
 /* Returns how many entries from `begin` on lie in one tile. */
@@ -112,12 +115,12 @@ static size_t tile_run(const hw_payload *payload, size_t begin)
 /* Returns true if all values fit 8 bits exactly, with *scales scales. */
 static bool fits_int8(const hw_payload *payload, size_t *scales)
 {
-    const double *values = payload->values;
+    double space[HW_TILE];
     *scales = 0;
     for (size_t i = 0; i < payload->count; ++*scales) {
         size_t run = tile_run(payload, i);
         int exponent;
-        if (!hw_scale_of(values + i, run, &exponent))
+        if (!hw_scale_of(doubles_of(payload, i, run, space), run, &exponent))
             return false;
         i += run;
     }
@@ -126,10 +129,14 @@ static bool fits_int8(const hw_payload *payload, size_t *scales)
 
 static bool fits(const hw_payload *payload, hw_width width)
 {
-    const double *values = payload->values;
-    for (size_t i = 0; i < payload->count; i++)
-        if (hw_double_bits(hw_narrowed(values[i], width)) != hw_double_bits(values[i]))
-            return false;
+    double space[HW_TILE];
+    for (size_t i = 0, run; i < payload->count; i += run) {
+        run = step_of(i, payload->count);
+        const double *values = doubles_of(payload, i, run, space);
+        for (size_t k = 0; k < run; k++)
+            if (hw_double_bits(hw_narrowed(values[k], width)) != hw_double_bits(values[k]))
+                return false;
+    }
     return true;
 }
 
@@ -152,28 +159,25 @@ static hw_width choose_width(const hw_payload *payload, size_t *scales)
 /* Writes the scales, two bytes each, then the values; returns the end. */
 static unsigned char *write_int8(const hw_payload *payload, size_t scales, unsigned char *out)
 {
-    const double *numbers = payload->values;
+    double space[HW_TILE];
     int8_t *values = (int8_t *)(out + 2 * scales);
     for (size_t i = 0; i < payload->count; out += 2) {
         size_t run = tile_run(payload, i);
+        const double *numbers = doubles_of(payload, i, run, space);
         int exponent = 0;
-        bool fit = hw_scale_of(numbers + i, run, &exponent);
+        bool fit = hw_scale_of(numbers, run, &exponent);
         int16_t scale = fit ? (int16_t)exponent : 0;
         memcpy(out, &scale, sizeof scale);
         for (size_t k = 0; k < run; k++, i++)
-            values[i] = (int8_t)hw_scaled(numbers[i], scale);
+            values[i] = (int8_t)hw_scaled(numbers[k], scale);
     }
     return (unsigned char *)values + payload->count;
 }
 
-static unsigned char *write_values(const hw_payload *payload, hw_width width, size_t scales, unsigned char *out)
+static void write_step(const double *values, size_t count, hw_width width, unsigned char *out)
 {
-    size_t count = payload->count;
-    const double *values = payload->values;
-    if (is_whole(payload->type))
-        return write_whole(payload, width, out);
     switch (width) {
-    case HW_INT8: return write_int8(payload, scales, out);
+    case HW_INT8: break;
     case HW_F64: memcpy(out, values, count * sizeof *values); break;
     case HW_F32:
         for (size_t i = 0; i < count; i++)
@@ -188,10 +192,23 @@ static unsigned char *write_values(const hw_payload *payload, hw_width width, si
             memcpy(out + 2 * i, &(uint16_t){hw_to_f16(values[i])}, 2);
         break;
     }
-    return out + count * value_bytes(width);
 }
 
-static const unsigned char *read_values(hw_width width, const unsigned char *at, double *values, size_t count)
+static unsigned char *write_values(const hw_payload *payload, hw_width width, size_t scales, unsigned char *out)
+{
+    double space[HW_TILE];
+    if (is_whole(payload->type))
+        return write_whole(payload, width, out);
+    if (width == HW_INT8)
+        return write_int8(payload, scales, out);
+    for (size_t i = 0, run; i < payload->count; i += run, out += run * value_bytes(width)) {
+        run = step_of(i, payload->count);
+        write_step(doubles_of(payload, i, run, space), run, width, out);
+    }
+    return out;
+}
+
+static void read_step(hw_width width, const unsigned char *at, double *values, size_t count)
 {
     float single;
     uint16_t half;
@@ -217,7 +234,28 @@ static const unsigned char *read_values(hw_width width, const unsigned char *at,
         }
         break;
     }
-    return at + count * value_bytes(width);
+}
+
+/* Returns where `run` entries from `begin` on are stored as doubles, before put_singles. */
+static double *place_of(hawser_type type, void *values, size_t begin, double space[HW_TILE])
+{
+    return type == HAWSER_F32 ? space : (double *)values + begin;
+}
+
+static void put_singles(hawser_type type, void *values, size_t begin, size_t run, const double space[HW_TILE])
+{
+    for (size_t k = 0; type == HAWSER_F32 && k < run; k++)
+        ((float *)values)[begin + k] = (float)space[k];
+}
+
+static void read_values(hw_width width, const unsigned char *at, hawser_type type, void *values, size_t count)
+{
+    double space[HW_TILE];
+    for (size_t i = 0, run; i < count; i += run, at += run * value_bytes(width)) {
+        run = step_of(i, count);
+        read_step(width, at, place_of(type, values, i, space), run);
+        put_singles(type, values, i, run, space);
+    }
 }
 
 /* --------------------------------------------------------------------------------------------------- indices ---- */
@@ -323,11 +361,17 @@ hawser_status hw_pack(const hw_message *plain, size_t n, hw_message **packed, ha
     if (plain->envelope.length < SMALLEST || plain->envelope.encoding == HW_PACKED)
         return HAWSER_OK;
     hw_payload payload = hw_payload_of(plain, n);
-    double *copy;
-    HAWSER_TRY(as_doubles(&payload, &copy, error));
-    hawser_status status = pack(plain, &payload, n, packed, error);
-    free(copy);
-    return status;
+    return pack(plain, &payload, n, packed, error);
+}
+
+size_t hw_plain_bytes(const hw_message *message, size_t n)
+{
+    const hw_envelope *envelope = &message->envelope;
+    bool packed = envelope->encoding == HW_PACKED;
+    hw_encoding encoding = !packed                                         ? (hw_encoding)envelope->encoding
+                           : ((const pack_head *)message->payload)->sparse ? HW_SPARSE
+                                                                           : HW_DENSE;
+    return hw_payload_bytes(encoding, (hawser_type)envelope->type, n, (size_t)envelope->count);
 }
 
 /* ---------------------------------------------------------------------------------------------------- unpack ---- */
@@ -337,7 +381,8 @@ static hawser_status malformed(const char *what, hawser_error *error)
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s is packed in a way that does not fit its entries", what);
 }
 
-/* Returns true if the head is plausible for a state of n entries, so that nothing much larger than the state is ever allocated for it. */
+/* Returns true if the head is plausible for a state of n entries, so that nothing much larger than the state is ever
+ * allocated for it. */
 static bool head_fits(const hw_message *packed, const pack_head *head, size_t n)
 {
     hawser_type type = (hawser_type)packed->envelope.type;
@@ -355,23 +400,28 @@ static bool head_fits(const hw_message *packed, const pack_head *head, size_t n)
     return head->compressed ? head->raw <= LZ4_MOST && length <= LZ4_MOST : length == head->raw;
 }
 
-static bool read_int8(const hw_payload *payload, const unsigned char *body, size_t scales, double *values)
+static bool read_int8(const hw_payload *payload, const unsigned char *body, size_t scales, void *values)
 {
     const unsigned char *numbers = body + 2 * scales;
+    double space[HW_TILE];
     for (size_t i = 0; i < payload->count; scales--, body += 2) {
         int16_t exponent;
-        if (scales == 0)
+        size_t run = tile_run(payload, i);
+        if (scales == 0 || run > HW_TILE)
             return false;
         memcpy(&exponent, body, sizeof exponent);
         if (exponent < -1074 || exponent > HW_SCALE_MOST)
             return false;
-        for (size_t end = i + tile_run(payload, i); i < end; i++)
-            values[i] = (double)(int8_t)numbers[i] * hw_power_of_two(exponent);
+        double *to = place_of(payload->type, values, i, space);
+        for (size_t k = 0; k < run; k++)
+            to[k] = (double)(int8_t)numbers[i + k] * hw_power_of_two(exponent);
+        put_singles(payload->type, values, i, run, space);
+        i += run;
     }
     return scales == 0;
 }
 
-/* Reads the indices first, because they decide which 8-bit values share a scale. `values` are doubles unless the state is of integers. */
+/* Reads the indices first, because they decide which 8-bit values share a scale. */
 static bool read_body(const pack_head *head, const unsigned char *body, size_t n, hw_message *message, void *values)
 {
     hawser_type type = (hawser_type)message->envelope.type;
@@ -384,7 +434,7 @@ static bool read_body(const pack_head *head, const unsigned char *body, size_t n
         return true;
     }
     if (head->width != HW_INT8) {
-        read_values((hw_width)head->width, body, values, count);
+        read_values((hw_width)head->width, body, type, values, count);
         return true;
     }
     hw_payload payload = hw_payload_of(message, n);
@@ -402,22 +452,6 @@ static hawser_status expand(const hw_message *packed, const pack_head *head, voi
     free(*body);
     *body = NULL;
     return malformed(what, error);
-}
-
-/* Reads the body into a message. f32 values are read as doubles first. */
-static hawser_status read_into(const pack_head *head, const unsigned char *body, size_t n, hw_message *message, void *values,
-                               const char *what, hawser_error *error)
-{
-    size_t count = (size_t)message->envelope.count;
-    if (message->envelope.type != HAWSER_F32)
-        return read_body(head, body, n, message, values) ? HAWSER_OK : malformed(what, error);
-    double *wide;
-    HAWSER_TRY(HW_NEW(&wide, count, "unpacked values", error));
-    bool good = read_body(head, body, n, message, wide);
-    for (size_t i = 0; good && i < count; i++)
-        ((float *)values)[i] = (float)wide[i];
-    free(wide);
-    return good ? HAWSER_OK : malformed(what, error);
 }
 
 hawser_status hw_unpack(const hw_message *packed, size_t n, const char *what, hw_message **plain, hawser_error *error)
@@ -447,7 +481,7 @@ hawser_status hw_unpack(const hw_message *packed, size_t n, const char *what, hw
     made->envelope.encoding = (uint8_t)packing.encoding;
     made->envelope.length = length;
     const unsigned char *from = body != NULL ? body : (const unsigned char *)packed->payload + sizeof head;
-    status = read_into(&head, from, n, made, values, what, error);
+    status = read_body(&head, from, n, made, values) ? HAWSER_OK : malformed(what, error);
     free(body);
     if (status != HAWSER_OK) {
         hw_message_free(made);

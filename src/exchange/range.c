@@ -85,8 +85,8 @@ static void note(size_t *over, size_t entry)
     *over = entry < *over ? entry : *over;
 }
 
-/* Returns a piece of one block's update, which may be in parts, or of one sum: NULL if no message updates the piece, the payload itself if it
- * covers the piece, else the sum of the parts in scratch. */
+/* Returns a piece of one block's update, which may be in parts, or of one sum: NULL if no message updates the piece, the
+ * payload itself if it covers the piece, else the sum of the parts in scratch. */
 static const void *leaf(const hw_range *range, hw_range_piece where, uint32_t block, void *scratch, size_t *over)
 {
     const hw_message *message = range->parked[block].first;

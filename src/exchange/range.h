@@ -1,8 +1,9 @@
 /*
  * range.h - a range of a state's entries, and the parked updates of it, whose clocks are not merged yet.
  *
- * A parked message is a leaf of the canonical tree (one block's update, in parts or whole) or the sum of one of its subtrees, which a block on
- * the way has added up. hw_range_sum uses both, so a sum has the same bits wherever its subtrees were added up.
+ * A parked message is a leaf of the canonical tree (one block's update, in parts or whole) or the sum of one of its
+ * subtrees, which a block on the way has added up. hw_range_sum uses both, so a sum has the same bits wherever its subtrees
+ * were added up.
  */
 #ifndef HW_EXCHANGE_RANGE_H
 #define HW_EXCHANGE_RANGE_H
@@ -43,13 +44,15 @@ hw_message *hw_range_oldest(const hw_range *range, uint32_t block, uint64_t cloc
 void hw_range_drop_oldest(hw_range *range, uint32_t block);
 void hw_range_drop(hw_range *range, uint32_t begin, uint32_t end, uint64_t clock);
 
-/* Returns the canonical sum of a piece over the subtree of blocks [first, first + count); NULL if no block has updated it. The result lies in a
- * payload, which must not be changed, or in `scratch`, which has one tile for each level of the tree (reduce.h) and one more. If an integer
- * overflows at a node of the tree, the least such entry is stored in *over, unless that is less already. */
+/* Returns the canonical sum of a piece over the subtree of blocks [first, first + count); NULL if no block has updated it.
+ * The result lies in a payload, which must not be changed, or in `scratch`, which has one tile for each level of the tree
+ * (reduce.h) and one more. If an integer overflows at a node of the tree, the least such entry is stored in *over, unless
+ * that is less already. */
 const void *hw_range_sum(const hw_range *range, hw_range_piece where, uint32_t first, uint32_t count, void *scratch,
                          size_t *over);
 
-/* to[index - offset] += scale * value for positions [begin, end) of a payload. Returns the first entry that overflows; SIZE_MAX if none does. */
+/* to[index - offset] += scale * value for positions [begin, end) of a payload. Returns the first entry that overflows;
+ * SIZE_MAX if none does. */
 size_t hw_add_payload(const hw_payload *payload, size_t begin, size_t end, double scale, void *to, size_t offset);
 
 #endif

@@ -82,9 +82,10 @@ void hw_record_begin(hw_replica *replica)
         return;
     put(replica, (hw_event_record){.kind = HW_EVENT_BEGIN,
                                    .flags = replica->plain ? HW_EVENT_PLAIN : 0,
+                                   .from = replica->stages.source, /* UINT32_MAX is HW_HISTORY_NONE */
                                    .part = hw_policy_row_of(kind)->record,
-                                   .first = replica->updates,
-                                   .last = replica->updates | replica->reads,
+                                   .first = replica->stages.updates,
+                                   .last = replica->stages.updates | replica->stages.reads,
                                    .count = hw_policy_counts(kind) ? replica->policy.staleness : 0,
                                    .digest = replica->digest});
 }
@@ -131,7 +132,8 @@ void hw_record_defer(hw_replica *replica, uint64_t clock)
         put(replica, (hw_event_record){.kind = HW_EVENT_DEFER, .clock = clock});
 }
 
-/* Sets `first` of the record to the number of entries that a filter holds back, and `last` to the clock since which the oldest is held. */
+/* Sets `first` of the record to the number of entries that a filter holds back, and `last` to the clock since which the
+ * oldest is held. */
 static void count_held(const hw_replica *replica, hw_event_record *record)
 {
     record->last = UINT64_MAX;
@@ -188,4 +190,24 @@ void hw_record_seen(hw_replica *replica, const hw_message *message)
                                    .clock = envelope->clock,
                                    .count = envelope->count,
                                    .digest = digest_of(replica, message)});
+}
+
+/* One record for each update of the sum, all with the sum's digest. */
+void hw_record_combined(hw_replica *replica, const hw_message *values, const hw_contribution *list, uint32_t count)
+{
+    if (!hw_records(replica))
+        return;
+    uint64_t digest = digest_of(replica, values);
+    for (uint32_t i = 0; i < count; i++)
+        put(replica, (hw_event_record){.kind = HW_EVENT_SEEN,
+                                       .flags = list[i].last ? HW_EVENT_LAST : 0,
+                                       .range = (uint16_t)values->envelope.range,
+                                       .from = list[i].block,
+                                       .covers = count,
+                                       .part = list[i].part,
+                                       .span = list[i].span,
+                                       .more = count - 1 - i,
+                                       .clock = list[i].clock,
+                                       .count = values->envelope.count,
+                                       .digest = digest});
 }

@@ -19,7 +19,8 @@ typedef struct hw_reduce_run {
     uint32_t begin, end;
 } hw_reduce_run;
 
-/* Returns the largest subtree over `blocks` blocks that contains `block` and lies within `within`, which contains `block` too. */
+/* Returns the largest subtree over `blocks` blocks that contains `block` and lies within `within`, which contains `block`
+ * too. */
 static inline hw_reduce_run hw_subtree_in(uint32_t blocks, uint32_t block, hw_reduce_run within)
 {
     hw_reduce_run tree = {0, blocks};
@@ -42,8 +43,8 @@ static inline bool hw_is_subtree(uint32_t blocks, uint32_t first, uint32_t count
     return tree.begin == first && tree.end == first + count;
 }
 
-/* Returns the canonical sum of numbers, by one fixed binary tree whose left half is the largest power of two below its size. Replicas add up
- * vectors by the same tree (hw_range_sum), whose subtrees may be added up on the way (adding.h). */
+/* Returns the canonical sum of numbers, by one fixed binary tree whose left half is the largest power of two below its size.
+ * Replicas add up vectors by the same tree (hw_range_sum), whose subtrees may be added up on the way (adding.h). */
 double hw_reduce_scalars(const double *parts, uint32_t count);
 
 #endif

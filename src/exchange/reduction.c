@@ -151,7 +151,8 @@ static hawser_status fail_count(const hw_reduction *reduction, uint32_t unit, ui
                        times > reduction->ends[block] ? "at least" : "only", times);
 }
 
-/* Fails if block `source` has reduced more often in this clock, which has ended here. Where ends are sent to all, that block fails instead. */
+/* Fails if block `source` has reduced more often in this clock, which has ended here. Where ends are sent to all, that block
+ * fails instead. */
 static hawser_status check_surplus(const hw_reduction *reduction, const hw_envelope *share, hawser_error *error)
 {
     uint32_t own = reduction->spec.block;
@@ -270,7 +271,8 @@ static hawser_status send_end(hw_reduction *reduction, uint64_t clock, uint32_t 
     return HAWSER_OK;
 }
 
-/* Sends the end of a clock on once all blocks of the own branch have ended it. Their numbers of reductions are equal, because a reduction needs all blocks. */
+/* Sends the end of a clock on once all blocks of the own branch have ended it. Their numbers of reductions are equal,
+ * because a reduction needs all blocks. */
 static hawser_status send_branch_end(hw_reduction *reduction, uint64_t clock, hawser_error *error)
 {
     hw_reduce_run branch = hw_adding_branch(reduction->spec.block, reduction->spec.blocks);
@@ -280,7 +282,8 @@ static hawser_status send_branch_end(hw_reduction *reduction, uint64_t clock, ha
     return send_end(reduction, clock, reduction->ends[reduction->spec.block], error);
 }
 
-/* Takes the report that a block, or with it its branch or all, has ended a clock. It arrives again if the block repeats the clock. */
+/* Takes the report that a block, or with it its branch or all, has ended a clock. It arrives again if the block repeats the
+ * clock. */
 static hawser_status take_end(hw_reduction *reduction, const hw_envelope *envelope, hawser_error *error)
 {
     uint32_t source = envelope->source;
@@ -422,7 +425,8 @@ static hawser_status fail_repeat(const hw_reduction *reduction, const char *why,
                        reduction->spec.block, reduction->clock, reduction->number, why);
 }
 
-/* Repeats a reduction of a repeated clock. *over is true if the reduction was made before and its result or share is kept. */
+/* Repeats a reduction of a repeated clock. *over is true if the reduction was made before and its result or share is
+ * kept. */
 static hawser_status repeat(hw_reduction *reduction, const hw_reduction_call *call, const double *values, bool *over,
                             hawser_error *error)
 {
@@ -468,7 +472,8 @@ bool hw_reduction_ready(const hw_reduction *reduction)
     return reduction->latest == NULL || hw_shares_complete(reduction->latest);
 }
 
-/* Keeps a result. If it takes too much memory, all results are dropped, because a clock can only be repeated with all of them. */
+/* Keeps a result. If it takes too much memory, all results are dropped, because a clock can only be repeated with all of
+ * them. */
 static hawser_status keep_result(hw_reduction *reduction, const hw_shares *set, const double *values, hw_stop_request stop,
                                  hawser_error *error)
 {

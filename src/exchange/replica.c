@@ -95,7 +95,10 @@ static hawser_status allocate_ranges(hw_replica *replica, hawser_error *error)
             return status;
         }
     }
-    return spec->adding != NULL && spec->adding->adds ? hw_adder_new(replica, error) : HAWSER_OK;
+    if (spec->adding != NULL && spec->adding->adds)
+        HAWSER_TRY(hw_adder_new(replica, error));
+    replica->combines = spec->adding != NULL && spec->adding->combines && hw_may_combine(&spec->rule, spec->filter);
+    return replica->combines && replica->adder != NULL ? hw_combiner_new(replica, error) : HAWSER_OK;
 }
 
 static hawser_status allocate(hw_replica *replica, hawser_error *error)
@@ -120,8 +123,12 @@ static hawser_status allocate(hw_replica *replica, hawser_error *error)
         HAWSER_TRY(HW_NEW(&replica->tile_digests, replica->tiles, "digests of a state", error));
     if (needs_filter(spec) || needs_rounding(spec))
         HAWSER_TRY(allocate_held(replica, error));
-    uint32_t own = hw_is_source(replica, spec->block) ? spec->block : UINT32_MAX;
-    return hw_clock_table_new(spec->blocks, own, &replica->clocks, error);
+    return hw_clock_table_new(spec->blocks, UINT32_MAX, &replica->clocks, error);
+}
+
+static uint32_t only_source(const hw_replica_spec *spec)
+{
+    return spec->sources == 1 ? spec->source : UINT32_MAX;
 }
 
 hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, hawser_error *error)
@@ -132,6 +139,7 @@ hawser_status hw_replica_new(const hw_replica_spec *spec, hw_replica **replica, 
     HAWSER_TRY(HW_NEW(&made, 1, "a replica", error));
     made->spec = *spec;
     made->numbers = hw_numbers_of(spec->type);
+    made->stages = (hw_stages){.updates = 1, .source = only_source(spec)};
     if (!needs_rounding(spec))
         made->spec.rounding = HW_F64;
     made->tiles = spec->count / HW_TILE + (spec->count % HW_TILE != 0);
@@ -159,6 +167,7 @@ void hw_replica_free(hw_replica *replica)
         return;
     for (uint32_t k = 0; k < replica->range_count; k++)
         hw_range_free(&replica->ranges[k]);
+    hw_combiner_free(replica);
     hw_adder_free(replica);
     hw_messages_free(replica->early);
     hw_messages_free(replica->outgoing);
@@ -260,6 +269,11 @@ double hw_replica_gain(const hw_replica *replica)
     return hw_gain_now(replica);
 }
 
+double hw_replica_damping(const hw_replica *replica)
+{
+    return hw_damping_of(replica, hw_exchange_now(replica));
+}
+
 void hw_replica_plain(hw_replica *replica, bool plain)
 {
     replica->plain = plain;
@@ -284,17 +298,22 @@ hw_policy hw_replica_policy(const hw_replica *replica)
 
 void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy)
 {
-    hw_replica_begin_stages(replica, epoch, policy, 1, 0);
+    uint32_t source = only_source(&replica->spec);
+    hw_replica_begin_stages(
+        replica, epoch, policy,
+        &(hw_stages){.updates = 1, .exact = source != UINT32_MAX && replica->spec.blocks > 1, .source = source});
 }
 
-void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, uint64_t updates, uint64_t reads)
+void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages)
 {
-    assert(!replica->begun && updates != 0);
-    replica->updates = updates;
-    replica->reads = reads;
-    replica->each = hw_bits_set(updates);
+    assert(!replica->begun && stages->updates != 0 && (stages->exact & ~stages->updates) == 0);
+    replica->stages = *stages;
+    if (hw_holds(replica) && hw_is_mixed(replica)) /* then the plan has refused rules */
+        replica->stages.exact = 0;
+    replica->each = hw_bits_set(stages->updates);
     policy = hw_replica_scaled(replica, policy);
     hw_clock_table_reset(&replica->clocks);
+    replica->clocks.own = hw_is_source(replica, replica->spec.block) ? replica->spec.block : UINT32_MAX;
     for (uint32_t k = 0; k < replica->range_count; k++)
         hw_range_reset(&replica->ranges[k]);
     hw_adder_reset(replica);

@@ -1,4 +1,5 @@
-/* round.c - deltas in fewer bits, as a property of a state: rounded alike over every transport, so results do not depend on the transport. */
+/* round.c - deltas in fewer bits, as a property of a state: rounded alike over every transport, so results do not depend on
+ * the transport. */
 #include <math.h>
 
 #include "exchange/replica.h"

@@ -161,7 +161,8 @@ static void join(double *to, const double *left, const double *right, window whe
     }
 }
 
-/* Returns the canonical combination over blocks [first, first + count), whose shares have all arrived; NULL if they add nothing. */
+/* Returns the canonical combination over blocks [first, first + count), whose shares have all arrived; NULL if they add
+ * nothing. */
 static const double *combine(const hw_shares *shares, uint32_t range, window where, uint32_t first, uint32_t count,
                              double *scratch)
 {
@@ -214,7 +215,8 @@ static hw_stop_request stop_of(const hw_shares *shares, uint32_t range, hw_reduc
 
 /* ------------------------------------------------------------------------------------------------------ messages ---- */
 
-/* Makes a share of numbers [begin, end) of `values`, which begins with number 0. Zeros at both ends are left out, and -0.0 becomes 0.0. */
+/* Makes a share of numbers [begin, end) of `values`, which begins with number 0. Zeros at both ends are left out, and -0.0
+ * becomes 0.0. */
 static hawser_status make(const hw_shares *shares, const double *values, size_t begin, size_t end, hw_share_place place,
                           hw_stop_request stop, hw_message **message, hawser_error *error)
 {
@@ -309,7 +311,8 @@ static hawser_status keep(hw_shares *shares, uint32_t range, const hw_message *m
     return shares->missing[range] == 0 ? send_subtrees(shares, range, 0, shares->blocks, error) : HAWSER_OK;
 }
 
-/* Returns the arrived share of the same blocks; NULL if there is none. *clash is true if shares of some of these blocks have arrived. */
+/* Returns the arrived share of the same blocks; NULL if there is none. *clash is true if shares of some of these blocks have
+ * arrived. */
 static const hw_message *arrived(const hw_shares *shares, uint32_t range, const hw_envelope *envelope, bool *clash)
 {
     size_t at = (size_t)range * shares->blocks;
@@ -324,8 +327,8 @@ static const hw_message *arrived(const hw_shares *shares, uint32_t range, const 
     return NULL;
 }
 
-/* Returns true if a share may be about its blocks and range: about other blocks, and where shares are gathered, about blocks that this block
- * combines, or about all blocks unless this block makes the total. */
+/* Returns true if a share may be about its blocks and range: about other blocks, and where shares are gathered, about blocks
+ * that this block combines, or about all blocks unless this block makes the total. */
 static bool fits(const hw_shares *shares, uint32_t range, const hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;

@@ -1,8 +1,8 @@
 /*
  * shares.h - the shares of one reduction at one block: the arrived shares, their combination, and the messages to send on.
  *
- * A share is about one block or about a subtree of the canonical tree; it is about the whole vector or about one range of it.
- * Where adding.h gathers shares at a root, each range returns as one total.
+ * A share is about one block or about a subtree of the canonical tree; it is about the whole vector or about one range of
+ * it. Where adding.h gathers shares at a root, each range returns as one total.
  */
 #ifndef HW_EXCHANGE_SHARES_H
 #define HW_EXCHANGE_SHARES_H

@@ -36,7 +36,8 @@ static uint32_t common_divisor(uint32_t a, uint32_t b)
     return a;
 }
 
-/* Returns the common divisor of the number of nodes and the ring's distances except `without`. If it is 1, every node can be reached. */
+/* Returns the common divisor of the number of nodes and the ring's distances except `without`. If it is 1, every node can be
+ * reached. */
 static uint32_t common_divisor_of(const hw_topology *topology, uint32_t without)
 {
     uint32_t divisor = topology->nodes;
@@ -46,7 +47,8 @@ static uint32_t common_divisor_of(const hw_topology *topology, uint32_t without)
     return divisor;
 }
 
-/* Returns the most steps from node 0, and so from any node, to another node of the ring; UINT32_MAX if a node cannot be reached. */
+/* Returns the most steps from node 0, and so from any node, to another node of the ring; UINT32_MAX if a node cannot be
+ * reached. */
 static uint32_t ring_depth(const hw_topology *topology, uint32_t *steps, uint32_t *queue)
 {
     uint32_t nodes = topology->nodes, head = 0, tail = 0;
@@ -67,8 +69,9 @@ static uint32_t ring_depth(const hw_topology *topology, uint32_t *steps, uint32_
     return tail == nodes ? steps[queue[tail - 1]] : UINT32_MAX;
 }
 
-/* Makes links at distances nodes/2, nodes/4, 3 nodes/4, nodes/8 ...: halves, then the odd quarters, then the odd eighths. The first log2(nodes)
- * are MALT's. Later distances are added if they help, until every node reaches every other within twice that many steps. */
+/* Makes links at distances nodes/2, nodes/4, 3 nodes/4, nodes/8 ...: halves, then the odd quarters, then the odd eighths.
+ * The first log2(nodes) are MALT's. Later distances are added if they help, until every node reaches every other within
+ * twice that many steps. */
 static void make_halton(hw_topology *topology, uint32_t *steps, uint32_t *queue)
 {
     uint32_t nodes = topology->nodes, least = 0, made = 0, depth = UINT32_MAX;
@@ -95,8 +98,8 @@ static void make_halton(hw_topology *topology, uint32_t *steps, uint32_t *queue)
             *link_at(topology, node, (uint32_t)(((uint64_t)node + distance) % nodes)) = *link_at(topology, 0, distance);
 }
 
-/* Links each node with the node without its lowest set bit, its parent. All nodes below a node are consecutive, and their number is that of a
- * subtree of the canonical reduction, so their updates add up to one sum. */
+/* Links each node with the node without its lowest set bit, its parent. All nodes below a node are consecutive, and their
+ * number is that of a subtree of the canonical reduction, so their updates add up to one sum. */
 static void make_tree(hw_topology *topology)
 {
     for (uint32_t node = 1; node < topology->nodes; node++)
@@ -190,7 +193,8 @@ static hawser_status make_graph(hw_topology *topology, const char *name, const c
 
 /* -------------------------------------------------------------------------------------------------------- trees ---- */
 
-/* Finds the distance of each node from `origin` over the links in `lists`; UINT32_MAX without a path. `queue` has space for all nodes. */
+/* Finds the distance of each node from `origin` over the links in `lists`; UINT32_MAX without a path. `queue` has space for
+ * all nodes. */
 static void find_distances(const hw_topology *topology, uint32_t origin, const uint32_t *lists, uint32_t *distance,
                            uint32_t *queue)
 {
@@ -238,8 +242,8 @@ static hawser_status check_connected(const hw_topology *topology, const char *na
     return HAWSER_OK;
 }
 
-/* Returns the node one step nearer to the origin that passes on the fewest messages so far; of equal nodes the next one after `node`, so that
- * different nodes choose different parents. */
+/* Returns the node one step nearer to the origin that passes on the fewest messages so far; of equal nodes the next one
+ * after `node`, so that different nodes choose different parents. */
 static uint32_t choose_parent(const hw_topology *topology, uint32_t origin, uint32_t node, const uint32_t *distance,
                               const uint64_t *load)
 {

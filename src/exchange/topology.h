@@ -1,9 +1,9 @@
 /*
  * topology.h - the links over which nodes send updates: a directed graph, and from it one tree per origin.
  *
- * Pure. A node sends its blocks' updates to its children in its own tree, and each of them passes the updates on. A tree reaches every node
- * once, by a shortest path that never changes. So an update arrives exactly once, and updates of one origin arrive in order if each link keeps
- * order. All nodes compute the same trees from the same name.
+ * Pure. A node sends its blocks' updates to its children in its own tree, and each of them passes the updates on. A tree
+ * reaches every node once, by a shortest path that never changes. So an update arrives exactly once, and updates of one
+ * origin arrive in order if each link keeps order. All nodes compute the same trees from the same name.
  */
 #ifndef HW_EXCHANGE_TOPOLOGY_H
 #define HW_EXCHANGE_TOPOLOGY_H
@@ -26,17 +26,19 @@ typedef struct hw_topology_figures {
     uint32_t relaying; /* that node */
 } hw_topology_figures;
 
-/* Makes the topology that `name` names: "all"; "halton" (MALT: log2 N links per node, at distances N/2, N/4, 3N/4, N/8 ..., and as many more as
- * every node needs to reach every other within 2 log2 N links); "tree" (binomial, both directions: node n and n without its lowest set bit);
- * "servers:K" (nodes 0 to K - 1 are linked with all nodes, the others only with them). With `edges`, a text with one link "from to" per line and
- * comments from # on, `name` is only for errors. Fails if a node cannot be reached from another, and names both. */
+/* Makes the topology that `name` names: "all"; "halton" (MALT: log2 N links per node, at distances N/2, N/4, 3N/4, N/8 ...,
+ * and as many more as every node needs to reach every other within 2 log2 N links); "tree" (binomial, both directions: node
+ * n and n without its lowest set bit); "servers:K" (nodes 0 to K - 1 are linked with all nodes, the others only with them).
+ * With `edges`, a text with one link "from to" per line and comments from # on, `name` is only for errors. Fails if a node
+ * cannot be reached from another, and names both. */
 hawser_status hw_topology_new(const char *name, const char *edges, uint32_t nodes, hw_topology **topology,
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_topology_free(hw_topology *topology);
 
 /* Returns true if every node sends to every other directly, so that no routes are needed. */
 bool hw_topology_direct(const hw_topology *topology);
-/* Stores the nodes to which `node` passes on the updates of `origin`, and returns their number. `children` has space for all nodes. */
+/* Stores the nodes to which `node` passes on the updates of `origin`, and returns their number. `children` has space for all
+ * nodes. */
 uint32_t hw_topology_children(const hw_topology *topology, uint32_t origin, uint32_t node, uint32_t *children);
 /* Stores to how many nodes each node passes on the updates of `origin`. `sends` has space for all nodes. */
 void hw_topology_sends(const hw_topology *topology, uint32_t origin, uint32_t *sends);

@@ -1,6 +1,6 @@
 /*
- * alike.c - what is recorded more than once and must be the same each time: states, policies and credit on all blocks of a run, and tables on all
- * clients and stripes of a store.
+ * alike.c - what is recorded more than once and must be the same each time: states, policies and credit on all blocks of a
+ * run, and tables on all clients and stripes of a store.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -52,25 +52,26 @@ static bool are_alike(const hw_event_record *x, const hw_event_record *y)
     switch ((hw_event_kind)x->kind) {
     case HW_EVENT_STATE:
         return same && x->range == y->range && x->from == y->from && x->clock == y->clock && x->digest == y->digest;
-    case HW_EVENT_BEGIN: return same && x->first == y->first && x->last == y->last;
+    case HW_EVENT_BEGIN: return same && x->from == y->from && x->first == y->first && x->last == y->last;
     case HW_EVENT_WRITE:
     case HW_EVENT_FORGET: return true; /* each block has one */
     default: return same;
     }
 }
 
-/* Returns whether one block alone updates the state of a record. */
+/* Returns whether one block alone updates the state of a record in its epoch. */
 static bool has_one_source(const hw_indexed *entry)
 {
-    for (size_t i = 0; i < entry->number; i++) {
+    for (size_t i = entry->number; i-- > 0;) {
         const hw_event_record *r = &entry->stream->records[i];
-        if (r->kind == HW_EVENT_STATE && r->object == hw_record_of(entry)->object)
+        if (r->kind == HW_EVENT_BEGIN && r->object == hw_record_of(entry)->object)
             return r->from != HW_HISTORY_NONE;
     }
     return true;
 }
 
-/* Returns whether every block must have a record like this one. The last credits of an epoch may be used by some blocks alone. */
+/* Returns whether every block must have a record like this one. The last credits of an epoch may be used by some blocks
+ * alone. */
 static bool is_everywhere(const alike *a, const hw_indexed *entry)
 {
     const hw_event_record *r = hw_record_of(entry);
@@ -99,8 +100,8 @@ static void compare_blocks(const alike *a, size_t begin, size_t end)
                            "only %zu of the blocks have this", end - begin);
 }
 
-/* Checks that the own ranges of the blocks follow each other and are the whole state, if its entries have one writer each. The entries are
- * in the order of the blocks. */
+/* Checks that the own ranges of the blocks follow each other and are the whole state, if its entries have one writer each.
+ * The entries are in the order of the blocks. */
 static void compare_ranges(const alike *a, size_t begin, size_t end)
 {
     const hw_event_record *state = hw_record_of(&a->records.entries[begin]);

@@ -7,7 +7,7 @@
 
 #include "history/checker.h"
 
-/* ------------------------------------------------------------------------------------------------------------- index ---- */
+/* ------------------------------------------------------------------------------------------------------------ index ---- */
 
 hawser_status hw_index_add(hw_index *index, const uint64_t key[5], const hw_stream *stream, size_t number,
                            hawser_error *error)
@@ -61,7 +61,7 @@ const hw_indexed *hw_index_find(const hw_index *index, const uint64_t key[5], si
     return high > low ? &index->entries[low] : NULL;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ violation ---- */
+/* -------------------------------------------------------------------------------------------------------- violation ---- */
 
 bool hw_violation(hw_checker *checker, hw_rule rule, const hw_at *at, size_t count, const char *format, ...)
 {
@@ -123,6 +123,8 @@ hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, h
         status = hw_check_alike(&checker, error);
     if (status == HAWSER_OK)
         status = hw_check_blocks(&checker, error);
+    if (status == HAWSER_OK)
+        status = hw_check_moving(&checker, error);
     if (status == HAWSER_OK)
         status = hw_check_reductions(&checker, error);
     if (status == HAWSER_OK)

@@ -59,8 +59,8 @@ static inline const hw_event_record *hw_record_of(const hw_indexed *entry)
     return &entry->stream->records[entry->number];
 }
 
-/* Reports a violation by `count` records, given as pairs of stream and number. Keeps the report that was found first with the fewest
- * records. Returns false. */
+/* Reports a violation by `count` records, given as pairs of stream and number. Keeps the report that was found first with
+ * the fewest records. Returns false. */
 bool hw_violation(hw_checker *checker, hw_rule rule, const hw_at *at, size_t count, const char *format, ...)
     HAWSER_PRINTF(5, 6);
 
@@ -81,17 +81,37 @@ static inline void hw_applied(hw_checker *checker, hw_rule rule)
     checker->verdict->checked[rule]++;
 }
 
-/* turns.c: hw_check_turns finds the runs of loops. hw_turns_due returns the bound that a policy sets, and the policy in *policy: all
- * changes of iterations below the result must be in before a read in `iteration`, or before a change in it. */
+/* turns.c: hw_check_turns finds the runs of loops. hw_turns_due returns the bound that a policy sets, and the policy in
+ * *policy: all changes of iterations below the result must be in before a read in `iteration`, or before a change in it. */
 hawser_status hw_check_turns(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 uint64_t hw_turns_due(const hw_checker *checker, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy);
 
 /* shape.c: checks that each record has the fields of its kind and no others. */
 void hw_check_shapes(hw_checker *checker);
 
-/* alike.c, blocks.c, reductions.c, stripes.c, pieces.c, tasks.c: return HAWSER_OK whatever they find. */
+/* agreement.c: what records must agree on that have the same key: (run and state, epoch, clock, one of these, more).
+ * hw_check_agreement compares the records of an index. */
+enum {
+    HW_AGREE_DIGEST = 1,
+    HW_AGREE_CLOCK,
+    HW_AGREE_SUM,
+    HW_AGREE_LOST,
+    HW_AGREE_POLICY,
+    HW_AGREE_CHOICE,
+    HW_AGREE_COMBINED
+};
+void hw_check_agreement(hw_checker *checker, hw_index *agree);
+
+/* Returns the last part of the key of a clock's sum. Sums that differ only in their range are neighbours. */
+static inline uint64_t hw_sum_key(uint32_t from, uint32_t covers, uint16_t range)
+{
+    return (uint64_t)from << 40 | (uint64_t)(covers & 0xffffff) << 16 | range;
+}
+
+/* alike.c, blocks.c, moving.c, reductions.c, stripes.c, pieces.c, tasks.c: return HAWSER_OK whatever they find. */
 hawser_status hw_check_alike(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_blocks(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_check_moving(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_reductions(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_stripes(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_pieces(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;

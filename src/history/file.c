@@ -1,5 +1,6 @@
 #include "history/file.h"
 
+#include <ctype.h>
 #include <endian.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "histories lie in file
 _Static_assert(sizeof(hw_event_record) == 80 && sizeof(hw_history_head) == 40 && sizeof(hw_batch_head) == 48,
                "the layouts of docs/history.md");
 
-static const char head_magic[] = "HWHIST8\n", batch_magic[] = "HWBATCH\n";
+static const char head_magic[] = "HWHISTB\n", batch_magic[] = "HWBATCH\n";
 
 hawser_status hw_history_path(const char *file, uint32_t node, char **path, hawser_error *error)
 {
@@ -52,7 +53,7 @@ void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, uint
     hw_batch_head_make(&log, head);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- reading ---- */
+/* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
 static int by_name(const void *a, const void *b)
 {
@@ -121,7 +122,7 @@ static hawser_status read_head(reading *r, hawser_error *error)
             error, HAWSER_BAD_INPUT,
             "%s is a history of another version of hawser (layout %c; this one reads layout %c): check it with "
             "the one that recorded it",
-            r->path, r->bytes[name] >= '0' && r->bytes[name] <= '9' ? r->bytes[name] : '?', head_magic[name]);
+            r->path, isalnum(r->bytes[name]) ? r->bytes[name] : '?', head_magic[name]);
     if (r->size < sizeof head || memcmp(r->bytes, head_magic, sizeof head.magic) != 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s is not a history; hawser train --record-history FILE writes one",
                            r->path);

@@ -1,9 +1,10 @@
 /*
- * file.h - the format of a history: a head, batches of records of one stream each, and a last batch that has the number of the others.
+ * file.h - the format of a history: a head, batches of records of one stream each, and a last batch that has the number of
+ * the others.
  *
- * Every batch has its stream, its number in the stream and a digest. A history without its last batch, or with a missing batch, is not
- * whole and is refused, so the remains of a killed job never pass as a proof. If other nodes recorded in their end record that a node was
- * lost, that node's file may end anywhere or be missing: its streams are then beginnings.
+ * Every batch has its stream, its number in the stream and a digest. A history without its last batch, or with a missing
+ * batch, is not whole and is refused, so the remains of a killed job never pass as a proof. If other nodes recorded in their
+ * end record that a node was lost, that node's file may end anywhere or be missing: its streams are then beginnings.
  */
 #ifndef HW_HISTORY_FILE_H
 #define HW_HISTORY_FILE_H
@@ -29,8 +30,9 @@ typedef struct hw_batch_head {
 
 void hw_history_head_make(uint32_t node, uint32_t nodes, uint64_t token, hw_history_head *head);
 void hw_batch_head_make(const hw_log *log, hw_batch_head *head);
-/* Makes the last batch. Its one record has the number of batches before it in `first`, the number of records in `count`, how the job ended
- * in `clock` (0: successfully, else the negative hawser_status), and in `from` the node that was lost first, or HW_HISTORY_NONE. */
+/* Makes the last batch. Its one record has the number of batches before it in `first`, the number of records in `count`, how
+ * the job ended in `clock` (0: successfully, else the negative hawser_status), and in `from` the node that was lost first,
+ * or HW_HISTORY_NONE. */
 void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, uint32_t lost, hw_batch_head *head,
                    hw_event_record *record);
 
@@ -67,11 +69,12 @@ typedef struct hw_history {
     uint32_t cut;           /* number of nodes without a whole file, whose streams may be missing */
 } hw_history;
 
-/* Adds a file's bytes. Returns HAWSER_BAD_INPUT if they are not a history, damaged, of another version or job, or added twice; the text
- * names `path` and the reason. */
+/* Adds a file's bytes. Returns HAWSER_BAD_INPUT if they are not a history, damaged, of another version or job, or added
+ * twice; the text names `path` and the reason. */
 hawser_status hw_history_add(hw_history *history, const char *path, const void *bytes, size_t size,
                              hawser_error *error) HAWSER_MUST_USE;
-/* Ends the input. Returns HAWSER_BAD_INPUT if the file of a node that was not lost is missing or not whole. Sorts the streams. */
+/* Ends the input. Returns HAWSER_BAD_INPUT if the file of a node that was not lost is missing or not whole. Sorts the
+ * streams. */
 hawser_status hw_history_whole(hw_history *history, hawser_error *error) HAWSER_MUST_USE;
 /* Returns a stream of a whole history, or NULL. */
 const hw_stream *hw_history_stream(const hw_history *history, hw_stream_kind kind, uint32_t run, uint32_t number);

@@ -1,6 +1,7 @@
 /*
- * pieces.c - the work of stripes against the requests of clients, field by field: which table and keys, for which worker, in which clock, and
- * with which clocks of the others. A link or server that changes one of them is found here, whatever the policy.
+ * pieces.c - the work of stripes against the requests of clients, field by field: which table and keys, for which worker, in
+ * which clock, and with which clocks of the others. A link or server that changes one of them is found here, whatever the
+ * policy.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -43,7 +44,8 @@ static uint32_t server_of(const hw_indexed *entry)
     return entry->stream->name.number >> 16;
 }
 
-/* Checks the keys of a piece: they are of the request and of the stripe; a clock is one of all keys that these two have in common. */
+/* Checks the keys of a piece: they are of the request and of the stripe; a clock is one of all keys that these two have in
+ * common. */
 static bool has_right_keys(const pieces *p, const hw_indexed *entry)
 {
     const hw_event_record *r = hw_record_of(entry), *a = hw_record_of(p->asked);
@@ -128,7 +130,8 @@ static bool check_part(const pieces *p, const hw_indexed *of, size_t count)
     return true;
 }
 
-/* Checks that the parts are those into which the task was cut. A server without keys of a table does not record its part of a clock. */
+/* Checks that the parts are those into which the task was cut. A server without keys of a table does not record its part of
+ * a clock. */
 static bool check_parts(const pieces *p, hw_indexed *all)
 {
     uint32_t slices = hw_record_of(p->asked)->part, seen = 0;

@@ -1,6 +1,6 @@
 /*
- * places.h - the progress of many places, as runs of places with equal progress. Memory depends on the number of recorded changes, not on
- * the number of possible places.
+ * places.h - the progress of many places, as runs of places with equal progress. Memory depends on the number of recorded
+ * changes, not on the number of possible places.
  */
 #ifndef HW_HISTORY_PLACES_H
 #define HW_HISTORY_PLACES_H

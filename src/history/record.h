@@ -1,9 +1,9 @@
 /*
- * record.h - what happened, one record per event: each block of a program, each stripe of a server and each client of the store records its
- * events in its own order. docs/history.md has the meaning of each field for each kind.
+ * record.h - what happened, one record per event: each block of a program, each stripe of a server and each client of the
+ * store records its events in its own order. docs/history.md has the meaning of each field for each kind.
  *
- * A *stream* is the totally ordered records of one of them. Between streams the only order is the one that the records imply (an update is
- * merged after it was written); the clocks of machines are not used.
+ * A *stream* is the totally ordered records of one of them. Between streams the only order is the one that the records imply
+ * (an update is merged after it was written); the clocks of machines are not used.
  */
 #ifndef HW_HISTORY_RECORD_H
 #define HW_HISTORY_RECORD_H
@@ -49,34 +49,37 @@ typedef enum hw_event_kind {
     HW_EVENT_STRICTER, /* a stage waits for the state by a stricter policy than that of the epoch */
     /* Recorded by blocks in a loop with branches, when a clock begins: */
     HW_EVENT_CHOSEN, /* how its branches were chosen */
+    /* Recorded by blocks that use a moving state: */
+    HW_EVENT_PASSED, /* a part is left to its next block */
     /* The last record of the file: */
     HW_EVENT_CLOSE
 } hw_event_kind;
 
 /* Bits of `flags`. */
 enum {
-    HW_EVENT_LAST = 1,    /* WRITE, SEEN: the clock's last part */
-    HW_EVENT_FLUSH = 2,   /* WRITE, HELD: nothing stays held back */
-    HW_EVENT_VALUES = 4,  /* STATE: one writer per entry. WRITE, SEEN: values, not changes */
-    HW_EVENT_INNER = 8,   /* READ: within the clock, at a yield */
-    HW_EVENT_PLAIN = 16,  /* BEGIN: a rebuild */
-    HW_EVENT_HOLDS = 32,  /* STATE: under an accumulating filter */
-    HW_EVENT_ROUNDS = 64, /* STATE: updates are rounded */
-    HW_EVENT_STOPS = 1,   /* SHARE: the block has seen a request to stop. REDUCED: one of the blocks has */
-    HW_EVENT_INPUT = 1,   /* WAIT: for updates of others; else for credit */
-    HW_EVENT_CENTRIC = 1, /* TABLE: data-centric */
-    HW_EVENT_ASSIGNS = 2, /* TABLE: pushed values replace the stored ones */
-    HW_EVENT_SPARSE = 4,  /* TABLE */
-    HW_EVENT_SUMMED = 8,  /* TABLE: pushed values count once all workers have ended their clock */
-    HW_EVENT_KEEPS = 16,  /* TABLE: pushed values may be held back; */
-    HW_EVENT_DROPS = 32,  /* or dropped for good */
-    HW_EVENT_MOVES = 1,   /* TURN: each clock is an iteration of the table */
-    HW_EVENT_PULLS = 1,   /* ASKED, ANSWER, WAIT in a stripe: rows are read; */
-    HW_EVENT_PUSHES = 2,  /* rows are changed; */
-    HW_EVENT_TICKS = 4,   /* a clock has ended */
-    HW_EVENT_FAILED = 8,  /* ANSWER: there is no result. GIVEN: the request is refused. TAKEN: the request has failed */
-    HW_EVENT_LISTED = 16, /* the store: not all keys from `first` to `last` */
-    HW_EVENT_REREAD = 32  /* the store: a read for an iteration that is repeated */
+    HW_EVENT_LAST = 1,     /* WRITE, SEEN: the clock's last part */
+    HW_EVENT_FLUSH = 2,    /* WRITE, HELD: nothing stays held back */
+    HW_EVENT_VALUES = 4,   /* STATE: one writer per entry. WRITE, SEEN: values, not changes */
+    HW_EVENT_INNER = 8,    /* READ: within the clock, at a yield */
+    HW_EVENT_PLAIN = 16,   /* BEGIN: a rebuild */
+    HW_EVENT_HOLDS = 32,   /* STATE: under an accumulating filter */
+    HW_EVENT_ROUNDS = 64,  /* STATE: updates are rounded */
+    HW_EVENT_STOPS = 1,    /* SHARE: the block has seen a request to stop. REDUCED: one of the blocks has */
+    HW_EVENT_INPUT = 1,    /* WAIT: for updates of others; else for credit */
+    HW_EVENT_CENTRIC = 1,  /* TABLE: data-centric */
+    HW_EVENT_ASSIGNS = 2,  /* TABLE: pushed values replace the stored ones */
+    HW_EVENT_SPARSE = 4,   /* TABLE */
+    HW_EVENT_SUMMED = 8,   /* TABLE: pushed values count once all workers have ended their clock */
+    HW_EVENT_KEEPS = 16,   /* TABLE: pushed values may be held back; */
+    HW_EVENT_DROPS = 32,   /* or dropped for good */
+    HW_EVENT_RETURNED = 1, /* PASSED: what has come is the part of a kept point */
+    HW_EVENT_MOVES = 1,    /* TURN: each clock is an iteration of the table */
+    HW_EVENT_PULLS = 1,    /* ASKED, ANSWER, WAIT in a stripe: rows are read; */
+    HW_EVENT_PUSHES = 2,   /* rows are changed; */
+    HW_EVENT_TICKS = 4,    /* a clock has ended */
+    HW_EVENT_FAILED = 8,   /* ANSWER: there is no result. GIVEN: the request is refused. TAKEN: the request has failed */
+    HW_EVENT_LISTED = 16,  /* the store: not all keys from `first` to `last` */
+    HW_EVENT_REREAD = 32   /* the store: a read for an iteration that is repeated */
 };
 
 /* Policies in `part` of BEGIN, STRICTER and TURN; the last two only in TURN. */
@@ -92,7 +95,8 @@ typedef struct hw_event_record {
     uint32_t covers, part;
     union {
         struct {
-            uint32_t span, zero;
+            uint32_t span;
+            uint32_t more; /* SEEN: how many more updates of the same sum have records behind this one */
         };
         uint64_t least; /* the store: how many clocks of every worker a pull requires */
     };
@@ -107,8 +111,9 @@ typedef struct hw_event_record {
 
 typedef enum hw_stream_kind { HW_STREAM_BLOCK = 1, HW_STREAM_STRIPE, HW_STREAM_CLIENT, HW_STREAM_FILE } hw_stream_kind;
 
-/* The recorder of a stream: (kind, run, number) is unique in all parts of a history. `run` is the program or store of the job. `number` is
- * the block, or server << 16 | table << 6 | stripe, or the client. No gaps, because names are compared byte by byte. */
+/* The recorder of a stream: (kind, run, number) is unique in all parts of a history. `run` is the program or store of the
+ * job. `number` is the block, or server << 16 | table << 6 | stripe, or the client. No gaps, because names are compared byte
+ * by byte. */
 typedef struct hw_stream_name {
     uint32_t kind, run, number, zero;
 } hw_stream_name;

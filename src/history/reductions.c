@@ -33,7 +33,8 @@ static const hw_event_record *here(const reduction_reader *r)
     return &r->stream->records[r->at];
 }
 
-/* Handles a record of another clock than the last one. The last one has ended, and this is the next one, or the first of a later epoch. */
+/* Handles a record of another clock than the last one. The last one has ended, and this is the next one, or the first of a
+ * later epoch. */
 static bool begin_clock(reduction_reader *r)
 {
     const hw_event_record *e = here(r);
@@ -179,7 +180,8 @@ static bool find_shares(hw_checker *checker, const reductions *all, const hw_ind
     return true;
 }
 
-/* Digests predict a sum only if at most one share is not all zeros, and a maximum or minimum only if all shares are equal. */
+/* Digests predict a sum only if at most one share is not all zeros, and a maximum or minimum only if all shares are
+ * equal. */
 static bool check_value(hw_checker *checker, const hw_indexed *result, const prediction *of)
 {
     const hw_event_record *e = hw_record_of(result);

@@ -1,4 +1,5 @@
-/* shape.c - which fields and flags a record of each kind may have. All others are zero, so nothing in a record has no meaning. */
+/* shape.c - which fields and flags a record of each kind may have. All others are zero, so nothing in a record has no
+ * meaning. */
 #include "history/checker.h"
 
 enum {
@@ -9,7 +10,8 @@ enum {
     COVERS = 1 << 4,
     PART = 1 << 5,
     SPAN = 1 << 6,
-    LEAST = 1 << 7,
+    MORE = 1 << 7,
+    LEAST = SPAN | MORE, /* one number in place of the two */
     EPOCH = 1 << 8,
     CLOCK = 1 << 9,
     FIRST = 1 << 10,
@@ -32,12 +34,12 @@ static const shape shapes[HW_EVENT_CLOSE] = {
     [HW_EVENT_STATE] = {IN_BLOCK, ACTOR | RANGE | OBJECT | FROM | PART | CLOCK | FIRST | LAST | COUNT | DIGEST,
                         HW_EVENT_VALUES | HW_EVENT_HOLDS | HW_EVENT_ROUNDS},
     [HW_EVENT_NAME] = {IN_BLOCK | IN_STRIPE | IN_CLIENT, OBJECT | ACTOR | EPOCH | CLOCK | FIRST | LAST | COUNT, 0},
-    [HW_EVENT_BEGIN] = {IN_BLOCK, BLOCKS | OBJECT | PART | FIRST | LAST | COUNT | DIGEST, HW_EVENT_PLAIN},
+    [HW_EVENT_BEGIN] = {IN_BLOCK, BLOCKS | OBJECT | FROM | PART | FIRST | LAST | COUNT | DIGEST, HW_EVENT_PLAIN},
     [HW_EVENT_READ] = {IN_BLOCK, BLOCKS | OBJECT | PART | CLOCK | FIRST | LAST | COUNT | DIGEST, HW_EVENT_INNER},
     [HW_EVENT_WRITE] = {IN_BLOCK, BLOCKS | OBJECT | PART | SPAN | CLOCK | FIRST | LAST | COUNT | DIGEST,
                         HW_EVENT_LAST | HW_EVENT_FLUSH | HW_EVENT_VALUES},
     [HW_EVENT_DEFER] = {IN_BLOCK, BLOCKS | OBJECT | CLOCK, 0},
-    [HW_EVENT_SEEN] = {IN_BLOCK, BLOCKS | RANGE | OBJECT | FROM | COVERS | PART | SPAN | CLOCK | COUNT | DIGEST,
+    [HW_EVENT_SEEN] = {IN_BLOCK, BLOCKS | RANGE | OBJECT | FROM | COVERS | PART | SPAN | MORE | CLOCK | COUNT | DIGEST,
                        HW_EVENT_LAST | HW_EVENT_VALUES},
     [HW_EVENT_FORGET] = {IN_BLOCK, BLOCKS | OBJECT, 0},
     [HW_EVENT_END] = {IN_BLOCK, BLOCKS | OBJECT | CLOCK | DIGEST, 0},
@@ -61,12 +63,14 @@ static const shape shapes[HW_EVENT_CLOSE] = {
     [HW_EVENT_REDUCTIONS] = {IN_BLOCK, BLOCKS | COVERS | PART | CLOCK, 0},
     [HW_EVENT_STRICTER] = {IN_BLOCK, BLOCKS | OBJECT | PART | FIRST | COUNT, 0},
     [HW_EVENT_CHOSEN] = {IN_BLOCK, BLOCKS | CLOCK | FIRST | LAST, 0},
+    [HW_EVENT_PASSED] = {IN_BLOCK, BLOCKS | OBJECT | FROM | COVERS | PART | CLOCK | FIRST | COUNT | DIGEST,
+                         HW_EVENT_RETURNED},
 };
 
 /* Returns the fields of a record that are not zero. */
 static unsigned fields_of(const hw_event_record *r)
 {
-    unsigned least = (r->span != 0 ? SPAN : 0) | (r->zero != 0 ? LEAST : 0);
+    unsigned least = (r->span != 0 ? SPAN : 0) | (r->more != 0 ? MORE : 0);
     return (r->range != 0 ? RANGE : 0) | (r->object != 0 ? OBJECT : 0) | (r->actor != 0 ? ACTOR : 0) |
            (r->from != 0 ? FROM : 0) | (r->covers != 0 ? COVERS : 0) | (r->part != 0 ? PART : 0) | least |
            (r->epoch != 0 ? EPOCH : 0) | (r->clock != 0 ? CLOCK : 0) | (r->first != 0 ? FIRST : 0) |
@@ -79,8 +83,7 @@ static bool has_shape(const hw_stream *stream, const hw_event_record *r)
     const shape *of = r->kind >= HW_EVENT_CLOSE                                          ? &shapes[0]
                       : r->kind == HW_EVENT_WAIT && stream->name.kind == HW_STREAM_BLOCK ? &wait
                                                                                          : &shapes[r->kind];
-    unsigned fields = of->fields | (of->fields & LEAST ? SPAN : 0);
-    return (of->streams >> stream->name.kind & 1) != 0 && (r->flags & ~of->flags) == 0 && (fields_of(r) & ~fields) == 0;
+    return (of->streams >> stream->name.kind & 1) != 0 && (r->flags & ~of->flags) == 0 && (fields_of(r) & ~of->fields) == 0;
 }
 
 /* A name stands before the description of its state or table. */

@@ -1,6 +1,6 @@
 /*
- * stripes.c - the rules of one stripe of a server, in its own order: the read and write constraints of data-centric tables, the clocks of
- * other tables, what waits and why, and that only writes change rows.
+ * stripes.c - the rules of one stripe of a server, in its own order: the read and write constraints of data-centric tables,
+ * the clocks of other tables, what waits and why, and that only writes change rows.
  *
  * The keys are cut at each end of a range that a record has; all keys of a piece have the same past.
  */
@@ -83,7 +83,7 @@ static bool centric(const stripe_walk *w)
     return (w->table->flags & HW_EVENT_CENTRIC) != 0;
 }
 
-/* ------------------------------------------------------------------------------------------------------- constraints ---- */
+/* ------------------------------------------------------------------------------------------------------ constraints ---- */
 
 /* Goel et al. 2015, section 7: w[a - 1 - delay] < r[a]. */
 static bool may_read(const stripe_walk *w, const hw_event_record *r)
@@ -108,7 +108,8 @@ static bool may_write(const stripe_walk *w, const hw_event_record *r, uint32_t *
     return true;
 }
 
-/* Returns whether the worker of a reread has read a later iteration of these keys. If so, it does not repeat its last one. */
+/* Returns whether the worker of a reread has read a later iteration of these keys. If so, it does not repeat its last
+ * one. */
 static bool is_past(const stripe_walk *w, const hw_event_record *r)
 {
     span s = span_of(w, r);
@@ -226,7 +227,7 @@ static hawser_status walk_wait(stripe_walk *w, bool *going, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------- reads, writes ---- */
+/* ---------------------------------------------------------------------------------------------------- reads, writes ---- */
 
 /* Returns the next record that provides what was missing; SIZE_MAX: none. */
 static size_t find_later(const stripe_walk *w, unsigned kinds, uint32_t actor, uint64_t clock)
@@ -241,7 +242,8 @@ static size_t find_later(const stripe_walk *w, unsigned kinds, uint32_t actor, u
     return SIZE_MAX;
 }
 
-/* Computes the digest of the rows that assignments have left in a range, if their ranges fit into it. Returns false if that is unknown. */
+/* Computes the digest of the rows that assignments have left in a range, if their ranges fit into it. Returns false if that
+ * is unknown. */
 static bool expected(const stripe_walk *w, span s, uint64_t *digest)
 {
     const hw_event_record *r = record(w, w->at);
@@ -296,8 +298,8 @@ static bool check_known(stripe_walk *w, span s)
                  r->flags & HW_EVENT_REREAD ? " again, as a reread by its iteration," : "");
 }
 
-/* A reread must be of the worker's last iteration on these keys. It is refused if it is of an older one, or if it needs the version before
- * the newest and the server had no memory to keep it. */
+/* A reread must be of the worker's last iteration on these keys. It is refused if it is of an older one, or if it needs the
+ * version before the newest and the server had no memory to keep it. */
 static bool check_reread(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
@@ -345,8 +347,8 @@ static uint64_t place_of(const stripe_walk *w, const hw_event_record *r)
     return asked != NULL ? asked->number + 1 : 0;
 }
 
-/* In a program's loop no change may follow a read that had to see it, nor a change that had to come after it. What a clock waits for must
- * be in on all stripes. */
+/* In a program's loop no change may follow a read that had to see it, nor a change that had to come after it. What a clock
+ * waits for must be in on all stripes. */
 static bool check_turn(stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
@@ -484,7 +486,7 @@ static bool walk_clock(stripe_walk *w)
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ stream ---- */
+/* ----------------------------------------------------------------------------------------------------------- stream ---- */
 
 static hawser_status walk_record(stripe_walk *w, bool *going, hawser_error *error)
 {

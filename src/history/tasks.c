@@ -1,6 +1,7 @@
 /*
- * tasks.c - the rules between clients and servers of the store: every task is done once, by the servers that have its keys, with the values
- * that were sent, and returns the values that were read; in data-centric tables a worker reads before it writes.
+ * tasks.c - the rules between clients and servers of the store: every task is done once, by the servers that have its keys,
+ * with the values that were sent, and returns the values that were read; in data-centric tables a worker reads before it
+ * writes.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -39,7 +40,7 @@ static sums add_pieces(const hw_checker *checker, const uint64_t key[5], uint32_
     return sum;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- tasks ---- */
+/* ------------------------------------------------------------------------------------------------------------ tasks ---- */
 
 typedef struct task {
     hw_checker *checker;
@@ -65,8 +66,8 @@ static uint64_t common(const hw_event_record *a, const hw_event_record *b)
     return first <= last ? last - first + 1 : 0;
 }
 
-/* Returns how many rows of an answered task the living servers must have recorded: all, or, if a server was lost, what the others have of a
- * range. */
+/* Returns how many rows of an answered task the living servers must have recorded: all, or, if a server was lost, what the
+ * others have of a range. */
 static uint64_t least_rows(const task *t)
 {
     const hw_history *history = t->checker->history;
@@ -100,8 +101,8 @@ static uint64_t rows_of_living(const hw_checker *checker, const uint64_t key[5])
     return rows;
 }
 
-/* Checks one direction: TAKEN against the sent values, GIVEN against the received ones. `answered`: the task has its answer; `failed`: which
- * says that it has failed, so not all of it need be done. */
+/* Checks one direction: TAKEN against the sent values, GIVEN against the received ones. `answered`: the task has its answer;
+ * `failed`: which says that it has failed, so not all of it need be done. */
 static bool check_pieces(const task *t, hw_event_kind kind, uint64_t digest, bool answered, bool failed)
 {
     const uint64_t key[5] = {(uint64_t)t->stream->name.run << 32 | t->asked->from, t->asked->epoch, kind, 0, 0};
@@ -145,7 +146,8 @@ static bool meets(const hw_stream *stripe, const hw_event_record *asked)
     return first <= last && first <= asked->last && last >= asked->first;
 }
 
-/* Returns whether a stripe that lacks this clock has recorded a later one of the same worker. Links keep order, so that is a violation. */
+/* Returns whether a stripe that lacks this clock has recorded a later one of the same worker. Links keep order, so that is a
+ * violation. */
 static bool is_passed_over(const task *t, const hw_stream *stripe, hw_indexed *later)
 {
     const hw_event_record *asked = t->asked;
@@ -167,7 +169,8 @@ static bool is_passed_over(const task *t, const hw_stream *stripe, hw_indexed *l
     return passed;
 }
 
-/* Checks the clocks of a failed job. The last ones may have been in transit, but a stripe that has a later clock of a worker has this one. */
+/* Checks the clocks of a failed job. The last ones may have been in transit, but a stripe that has a later clock of a worker
+ * has this one. */
 static bool check_last_ticks(const task *t)
 {
     const hw_history *history = t->checker->history;
@@ -279,7 +282,7 @@ static bool check_task(task *t)
            check_pieces(t, HW_EVENT_GIVEN, answered ? came->digest : 0, answered, failed);
 }
 
-/* ------------------------------------------------------------------------------------------------------ definition 3 ---- */
+/* ----------------------------------------------------------------------------------------------------- definition 3 ---- */
 
 /* A worker's progress in a data-centric table. */
 typedef struct task_place {
@@ -364,8 +367,8 @@ static hawser_status note_client_table(client *c, const hw_event_record *r, haws
 
 #define HELD(c, number, ...) hw_violation((c)->checker, HW_RULE_HELD, &(hw_at){(c)->stream, number}, 1, __VA_ARGS__)
 
-/* Each row of an update is recorded as sent, held, or dropped if a filter may do that. The held rows are the ones before, except for this
- * update; if all of it is sent, none stays. */
+/* Each row of an update is recorded as sent, held, or dropped if a filter may do that. The held rows are the ones before,
+ * except for this update; if all of it is sent, none stays. */
 static bool walk_held(client *c, size_t number)
 {
     const hw_event_record *r = &c->stream->records[number];

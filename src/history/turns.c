@@ -1,6 +1,6 @@
 /*
- * turns.c - which policy a table of the store was under in which iteration, as blocks recorded the loops over a program's stored states.
- * The iterations of a table continue from loop to loop; between two loops all changes are in.
+ * turns.c - which policy a table of the store was under in which iteration, as blocks recorded the loops over a program's
+ * stored states. The iterations of a table continue from loop to loop; between two loops all changes are in.
  */
 #include <inttypes.h>
 
@@ -105,8 +105,8 @@ static size_t count_turns(const hw_stream *stream)
     return count;
 }
 
-/* Adds a run, whose blocks are at begin .. end - 1, as recorded by the block that got furthest. If that block was lost, how far it got is
- * unknown. */
+/* Adds a run, whose blocks are at begin .. end - 1, as recorded by the block that got furthest. If that block was lost, how
+ * far it got is unknown. */
 static hawser_status add_run(hw_checker *checker, size_t begin, size_t end, hawser_error *error)
 {
     const hw_stream *streams = checker->history->streams, *furthest = &streams[begin];
@@ -138,7 +138,8 @@ hawser_status hw_check_turns(hw_checker *checker, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Returns the first of the turns of `table` whose first iteration is above `iteration`, or the first turn of a later table. */
+/* Returns the first of the turns of `table` whose first iteration is above `iteration`, or the first turn of a later
+ * table. */
 static size_t above(const hw_turns *turns, uint64_t table, uint64_t iteration)
 {
     size_t low = 0, high = turns->count;
@@ -164,8 +165,8 @@ static uint64_t due_in(const hw_event_record *turn, uint64_t iteration, bool cha
     return iteration - slack;
 }
 
-/* Returns whether the turn before `next` is the last known one of this table, and more may have followed. Of those only this is known:
- * between two loops all changes are in, and a read at the start of one may have been prefetched. */
+/* Returns whether the turn before `next` is the last known one of this table, and more may have followed. Of those only this
+ * is known: between two loops all changes are in, and a read at the start of one may have been prefetched. */
 static bool is_open(const hw_turns *turns, uint64_t table, size_t next)
 {
     return next > 0 && turns->entries[next - 1].table == table && turns->entries[next - 1].open &&

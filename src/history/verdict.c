@@ -1,4 +1,5 @@
-/* verdict.c - the names of the rules, and how a verdict is printed: what was verified, or the rule and the records that break it. */
+/* verdict.c - the names of the rules, and how a verdict is printed: what was verified, or the rule and the records that
+ * break it. */
 #include "history/verdict.h"
 
 #include <inttypes.h>
@@ -27,6 +28,7 @@ static const struct {
     [HW_RULE_WAIT] = {"wait", "no block waits for others without a reason"},
     [HW_RULE_END] = {"end", "all blocks end at one clock, with everything in"},
     [HW_RULE_REDUCTION] = {"reduction", "all blocks contribute to each reduction and get the same result"},
+    [HW_RULE_MOVING] = {"moving", "a part has one block at a time, which has the version that the one before has left"},
     [HW_RULE_LOSS] = {"loss", "a node sends nothing after its loss"},
 };
 
@@ -35,7 +37,8 @@ const char *hw_rule_name(hw_rule rule)
     return rules[rule].name;
 }
 
-const char *hw_rule_text(hw_rule rule)
+/* the rule as a sentence */
+static const char *rule_text(hw_rule rule)
 {
     return rules[rule].text;
 }
@@ -129,6 +132,12 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
         break;
     case HW_EVENT_REDUCTIONS:
         fprintf(out, "block %" PRIu32 " ends clock %" PRIu64 " after %" PRIu32 " reductions", r->actor, r->clock, r->part);
+        break;
+    case HW_EVENT_PASSED:
+        fprintf(out,
+                "block %" PRIu32 " leaves part %" PRIu32 " of %s to block %" PRIu32 " after use %" PRIu64
+                " of epoch %" PRIu64,
+                r->actor, r->part, name, r->from, r->clock, r->epoch);
         break;
     case HW_EVENT_CREDIT: fprintf(out, "block %" PRIu32 " may run clocks below %" PRIu64, r->actor, r->count); break;
     case HW_EVENT_LOST:
@@ -249,7 +258,7 @@ static void print_cut(const hw_verdict *verdict, const hw_history *history, FILE
 void hw_verdict_print(const hw_verdict *verdict, const hw_history *history, FILE *out)
 {
     if (verdict->broken) {
-        fprintf(out, "broken: %s: %s\n", hw_rule_name(verdict->rule), hw_rule_text(verdict->rule));
+        fprintf(out, "broken: %s: %s\n", hw_rule_name(verdict->rule), rule_text(verdict->rule));
         fprintf(out, "  %s\n", verdict->text);
         for (size_t i = 0; i < verdict->count; i++) {
             fprintf(out, "  ");
@@ -265,5 +274,5 @@ void hw_verdict_print(const hw_verdict *verdict, const hw_history *history, FILE
     for (int rule = 0; rule < HW_RULES; rule++)
         if (verdict->checked[rule] > 0)
             fprintf(out, "  %-24s %12" PRIu64 "  %s\n", hw_rule_name((hw_rule)rule), verdict->checked[rule],
-                    hw_rule_text((hw_rule)rule));
+                    rule_text((hw_rule)rule));
 }

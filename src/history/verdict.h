@@ -25,12 +25,13 @@ typedef enum hw_rule {
     HW_RULE_WAIT,       /* no block waits for others without a reason */
     HW_RULE_END,        /* all blocks end at the same clock, with all updates merged */
     HW_RULE_REDUCTION,  /* every block contributes once to each reduction, and all get the same result */
-    HW_RULE_LOSS, /* a node sends nothing after its loss, and a client that was notified of the store's loss sends no requests */
+    HW_RULE_MOVING,     /* a part of a moving state has one block at a time, and the version that the one before has left */
+    /* a node sends nothing after its loss, and a client that was notified of the store's loss sends no requests */
+    HW_RULE_LOSS,
     HW_RULES
 } hw_rule;
 
 const char *hw_rule_name(hw_rule rule);
-const char *hw_rule_text(hw_rule rule); /* the rule as a sentence */
 
 /* A record and its place in the history. */
 typedef struct hw_counterexample {

@@ -1,5 +1,5 @@
-/* dense_rows.h - the functions of columns for HAWSER_DENSE_ROWS. Each gives the bits that it gives for HAWSER_DENSE: entry i is in the same lane,
- * and lanes are added by the same tree. */
+/* dense_rows.h - the functions of columns for HAWSER_DENSE_ROWS. Each gives the bits that it gives for HAWSER_DENSE: entry i
+ * is in the same lane, and lanes are added by the same tree. */
 #ifndef HW_LINALG_DENSE_ROWS_H
 #define HW_LINALG_DENSE_ROWS_H
 

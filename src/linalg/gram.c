@@ -1,8 +1,9 @@
 /* gram.c - hawser_gram: inner products of listed columns, for working-set solvers.
  *
- * Dense: tiles of packed columns, HW_GRAM_ROWS rows at a time. Sparse: either row by row (each row adds the products of its listed entries) or
- * LANES fresh columns at a time (these are scattered, and the others gather from them), whichever needs less work. Very few fresh columns are
- * processed one by one in both layouts. The choice depends only on counts, so it is the same on every machine. */
+ * Dense: tiles of packed columns, HW_GRAM_ROWS rows at a time. Sparse: either row by row (each row adds the products of its
+ * listed entries) or LANES fresh columns at a time (these are scattered, and the others gather from them), whichever needs
+ * less work. Very few fresh columns are processed one by one in both layouts. The choice depends only on counts, so it is
+ * the same on every machine. */
 #include "hawser/matrix.h"
 
 #include <assert.h>
@@ -231,7 +232,8 @@ static hawser_status lanes_at_once(const gram *g, hawser_error *error)
 
 /* ---- sparse, row by row ---- */
 
-/* Rows are listed in blocks, so that the lists stay in the second-level cache and scratch memory does not grow with the stored entries. */
+/* Rows are listed in blocks, so that the lists stay in the second-level cache and scratch memory does not grow with the
+ * stored entries. */
 typedef struct row_lists {
     uint32_t *chosen;  /* by row from g->begin: its entries of listed columns; 0 if none is of a fresh column */
     uint32_t *fresh;   /* by row from g->begin: its entries of fresh columns */
@@ -338,7 +340,8 @@ static hawser_status sparse_gram(const gram *g, hawser_error *error)
     size_t fresh = g->count - g->fresh, turns = (fresh + LANES - 1) / LANES;
     for (size_t k = 0; k < g->count; k++)
         stored += entries(g, k);
-    /* Costs in touched numbers: about two for an entry times LANES fresh columns, four for a listed entry, one for a product. */
+    /* Costs in touched numbers: about two for an entry times LANES fresh columns, four for a listed entry, one for a
+     * product. */
     double blocks = (double)((g->end - g->begin + BLOCK_ROWS - 1) / BLOCK_ROWS) * (double)g->count;
     double at_once = (double)turns * (2.0 * (double)stored + blocks), one_by_one = (double)stored * (double)fresh;
     if (one_by_one < at_once)

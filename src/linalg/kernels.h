@@ -1,7 +1,8 @@
 /* kernels.h - the inner loops, compiled from one source for each instruction set.
  *
- * All variants give the same bits: the source uses vectors of eight lanes, entry i is always in the same lane, lanes are added by one fixed
- * tree, and no multiply and add are contracted. Instruction sets differ only in how many registers eight lanes take. */
+ * All variants give the same bits: the source uses vectors of eight lanes, entry i is always in the same lane, lanes are
+ * added by one fixed tree, and no multiply and add are contracted. Instruction sets differ only in how many registers eight
+ * lanes take. */
 #ifndef HW_LINALG_KERNELS_H
 #define HW_LINALG_KERNELS_H
 
@@ -39,8 +40,8 @@ typedef struct hw_typed_kernels {
                            hw_moments *out);
 } hw_typed_kernels;
 
-/* The kernels over rows for a type of stored numbers and a type of arithmetic; both sides of a product and the result are of the latter. Each
- * entry of a result is summed in the order of its terms. */
+/* The kernels over rows for a type of stored numbers and a type of arithmetic; both sides of a product and the result are of
+ * the latter. Each entry of a result is summed in the order of its terms. */
 typedef struct hw_row_kernels {
     /* Adds sum_t a[r * across + t * along] B[t * ldb + c] to out[r * ldo + c] for r < lines, t < terms, c < k. */
     void (*dense_block)(size_t lines, size_t terms, const void *a, size_t across, size_t along, const void *B, size_t ldb,
@@ -49,15 +50,16 @@ typedef struct hw_row_kernels {
                             size_t ldb, size_t k, void *out, size_t ldo);
     void (*sparse_accumulate)(size_t rows, const uint64_t *offsets, const uint32_t *indices, const void *values,
                               const void *R, size_t ldr, size_t k, void *G, size_t ldg);
-    /* From the products of a row with k centres to its squared distances; row_square NULL leaves its term and the bound at 0 out. */
+    /* From the products of a row with k centres to its squared distances; row_square NULL leaves its term and the bound at 0
+     * out. */
     void (*finish)(size_t k, const void *row_square, const void *squares, void *products);
 } hw_row_kernels;
 
 typedef struct hw_kernels {
     const char *name;
     double (*weighted_dot)(size_t n, const double *x, const double *y, const double *weights);
-    /* Adds to G[(a - top) ld + b] the dot of left[a] and right[b], HW_GRAM_ROWS numbers each, for a in [from, count) and b in
-     * [right_from, min(right_to, a + 1)). */
+    /* Adds to G[(a - top) ld + b] the dot of left[a] and right[b], HW_GRAM_ROWS numbers each, for a in [from, count) and b
+     * in [right_from, min(right_to, a + 1)). */
     void (*gram_panel)(const double *const *left, const double *const *right, size_t from, size_t count, size_t right_from,
                        size_t right_to, double *G, size_t ld, size_t top);
     hw_typed_kernels typed[2]; /* by hawser_type: HAWSER_F64, HAWSER_F32 */

@@ -1,8 +1,8 @@
-/* kernels_rows.h - the loops over rows for stored numbers of type HW_T and arithmetic in HW_A. It has no guard, because kernels_template.h
- * includes it once per pair.
+/* kernels_rows.h - the loops over rows for stored numbers of type HW_T and arithmetic in HW_A. It has no guard, because
+ * kernels_template.h includes it once per pair.
  *
- * A dense matrix is given by two steps: number (r, t) of a tile is a[r * across + t * along]. So one tile serves both dense layouts and both products:
- * r are the lines of the output, t the terms of its sums. */
+ * A dense matrix is given by two steps: number (r, t) of a tile is a[r * across + t * along]. So one tile serves both dense
+ * layouts and both products: r are the lines of the output, t the terms of its sums. */
 
 typedef HW_A HW_ROWS(vector) __attribute__((vector_size(8 * HW_WIDTH)));
 typedef HW_A HW_ROWS(unaligned) __attribute__((vector_size(8 * HW_WIDTH), aligned(sizeof(HW_A)), may_alias));
@@ -56,8 +56,8 @@ static inline HW_INLINE void HW_ROWS(lines)(const size_t registers, size_t lines
         HW_ROWS(tile)(1, registers, terms, a + r * across, across, along, b, out + r * ldo, ldo);
 }
 
-/* Adds to lines of `width` numbers, fewer than a register has. Their sums are computed in a register of a buffer, so the unused lanes harm
- * nothing. Loops copy so few numbers faster than memcpy. */
+/* Adds to lines of `width` numbers, fewer than a register has. Their sums are computed in a register of a buffer, so the
+ * unused lanes harm nothing. Loops copy so few numbers faster than memcpy. */
 static inline HW_INLINE void HW_ROWS(narrow)(size_t lines, size_t width, size_t terms, const HW_T *a, size_t across,
                                              size_t along, const HW_A *b, HW_A *out, size_t ldo)
 {
@@ -119,8 +119,9 @@ static inline HW_INLINE void HW_ROWS(add)(size_t k, HW_A a, const HW_A *right, H
         out[c] += a * right[c];
 }
 
-/* Stores the products of a sparse row with as many columns as `registers` <= 4 hold, the last of which begins at column `last`. Columns that it shares
- * with the one before get the same bits twice. Sums in memory would wait for each other's stores. */
+/* Stores the products of a sparse row with as many columns as `registers` <= 4 hold, the last of which begins at column
+ * `last`. Columns that it shares with the one before get the same bits twice. Sums in memory would wait for each other's
+ * stores. */
 static inline HW_INLINE void HW_ROWS(sparse_tile)(const size_t registers, size_t last, uint64_t count, const HW_T *a,
                                                   const uint32_t *indices, const HW_A *B, size_t ldb, HW_A *out)
 {
@@ -137,7 +138,8 @@ static inline HW_INLINE void HW_ROWS(sparse_tile)(const size_t registers, size_t
         *(HW_ROWS(unaligned) *)(out + (v + 1 < registers ? v * HW_ROWS(LANES) : last)) = sum[v];
 }
 
-/* The same for fewer columns than a register has, by two halves of one that may overlap, or by single numbers. */
+/* Computes the product for fewer columns than a register has, by two halves of one that may overlap, or by single
+ * numbers. */
 static inline HW_INLINE void HW_ROWS(sparse_narrow)(size_t width, uint64_t count, const HW_T *a, const uint32_t *indices,
                                                     const HW_A *B, size_t ldb, HW_A *out)
 {

@@ -1,9 +1,8 @@
 /* kernels_template.h - the source of the kernels for every instruction set. The including file defines
- *   HW_TARGET   attribute that chooses the instruction set, or nothing
- *   HW_WIDTH    doubles in one register: eight lanes take 8 / HW_WIDTH registers
- *   HW_VARIANT  name of the resulting table, and HW_VARIANT_NAME, the same as text
- *   HW_ROWS_LINES x HW_ROWS_REGISTERS  registers of sums of a tile of a product with a block
- *   HW_COLUMNS  dense columns that are scanned together, and HW_TILE_A x HW_TILE_B, columns of a Gram tile: as many as the registers hold. */
+ *   HW_TARGET   attribute that chooses the instruction set, or nothing HW_WIDTH    doubles in one register: eight lanes take
+ *   8 / HW_WIDTH registers HW_VARIANT  name of the resulting table, and HW_VARIANT_NAME, the same as text HW_ROWS_LINES x
+ *   HW_ROWS_REGISTERS  registers of sums of a tile of a product with a block HW_COLUMNS  dense columns that are scanned
+ *   together, and HW_TILE_A x HW_TILE_B, columns of a Gram tile: as many as the registers hold. */
 #include <string.h>
 
 #include "linalg/kernels.h"
@@ -90,7 +89,8 @@ static HW_TARGET double weighted_dot(size_t n, const double *x, const double *y,
     return HW_SUM(lane);
 }
 
-/* Computes the dots of HW_TILE_A packed columns with HW_TILE_B others. Each loaded number is used for a whole row or column of the tile. */
+/* Computes the dots of HW_TILE_A packed columns with HW_TILE_B others. Each loaded number is used for a whole row or column
+ * of the tile. */
 static HW_TARGET void gram_tile(const double *const left[HW_TILE_A], const double *const right[HW_TILE_B],
                                 double sums[HW_TILE_A][HW_TILE_B])
 {

@@ -1,4 +1,5 @@
-/* kernels_typed.h - the loops over stored numbers of type HW_T. It has no guard, because kernels_template.h includes it once per type. */
+/* kernels_typed.h - the loops over stored numbers of type HW_T. It has no guard, because kernels_template.h includes it once
+ * per type. */
 
 /* Loads HW_WIDTH stored numbers as doubles. */
 static inline HW_INLINE void HW_NAME(load)(const HW_T *a, hw_register *out)

@@ -1,4 +1,5 @@
-/* matrix.c - the functions of hawser/matrix.h except the Gram matrix. They choose a kernel by layout and type, once per call. */
+/* matrix.c - the functions of hawser/matrix.h except the Gram matrix. They choose a kernel by layout and type, once per
+ * call. */
 #include "hawser/matrix.h"
 
 #include <assert.h>
@@ -54,7 +55,7 @@ void hw_presence_refuse(const hawser_matrix *A)
     if (atomic_exchange_explicit(&presence->absent, 1, memory_order_relaxed) == 0)
         hw_notify(presence->messages, HAWSER_WARNING, presence->node,
                   "the whole of a matrix is read whose rows are held by block, on several nodes; use the rows of a block by "
-                  "hawser_data_view");
+                  "hawser_read");
 }
 
 hawser_matrix hawser_matrix_columns(const hawser_matrix *A, size_t begin, size_t end)
@@ -200,8 +201,9 @@ void hawser_scan_some(const hawser_matrix *A, const uint32_t *columns, size_t co
             out[columns[k]] = kernels->dense_dot(A->rows, dense_column(A, columns[k]), x);
 }
 
-/* Combines the listed columns, or all if `columns` is NULL. Rows are processed in parts so that `out` stays in the cache. Each entry still adds the
- * columns in the order of the list, so the bits depend neither on the parts nor on the grouping by four. */
+/* Combines the listed columns, or all if `columns` is NULL. Rows are processed in parts so that `out` stays in the cache.
+ * Each entry still adds the columns in the order of the list, so the bits depend neither on the parts nor on the grouping by
+ * four. */
 static void combine_dense(const hawser_matrix *A, const uint32_t *columns, const double *coefficients, size_t count,
                           double *out)
 {

@@ -1,7 +1,7 @@
 /*
- * presence.h - the columns of a matrix whose entries are on this node. A kernel that touches another column reads zeros and records the column, so
- * that its caller can fail. If the rows are held by block, a kernel that is given the whole matrix reads nothing: it returns NaN in place of numbers and
- * records it likewise.
+ * presence.h - the columns of a matrix whose entries are on this node. A kernel that touches another column reads zeros and
+ * records the column, so that its caller can fail. If the rows are held by block, a kernel that is given the whole matrix
+ * reads nothing: it returns NaN in place of numbers and records it likewise.
  */
 #ifndef HW_LINALG_PRESENCE_H
 #define HW_LINALG_PRESENCE_H

@@ -9,7 +9,8 @@
 #include "linalg/kernels.h"
 #include "linalg/presence.h"
 
-/* Lines of a product that are computed together: their numbers of one packed part of the terms stay in the second-level cache. */
+/* Lines of a product that are computed together: their numbers of one packed part of the terms stay in the second-level
+ * cache. */
 enum { PANEL = 192 };
 
 /* What is summed over a row. */

@@ -1,4 +1,5 @@
-/* rows_typed.h - the functions of hawser/row_kernels.h for arithmetic in HW_A. It has no guard, because rows.c includes it once per type. */
+/* rows_typed.h - the functions of hawser/row_kernels.h for arithmetic in HW_A. It has no guard, because rows.c includes it
+ * once per type. */
 
 /* Returns the sum of 16 lanes, always by this tree. */
 static HW_A HW_OF(sum_lanes)(HW_A lane[16])
@@ -20,7 +21,8 @@ static inline __attribute__((always_inline)) HW_A HW_OF(term)(terms what, HW_A a
     return what == PRODUCTS ? a * *x : what == SQUARES ? a * a : (a - *x) * (a - *x);
 }
 
-/* Entry k is in lane k mod 16, as in the dense dots of kernels_typed.h. Constants for `type`, `step` and `what` make this a loop over registers. */
+/* Entry k is in lane k mod 16, as in the dense dots of kernels_typed.h. Constants for `type`, `step` and `what` make this a
+ * loop over registers. */
 static inline __attribute__((always_inline)) HW_A HW_OF(sum_dense)(const void *values, hawser_type type, size_t step,
                                                                    size_t n, terms what, const HW_A *x)
 {

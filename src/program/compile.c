@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "exchange/numbers.h"
-#include "program/plan.h"
+#include "program/kind.h"
 #include "program/position.h"
 
 #define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
@@ -28,7 +28,7 @@ static hawser_status check_reducing(const hawser_operator *unit, hawser_error *e
     if (unit->reduces == 0)
         return HAWSER_OK;
     if (unit->one)
-        REFUSE("unit '%s' runs on one block, so it cannot reduce over all blocks; make it a hawser_unit", unit->name);
+        REFUSE("unit '%s' runs on one block, so it cannot reduce over all blocks; leave .one out", unit->name);
     for (const hawser_operator *loop = unit->parent; loop != NULL; loop = loop->parent)
         if (loop->kind == HW_LOOP && loop->sync.tightness != HAWSER_BSP)
             REFUSE(
@@ -50,26 +50,30 @@ static bool waits_for_a_state(const hawser_operator *unit, const hawser_operator
     return false;
 }
 
-/* The loop adds updates in its own order and holds back none that its sync does not need, so a unit can only wait for more. */
+/* The loop adds updates in its own order and holds back none that its sync does not need, so a unit can only wait for
+ * more. */
 static hawser_status check_unit_sync(const hawser_operator *unit, hawser_error *error)
 {
     char own[HW_SYNC_TEXT], whole[HW_SYNC_TEXT];
     const hawser_operator *shipped = hw_operator_loop(unit), *loop = unit->parent;
     if (!unit->waits)
         return HAWSER_OK;
+    while (loop != NULL && loop->kind != HW_LOOP)
+        loop = loop->parent;
+    /* With another sync of the loop blocks would run it by themselves, and the same program is right under both. */
+    if (shipped == NULL && loop != NULL && unit->sync.tightness == HAWSER_BSP)
+        return HAWSER_OK;
     if (shipped == NULL)
         REFUSE("unit '%s' has a sync of its own, but is in no loop that blocks run by themselves, so all blocks enter it "
-               "together; remove hawser_unit_sync",
+               "together; remove .sync",
                unit->name);
-    while (loop->kind != HW_LOOP)
-        loop = loop->parent;
     if (hw_operator_stores(unit))
         REFUSE("unit '%s' has a sync of its own, but uses stored states, which servers order by the sync of the loop; "
-               "remove hawser_unit_sync",
+               "remove .sync",
                unit->name);
     if (!waits_for_a_state(unit, shipped))
         REFUSE("unit '%s' has a sync of its own, but uses no replicated or partitioned state that loop '%s' updates, so it "
-               "waits for nothing; remove hawser_unit_sync",
+               "waits for nothing; remove .sync",
                unit->name, shipped->name);
     hw_policy waits = hw_policy_of(unit->sync), stricter = hw_policy_stricter(waits, hw_policy_of(loop->sync));
     if (stricter.kind != waits.kind || stricter.staleness != waits.staleness)
@@ -101,12 +105,8 @@ static hawser_status check_unit(const hawser_operator *unit, hawser_error *error
         if (state->tied_to != NULL && !hw_unit_updates(unit, state->tied_to))
             REFUSE("unit '%s' updates '%s' without '%s', to which it is tied; declare both", unit->name, state->name,
                    state->tied_to->name);
-        if (unit->one && state->kind == HW_LOCAL)
-            REFUSE("unit '%s' runs on one block, so it cannot update local state '%s' of all blocks", unit->name,
-                   state->name);
-        if (unit->one && hw_state_is_split(state))
-            REFUSE("unit '%s' runs on one block, so it cannot transform every part of data state '%s'", unit->name,
-                   state->name);
+        if (unit->one && hw_kind_of(state)->check_one != NULL)
+            HAWSER_TRY(hw_kind_of(state)->check_one(unit, state, error));
         for (hawser_state *const *again = unit->updates; again != item; again++)
             if (*again == state)
                 REFUSE("unit '%s' names state '%s' twice in its updates", unit->name, state->name);
@@ -151,7 +151,8 @@ static hawser_status check_stored_loop(const hawser_operator *loop, hawser_error
     return HAWSER_OK;
 }
 
-/* Blocks that are in different clocks cannot agree on a test inside of one, so they must know the length of an inner loop from the start. */
+/* Blocks that are in different clocks cannot agree on a test inside of one, so they must know the length of an inner loop
+ * from the start. */
 static hawser_status check_inner_loop(const hawser_operator *loop, const hawser_operator *outer, hawser_error *error)
 {
     char own[HW_SYNC_TEXT], sync[HW_SYNC_TEXT];
@@ -179,11 +180,12 @@ static hawser_status check_loop(const hawser_operator *loop, hawser_error *error
         REFUSE("loop '%s' has an empty body", loop->name);
     bool by_metric = until->below != 0 || until->change != 0 || until->patience != 0;
     if (until->metric == NULL && by_metric)
-        REFUSE("loop '%s' ends by a metric but names none", loop->name);
+        REFUSE("loop '%s' ends by a metric but names none; set .metric", loop->name);
     if (until->metric != NULL && hw_program_metric(loop->program, until->metric) == UINT32_MAX)
-        REFUSE("loop '%s' ends by metric '%s', which the program does not declare", loop->name, until->metric);
+        REFUSE("loop '%s' ends by metric '%s', which the program does not declare; call hawser_metric_declare", loop->name,
+               until->metric);
     if (until->clocks == 0 && until->seconds == 0 && until->metric == NULL && until->test == NULL)
-        REFUSE("loop '%s' has no condition that ends it", loop->name);
+        REFUSE("loop '%s' has no condition that ends it; set .clocks, .seconds, .metric or .test", loop->name);
     if (until->test == NULL && until->remembers > 0)
         REFUSE("loop '%s' has memory for a test, but no test", loop->name);
     if (!(until->seconds >= 0) || !(until->change >= 0) || !isfinite(until->below))
@@ -195,31 +197,6 @@ static hawser_status check_loop(const hawser_operator *loop, hawser_error *error
                "inside it",
                loop->name);
     return check_stored_loop(loop, error);
-}
-
-/* The chunks of a state are ordered alike in all loops. */
-static hawser_status check_stored(const hawser_state *state, hawser_error *error)
-{
-    const hawser_program *program = state->program;
-    const hawser_operator *first = NULL;
-    for (size_t i = 0; i < program->operator_count; i++) {
-        const hawser_operator *operator= program->operators[i];
-        if (operator->kind == HW_UNIT && operator->one && state->function == NULL && hw_unit_updates(operator, state))
-            REFUSE("unit '%s' runs on one block, so it cannot update all shares of stored state '%s'", operator->name,
-                   state->name);
-        if (!hw_operator_shipped(operator) || !hw_operator_updates(operator, state))
-            continue;
-        if (state->function != NULL && operator->sync.tightness == HAWSER_CENTRIC)
-            REFUSE(
-                "loop '%s' is data-centric, which needs one writer per chunk, but all blocks add to stored state '%s'; use "
-                "another sync",
-                operator->name, state->name);
-        if (first != NULL && hw_loop_delay(first->sync) != hw_loop_delay(operator->sync))
-            REFUSE("loops '%s' and '%s' update stored state '%s' under policies that order its chunks differently",
-                   first->name, operator->name, state->name);
-        first = operator;
-    }
-    return HAWSER_OK;
 }
 
 static hawser_status check_branch(const hawser_operator *branch, hawser_error *error)
@@ -253,39 +230,6 @@ static hawser_status check_branch(const hawser_operator *branch, hawser_error *e
     return HAWSER_OK;
 }
 
-static bool inside_loop(const hawser_operator *operator)
-{
-    for (const hawser_operator *above = operator->parent; above != NULL; above = above->parent)
-        if (above->kind == HW_LOOP)
-            return true;
-    return false;
-}
-
-/* A data state may be the output of one unit that runs before any reader. */
-static hawser_status check_data(const hw_plan *plan, const hawser_state *state, hawser_error *error)
-{
-    const hawser_operator *reader = NULL, *writer = NULL;
-    for (size_t i = 0; i < plan->program->operator_count; i++) {
-        const hawser_operator *operator= plan->program->operators[plan->order[i]];
-        if (operator->kind != HW_UNIT)
-            continue;
-        if (hw_unit_updates(operator, state)) {
-            if (writer != NULL)
-                REFUSE("units '%s' and '%s' both transform data state '%s'; one may", writer->name, operator->name,
-                       state->name);
-            if (reader != NULL)
-                REFUSE("unit '%s' transforms data state '%s' after unit '%s' has read it; put it first", operator->name,
-                       state->name, reader->name);
-            if (inside_loop(operator))
-                REFUSE("unit '%s' transforms data state '%s' inside a loop; data changes once, before its readers",
-                       operator->name, state->name);
-            writer = operator;
-        } else if (reader == NULL && hw_unit_reads(operator, state))
-            reader = operator;
-    }
-    return HAWSER_OK;
-}
-
 static hawser_status check_initial(const hawser_state *state, hawser_error *error)
 {
     const hw_numbers *numbers = hw_numbers_of(state->type);
@@ -300,37 +244,37 @@ static hawser_status check_initial(const hawser_state *state, hawser_error *erro
                        hw_state_kind_name(state->kind), state->name, text, bad);
 }
 
-static hawser_status check_operator(const hawser_operator *operator, hawser_error * error)
+static hawser_status check_operator(const hawser_operator *op, hawser_error *error)
 {
-    switch (operator->kind) {
+    switch (op->kind) {
     case HW_SEQUENCE: return HAWSER_OK;
-    case HW_PARALLEL: return check_parallel(operator, error);
-    case HW_LOOP: return check_loop(operator, error);
-    case HW_BRANCH: return check_branch(operator, error);
-    case HW_UNIT: HAWSER_TRY(check_names(operator, error)); return check_unit(operator, error);
+    case HW_PARALLEL: return check_parallel(op, error);
+    case HW_LOOP: return check_loop(op, error);
+    case HW_BRANCH: return check_branch(op, error);
+    case HW_UNIT: HAWSER_TRY(check_names(op, error)); return check_unit(op, error);
     }
     return HAWSER_OK;
 }
 
-static void visit(const hawser_operator *operator, uint32_t * order, size_t *count)
+static void visit(const hawser_operator *op, uint32_t *order, size_t *count)
 {
-    order[(*count)++] = operator->number;
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+    order[(*count)++] = op->number;
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next)
         visit(child, order, count);
 }
 
-uint32_t hw_plan_position(const hw_plan *plan, const hawser_operator *operator)
+uint32_t hw_plan_position(const hw_plan *plan, const hawser_operator *op)
 {
     uint32_t position = 0;
-    while (plan->order[position] != operator->number)
+    while (plan->order[position] != op->number)
         position++;
     return position;
 }
 
-static uint32_t count_operators(const hawser_operator *operator)
+static uint32_t count_operators(const hawser_operator *op)
 {
     uint32_t count = 1;
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next)
         count += count_operators(child);
     return count;
 }
@@ -340,14 +284,14 @@ static void find_life(hw_plan *plan, const hawser_state *state)
     hw_life *life = &plan->states[state->number].life;
     *life = (hw_life){UINT32_MAX, UINT32_MAX, 0};
     for (size_t i = 0; i < plan->program->operator_count; i++) {
-        const hawser_operator *operator= plan->program->operators[plan->order[i]];
-        if (operator->kind != HW_UNIT ||(!hw_unit_reads(operator, state) && !hw_unit_updates(operator, state)))
+        const hawser_operator *op = plan->program->operators[plan->order[i]];
+        if (op->kind != HW_UNIT || (!hw_unit_reads(op, state) && !hw_unit_updates(op, state)))
             continue;
         if (life->first == UINT32_MAX)
-            life->first = operator->number;
-        life->last = operator->number;
+            life->first = op->number;
+        life->last = op->number;
         /* A state that a loop's body uses lives as long as the outermost loop around it. */
-        for (const hawser_operator *above = operator->parent; above != NULL; above = above->parent)
+        for (const hawser_operator *above = op->parent; above != NULL; above = above->parent)
             if (above->kind == HW_LOOP)
                 life->last = above->number;
     }
@@ -367,17 +311,36 @@ static void extend_tied(hw_plan *plan)
     }
 }
 
+/* A tied state and the state that it is tied to go back together, unless the latter is rebuilt. */
+static hawser_status check_kept(const hawser_program *program, hawser_error *error)
+{
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        const hawser_state *with = state->tied_to;
+        if (state->keeps && program->pause != 0)
+            REFUSE(
+                "state '%s' belongs to kept points (hawser_state_keep), which a run that pauses would lose; keep none, or "
+                "do not pause",
+                state->name);
+        if (with != NULL && state->keeps != with->keeps && (with->keeps || with->rebuild == NULL))
+            REFUSE("state '%s' is tied to '%s', and only one of both is kept; call hawser_state_keep for both", state->name,
+                   with->name);
+    }
+    return HAWSER_OK;
+}
+
 hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_error *error)
 {
     *out = NULL;
     if (program == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no program (NULL); hawser_program_new makes one");
     if (program->mistake.status != HAWSER_OK)
-        return hawser_fail(error, program->mistake.status, "program '%s': %s", program->name ? program->name : "?",
-                           program->mistake.text);
+        return hawser_fail(error, program->mistake.status, "program '%s'%s%s: %s", program->name ? program->name : "?",
+                           program->mistake_where != NULL ? ", " : "",
+                           program->mistake_where != NULL ? program->mistake_where : "", program->mistake.text);
     if (program->root->first == NULL)
         REFUSE("program '%s' has no operators", program->name);
     HAWSER_TRY(hw_position_check(program, error));
+    HAWSER_TRY(check_kept(program, error));
     hw_plan *plan = NULL;
     HAWSER_TRY(HW_NEW(&plan, 1, "a plan", error));
     plan->program = program;
@@ -397,10 +360,8 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
         plan->states[state->number].state = state;
         find_life(plan, state);
         status = check_initial(state, error);
-        if (status == HAWSER_OK && state->kind == HW_DATA)
-            status = check_data(plan, state, error);
-        if (status == HAWSER_OK && state->kind == HW_STORED)
-            status = check_stored(state, error);
+        if (status == HAWSER_OK && hw_kind_of(state)->check != NULL)
+            status = hw_kind_of(state)->check(plan, state, error);
     }
     if (status == HAWSER_OK)
         extend_tied(plan);

@@ -5,7 +5,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "program/plan.h"
+#include "program/kind.h"
+#include "program/moving.h"
 #include "program/position.h"
 
 void hw_program_mistake(hawser_program *program, hawser_status status, const char *format, ...)
@@ -15,39 +16,40 @@ void hw_program_mistake(hawser_program *program, hawser_status status, const cha
     va_list arguments;
     va_start(arguments, format);
     program->mistake.status = status;
+    program->mistake_where = program->where;
     vsnprintf(program->mistake.text, sizeof program->mistake.text, format, arguments);
     va_end(arguments);
 }
 
-static void free_operator(hawser_operator *operator)
+static void free_operator(hawser_operator *op)
 {
-    if (operator== NULL)
+    if (op == NULL)
         return;
-    free(operator->name);
-    free(operator->reads);
-    free(operator->updates);
-    free(operator);
+    free(op->name);
+    free(op->reads);
+    free(op->updates);
+    free(op);
 }
 
 /* Makes an operator. `name` may be NULL. */
 static hawser_operator *make(hawser_program *program, hw_operator_kind kind, const char *name)
 {
-    hawser_operator *operator= NULL;
+    hawser_operator *op = NULL;
     hawser_error error = {0};
     if (HW_GROW(&program->operators, &program->operator_capacity, program->operator_count + 1, "operators", &error) !=
             HAWSER_OK ||
-        HW_NEW(&operator, 1, "an operator", &error) != HAWSER_OK)
+        HW_NEW(&op, 1, "an operator", &error) != HAWSER_OK)
         goto fail;
-    if (name != NULL && hw_copy_text(&operator->name, name, &error) != HAWSER_OK)
+    if (name != NULL && hw_copy_text(&op->name, name, &error) != HAWSER_OK)
         goto fail;
-    operator->program = program;
-    operator->kind = kind;
-    operator->number =(uint32_t) program->operator_count;
-    program->operators[program->operator_count++] = operator;
-    return operator;
+    op->program = program;
+    op->kind = kind;
+    op->number = (uint32_t)program->operator_count;
+    program->operators[program->operator_count++] = op;
+    return op;
 fail:
     hw_program_mistake(program, error.status, "%s", error.text);
-    free_operator(operator);
+    free_operator(op);
     return NULL;
 }
 
@@ -63,16 +65,16 @@ static hawser_operator *add(hawser_operator *parent, hw_operator_kind kind, cons
     }
     if (name != NULL && *name == '\0')
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "an operator has an empty name");
-    hawser_operator *operator= make(program, kind, name);
-    if (operator== NULL)
+    hawser_operator *op = make(program, kind, name);
+    if (op == NULL)
         return NULL;
-    operator->parent = parent;
+    op->parent = parent;
     if (parent->last != NULL)
-        parent->last->next = operator;
+        parent->last->next = op;
     else
-        parent->first = operator;
-    parent->last = operator;
-    return operator;
+        parent->first = op;
+    parent->last = op;
+    return op;
 }
 
 /* Stands for every program that could not be allocated. No call adds anything to a program without a root. */
@@ -98,6 +100,7 @@ void hawser_program_free(hawser_program *program)
         return;
     for (hawser_state *state = program->states, *next; state != NULL; state = next) {
         next = state->next;
+        hw_moving_shape_free(state->moving);
         free(state->name);
         free(state);
     }
@@ -130,14 +133,14 @@ hawser_operator *hawser_parallel(hawser_operator *parent)
 hawser_operator *hawser_branch(hawser_operator *parent, const char *name, bool (*test)(hawser_progress *, void *),
                                void *user)
 {
-    hawser_operator *operator= add(parent, HW_BRANCH, name != NULL ? name : "branch");
-    if (operator== NULL)
+    hawser_operator *op = add(parent, HW_BRANCH, name != NULL ? name : "branch");
+    if (op == NULL)
         return NULL;
-    operator->test = test;
+    op->test = test;
     if (test == NULL)
-        hw_program_mistake(operator->program, HAWSER_BAD_PROGRAM, "branch '%s' has no test", operator->name);
-    operator->user = user;
-    return operator;
+        hw_program_mistake(op->program, HAWSER_BAD_PROGRAM, "branch '%s' has no test", op->name);
+    op->user = user;
+    return op;
 }
 
 void hawser_branch_remembers(hawser_operator *branch, size_t bytes)
@@ -156,20 +159,20 @@ void hawser_branch_remembers(hawser_operator *branch, size_t bytes)
 
 hawser_operator *hawser_loop(hawser_operator *parent, const char *name, hawser_until until, hawser_sync sync)
 {
-    hawser_operator *operator= add(parent, HW_LOOP, name != NULL ? name : "loop");
-    if (operator== NULL)
+    hawser_operator *op = add(parent, HW_LOOP, name != NULL ? name : "loop");
+    if (op == NULL)
         return NULL;
-    operator->until = until;
-    operator->sync = sync;
+    op->until = until;
+    op->sync = sync;
     const hw_policy_row *row = hw_policy_row_of((unsigned)sync.tightness);
     if (row == NULL) {
-        hw_program_mistake(operator->program, HAWSER_BAD_PROGRAM, "loop '%s': there is no sync %d", operator->name,
-                           (int)sync.tightness);
-        operator->sync = hawser_bsp();
+        hw_program_mistake(op->program, HAWSER_BAD_PROGRAM, "loop '%s': there is no sync %d", op->name, (int)sync.tightness);
+        op->sync = hawser_bsp();
     }
     if (row != NULL && row->zero_is_bsp && sync.staleness == 0)
-        operator->sync.tightness = HAWSER_BSP;
-    return operator;
+        op->sync.tightness = HAWSER_BSP;
+    op->asked = op->sync;
+    return op;
 }
 
 static hawser_status copy_list(hawser_program *program, const char *unit, hawser_state *const *list, hawser_state ***out,
@@ -188,8 +191,8 @@ static hawser_status copy_list(hawser_program *program, const char *unit, hawser
     return HAWSER_OK;
 }
 
-static hawser_operator *add_unit(hawser_operator *parent, const char *name, hawser_unit_function *function,
-                                 hawser_state *const *reads, hawser_state *const *updates, bool one)
+hawser_operator *hw_unit_new(hawser_operator *parent, const char *name, hawser_unit_function *function,
+                             hawser_state *const *reads, hawser_state *const *updates)
 {
     if (parent != NULL && (name == NULL || function == NULL)) {
         hw_program_mistake(parent->program, HAWSER_BAD_PROGRAM, "unit '%s' has no %s", name != NULL ? name : "?",
@@ -200,58 +203,11 @@ static hawser_operator *add_unit(hawser_operator *parent, const char *name, haws
     if (unit == NULL)
         return NULL;
     unit->function = function;
-    unit->one = one;
     hawser_error error = {0};
     if (copy_list(unit->program, name, reads, &unit->reads, &error) != HAWSER_OK ||
         copy_list(unit->program, name, updates, &unit->updates, &error) != HAWSER_OK)
         hw_program_mistake(unit->program, error.status, "%s", error.text);
     return unit;
-}
-
-hawser_operator *hawser_unit(hawser_operator *parent, const char *name, hawser_unit_function *function,
-                             hawser_state *const *reads, hawser_state *const *updates)
-{
-    return add_unit(parent, name, function, reads, updates, false);
-}
-
-hawser_operator *hawser_unit_one(hawser_operator *parent, const char *name, hawser_unit_function *function,
-                                 hawser_state *const *reads, hawser_state *const *updates)
-{
-    return add_unit(parent, name, function, reads, updates, true);
-}
-
-void hawser_unit_sync(hawser_operator *unit, hawser_sync sync)
-{
-    if (unit == NULL)
-        return;
-    if (unit->kind != HW_UNIT)
-        hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM,
-                           "hawser_unit_sync: '%s' is not a unit; a loop gets its sync from hawser_loop",
-                           unit->name != NULL ? unit->name : "an operator");
-    else if (sync.tightness != HAWSER_BSP && sync.tightness != HAWSER_SSP)
-        hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM,
-                           "hawser_unit_sync: unit '%s' cannot have sync %d of its own; use bsp or ssp", unit->name,
-                           (int)sync.tightness);
-    else {
-        unit->sync = sync.tightness == HAWSER_BSP || sync.staleness == 0 ? hawser_bsp() : sync;
-        unit->waits = true;
-    }
-}
-
-void hawser_reduces(hawser_operator *unit, size_t most)
-{
-    enum { CLOCK = 1024 }; /* expected reductions in a clock, unless hawser_reduces_expect sets them */
-    if (unit == NULL)
-        return;
-    if (unit->kind != HW_UNIT)
-        hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM, "hawser_reduces: '%s' is not a unit",
-                           unit->name != NULL ? unit->name : "an operator");
-    else if (most == 0 || most > HW_REDUCES_MOST)
-        hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM,
-                           "hawser_reduces: unit '%s' declares reductions of %zu numbers; 1 to %llu are possible",
-                           unit->name, most, (unsigned long long)HW_REDUCES_MOST);
-    else
-        hawser_reduces_expect(unit, unit->reduces = most, CLOCK * most);
 }
 
 void hawser_reduces_expect(hawser_operator *unit, size_t numbers, size_t clock)
@@ -260,7 +216,7 @@ void hawser_reduces_expect(hawser_operator *unit, size_t numbers, size_t clock)
         return;
     if (unit->reduces == 0)
         hw_program_mistake(unit->program, HAWSER_BAD_PROGRAM,
-                           "hawser_reduces_expect: '%s' declares no reductions; call hawser_reduces first",
+                           "hawser_reduces_expect: '%s' declares no reductions; set .reduces first",
                            unit->name != NULL ? unit->name : "an operator");
     unit->expected = numbers < unit->reduces ? numbers : unit->reduces;
     unit->expected_clock = clock;
@@ -413,21 +369,26 @@ bool hw_unit_updates(const hawser_operator *unit, const hawser_state *state)
     return in_list(unit->updates, state);
 }
 
-bool hw_operator_updates(const hawser_operator *operator, const hawser_state * state)
+bool hw_unit_uses(const hawser_operator *unit, const hawser_state *state)
 {
-    if (operator->kind == HW_UNIT)
-        return hw_unit_updates(operator, state);
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+    return hw_unit_reads(unit, state) || hw_unit_updates(unit, state);
+}
+
+bool hw_operator_updates(const hawser_operator *op, const hawser_state *state)
+{
+    if (op->kind == HW_UNIT)
+        return hw_unit_updates(op, state);
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next)
         if (hw_operator_updates(child, state))
             return true;
     return false;
 }
 
-bool hw_operator_reads(const hawser_operator *operator, const hawser_state * state)
+bool hw_operator_reads(const hawser_operator *op, const hawser_state *state)
 {
-    if (operator->kind == HW_UNIT)
-        return hw_unit_reads(operator, state);
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+    if (op->kind == HW_UNIT)
+        return hw_unit_reads(op, state);
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next)
         if (hw_operator_reads(child, state))
             return true;
     return false;
@@ -444,6 +405,12 @@ const char *hw_sync_text(hawser_sync sync, char text[HW_SYNC_TEXT])
     return text;
 }
 
+hawser_sync hw_sync_of_blocks(hawser_sync sync, uint32_t blocks)
+{
+    bool late = sync.tightness == HAWSER_SSP || sync.tightness == HAWSER_TAP;
+    return blocks == 1 && late ? hawser_bsp() : sync;
+}
+
 hawser_sync hw_sync_read(const char *text)
 {
     for (unsigned kind = 0; kind < HW_POLICY_COUNT; kind++) {
@@ -458,39 +425,55 @@ hawser_sync hw_sync_read(const char *text)
     return hawser_bsp();
 }
 
-static bool in_stored(hawser_state *const *list)
+static bool uses(const hawser_operator *op, bool (*is)(const hw_kind *kind))
 {
-    for (; *list != NULL; list++)
-        if ((*list)->kind == HW_STORED)
+    for (hawser_state *const *item = op->reads; op->kind == HW_UNIT && *item != NULL; item++)
+        if (is(hw_kind_of(*item)))
+            return true;
+    for (hawser_state *const *item = op->updates; op->kind == HW_UNIT && *item != NULL; item++)
+        if (is(hw_kind_of(*item)))
+            return true;
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next)
+        if (uses(child, is))
             return true;
     return false;
 }
 
-bool hw_operator_stores(const hawser_operator *operator)
+static bool is_served(const hw_kind *kind)
 {
-    if (operator->kind == HW_UNIT)
-        return in_stored(operator->reads) || in_stored(operator->updates);
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
-        if (hw_operator_stores(child))
-            return true;
-    return false;
+    return kind->served;
 }
 
-size_t hw_operator_reduces(const hawser_operator *operator)
+static bool is_moving(const hw_kind *kind)
 {
-    size_t most = operator->reduces;
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next) {
+    return kind->moves;
+}
+
+bool hw_operator_stores(const hawser_operator *op)
+{
+    return uses(op, is_served);
+}
+
+bool hw_operator_moves(const hawser_operator *op)
+{
+    return uses(op, is_moving);
+}
+
+size_t hw_operator_reduces(const hawser_operator *op)
+{
+    size_t most = op->reduces;
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next) {
         size_t below = hw_operator_reduces(child);
         most = below > most ? below : most;
     }
     return most;
 }
 
-void hw_operator_expects(const hawser_operator *operator, size_t * numbers, size_t *clock)
+void hw_operator_expects(const hawser_operator *op, size_t *numbers, size_t *clock)
 {
-    *numbers = operator->expected;
-    *clock = operator->expected_clock;
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next) {
+    *numbers = op->expected;
+    *clock = op->expected_clock;
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next) {
         size_t at_once, together;
         hw_operator_expects(child, &at_once, &together);
         *numbers = at_once > *numbers ? at_once : *numbers;
@@ -520,23 +503,23 @@ static bool has_only_units(const hawser_operator *sequence)
     return true;
 }
 
-static bool is_late(const hawser_operator *operator)
+static bool is_late(const hawser_operator *op)
 {
-    return operator->kind == HW_LOOP &&(operator->sync.tightness == HAWSER_SSP || operator->sync.tightness == HAWSER_TAP);
+    return op->kind == HW_LOOP && (op->sync.tightness == HAWSER_SSP || op->sync.tightness == HAWSER_TAP);
 }
 
 /* The driver steps a bsp loop around other operators, but it would hold up blocks that may be apart. */
-bool hw_operator_shipped(const hawser_operator *operator)
+bool hw_operator_shipped(const hawser_operator *op)
 {
-    for (const hawser_operator *above = operator->parent; above != NULL; above = above->parent)
+    for (const hawser_operator *above = op->parent; above != NULL; above = above->parent)
         if (is_late(above))
             return false;
-    return is_late(operator) || (operator->kind == HW_LOOP && has_only_units(operator));
+    return is_late(op) || (op->kind == HW_LOOP && has_only_units(op));
 }
 
-const hawser_operator *hw_operator_loop(const hawser_operator *operator)
+const hawser_operator *hw_operator_loop(const hawser_operator *op)
 {
-    const hawser_operator *above = operator->parent;
+    const hawser_operator *above = op->parent;
     while (above != NULL && !hw_operator_shipped(above))
         above = above->parent;
     return above;
@@ -560,8 +543,14 @@ bool hw_loop_untested(const hawser_operator *loop)
 uint64_t hw_loop_window(const hawser_operator *loop, hawser_sync sync)
 {
     hw_policy policy = hw_policy_of(sync);
+    enum {
+        TESTED_MOST = 16
+    }; /* what a test decides takes effect within so many clocks, also where the policy bounds no lead */
     bool as_bsp = policy.kind == HW_POLICY_CENTRIC && policy.staleness == 0;
-    return as_bsp && !hw_loop_untested(loop) ? 1 : hw_credit_window(policy);
+    uint64_t window = hw_credit_window(policy);
+    if (hw_loop_untested(loop))
+        return window;
+    return as_bsp ? 1 : policy.kind == HW_POLICY_TAP && window > TESTED_MOST ? TESTED_MOST : window;
 }
 
 uint64_t hw_branch_bit(const hawser_operator *branch)
@@ -598,22 +587,22 @@ static const hawser_operator *first_from(const hawser_operator *child, bool deep
     return unit;
 }
 
-const hawser_operator *hw_phase_first(const hawser_operator *operator)
+const hawser_operator *hw_phase_first(const hawser_operator *op)
 {
-    return operator->kind == HW_UNIT ? operator: first_from(operator->first, operator->kind == HW_LOOP);
+    return op->kind == HW_UNIT ? op : first_from(op->first, op->kind == HW_LOOP);
 }
 
-const hawser_operator *hw_phase_next(const hawser_operator *operator, const hawser_operator * unit)
+const hawser_operator *hw_phase_next(const hawser_operator *op, const hawser_operator *unit)
 {
     const hawser_operator *next = NULL;
-    for (; unit != operator&& next == NULL; unit = unit->parent)
-        next = first_from(unit->next, operator->kind == HW_LOOP);
+    for (; unit != op && next == NULL; unit = unit->parent)
+        next = first_from(unit->next, op->kind == HW_LOOP);
     return next;
 }
 
-bool hw_phase_updates(const hawser_operator *operator, const hawser_state * state)
+bool hw_phase_updates(const hawser_operator *op, const hawser_state *state)
 {
-    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+    for (const hawser_operator *unit = hw_phase_first(op); unit != NULL; unit = hw_phase_next(op, unit))
         if (hw_unit_updates(unit, state))
             return true;
     return false;

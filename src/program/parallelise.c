@@ -1,14 +1,12 @@
-/* parallelise.c - makes a physical plan of a logical plan: the owner of each part, the form of each state's updates, and the memory needed. */
-#include <stdlib.h>
+/* parallelise.c - makes a physical plan of a logical plan: the owner of each part, the form of each state's updates, and the
+ * memory needed. */
 #include <string.h>
 
 #include "base/layout.h"
 #include "base/memory.h"
-#include "codec/forms.h"
 #include "data/residence.h"
-#include "data/share/balance.h"
 #include "data/share/blocks.h"
-#include "program/plan.h"
+#include "program/kind.h"
 
 hw_policy hw_policy_of(hawser_sync sync)
 {
@@ -19,29 +17,17 @@ hw_policy hw_policy_of(hawser_sync sync)
     return (hw_policy){kind, hw_policy_counts(kind) ? sync.staleness : 0};
 }
 
-/* Returns the blocks by which hawser_job_load holds the rows of a data state, or NULL. */
-static const struct hw_row_blocks *rows_held(const hawser_state *state)
+const struct hw_row_blocks *hw_state_rows_held(const hawser_state *state)
 {
-    return state->matrix->residence != NULL ? state->matrix->residence->rows : NULL;
-}
-
-/* Returns the data state that decides where `state` is cut: of those over the same columns (or rows), the one with the most stored entries. */
-static const hawser_state *leader(const hawser_state *state)
-{
-    const hawser_state *best = state;
-    for (const hawser_state *other = state->program->states; other != NULL; other = other->next)
-        if (hw_state_is_split(other) && other->split == state->split && hw_state_extent(other) == hw_state_extent(state) &&
-            (other->matrix->stored > best->matrix->stored ||
-             (other->matrix->stored == best->matrix->stored && other->number < best->number)))
-            best = other;
-    return best;
+    const struct hawser_residence *residence = hw_state_residence(state);
+    return residence != NULL ? residence->rows : NULL;
 }
 
 hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint32_t block)
 {
     const hawser_matrix *whole = state->matrix;
-    if (rows_held(state) != NULL)
-        return rows_held(state)->block[block].matrix;
+    if (hw_state_rows_held(state) != NULL)
+        return hw_state_rows_held(state)->block[block].matrix;
     if (!hw_state_is_split(state))
         return *whole;
     const size_t *bounds = plan->states[state->number].bounds;
@@ -56,8 +42,10 @@ hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint3
 
 void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end)
 {
-    const size_t *bounds = plan->states[(state->along != NULL ? state->along : state)->number].bounds;
-    bool equal = hw_state_is_of_blocks(state);
+    const size_t *bounds = plan->states[state->number].bounds;
+    if (bounds == NULL && state->along != NULL)
+        bounds = plan->states[state->along->number].bounds;
+    bool equal = bounds == NULL; /* each block has a line */
     *begin = (equal ? block : bounds[block]) * state->width;
     *end = (equal ? block + 1 : bounds[block + 1]) * state->width;
 }
@@ -74,122 +62,8 @@ const void *hw_plan_initial(const hw_plan *plan, const hawser_state *state, size
     return initial != NULL ? (const char *)initial + (same ? 0 : begin * hw_state_size(state)) : NULL;
 }
 
-/* Refuses a local state of blocks whose size, or whose first values, do not fit their number. */
-static hawser_status check_block_state(const hw_plan *plan, const hawser_state *state, hawser_error *error)
-{
-    uint32_t blocks = plan->settings.blocks;
-    if (state->rows > SIZE_MAX / 16 / blocks)
-        return hawser_fail(error, HAWSER_BAD_PROGRAM,
-                           "local state '%s' has an impossible size, %zu numbers in each of %u blocks", state->name,
-                           state->rows, blocks);
-    if (state->initial_parts != 0 && state->initial_parts != blocks)
-        return hawser_fail(error, HAWSER_BAD_PROGRAM,
-                           "local state '%s' begins with numbers for %u blocks, but the job has %u; give --workers %u, or "
-                           "begin with one part for every block (0 blocks)",
-                           state->name, state->initial_parts, blocks, state->initial_parts);
-    return HAWSER_OK;
-}
-
-/* Counts what nodes fetch of a whole state whose columns hawser_job_load has distributed. */
-static void count_fetched(const hw_plan *plan, hw_state_plan *own)
-{
-    const struct hawser_residence *residence = own->state->matrix->residence;
-    for (uint32_t node = 0; residence != NULL && node < plan->settings.nodes; node++) {
-        uint64_t bytes = hw_foreign_bytes(residence, node);
-        own->fetched = bytes > own->fetched ? bytes : own->fetched;
-        own->fetched_all += bytes;
-    }
-}
-
-/* Refuses a data state that is split in another way than hawser_job_load has distributed its matrix. */
-static hawser_status check_load(const hw_plan *plan, const hawser_state *state, const hawser_state *first,
-                                hawser_error *error)
-{
-    const struct hw_row_blocks *rows = rows_held(state);
-    if (state->matrix->residence == NULL)
-        return HAWSER_OK;
-    if (rows == NULL)
-        return state->split != HAWSER_BY_ROW
-                   ? HAWSER_OK
-                   : hawser_fail(
-                         error, HAWSER_BAD_PROGRAM,
-                         "data state '%s' is split by row, but hawser_job_load has given each of the %u nodes the "
-                         "columns of its own blocks; load the input with hawser_load.split = HAWSER_BY_ROW, or split "
-                         "the state by column",
-                         state->name, plan->settings.nodes);
-    if (state->split != HAWSER_BY_ROW)
-        return hawser_fail(error, HAWSER_BAD_PROGRAM,
-                           "data state '%s' is %s, but hawser_job_load has given each of the %u nodes the rows of its own "
-                           "blocks (hawser_load.split = HAWSER_BY_ROW); split the state by row, or load the input with "
-                           "HAWSER_BY_COLUMN",
-                           state->name,
-                           state->split == HAWSER_BY_COLUMN ? "split by column"
-                           : state->split == HAWSER_FETCHED ? "of columns that units fetch (HAWSER_FETCHED)"
-                                                            : "whole (HAWSER_WHOLE)",
-                           plan->settings.nodes);
-    if (rows->view.blocks != plan->settings.blocks || rows->view.nodes != plan->settings.nodes)
-        return hawser_fail(
-            error, HAWSER_BAD_PROGRAM,
-            "data state '%s' was loaded for %u workers on %u nodes, but the job has %u on %u; load the input in "
-            "the job that uses it",
-            state->name, rows->view.blocks, rows->view.nodes, plan->settings.blocks, plan->settings.nodes);
-    if (first->costs != NULL)
-        return hawser_fail(
-            error, HAWSER_BAD_PROGRAM,
-            "data state '%s' has costs (hawser_data_costs), but the rows of '%s' were cut when they were read, "
-            "without them; leave the costs out",
-            first->name, state->name);
-    return HAWSER_OK;
-}
-
-/* Refuses rows that were cut in another way than the blocks are. */
-static hawser_status check_cut(const hawser_state *state, const hawser_state *first, const size_t *bounds, uint32_t blocks,
-                               hawser_error *error)
-{
-    for (uint32_t b = 0; b <= blocks; b++)
-        if (rows_held(state)->bounds[b] != bounds[b])
-            return hawser_fail(error, HAWSER_BAD_PROGRAM,
-                               "data state '%s' is cut at row %zu, but data state '%s', which has more entries in the same "
-                               "rows, at row %zu; join both in one input, or make a program for each",
-                               state->name, rows_held(state)->bounds[b], first->name, bounds[b]);
-    return HAWSER_OK;
-}
-
-static hawser_status split_data(hw_plan *plan, hw_state_plan *own, hawser_error *error)
-{
-    const hawser_state *state = own->state, *first = leader(state);
-    uint32_t blocks = plan->settings.blocks;
-    HAWSER_TRY(check_load(plan, state, first, error));
-    HAWSER_TRY(check_load(plan, first, first, error)); /* before its cut is used */
-    if (state->split == HAWSER_WHOLE)
-        count_fetched(plan, own);
-    HAWSER_TRY(HW_NEW(&own->stored, blocks, "a plan's shares", error));
-    if (hw_state_is_split(state)) {
-        HAWSER_TRY(HW_NEW(&own->bounds, blocks + 1, "a plan's bounds", error));
-        own->costs = plan->settings.nodes <= 1 ? first->costs : NULL;
-        if (rows_held(first) != NULL)
-            memcpy(own->bounds, rows_held(first)->bounds, (blocks + 1) * sizeof *own->bounds);
-        else if (own->costs != NULL)
-            hw_balance_costs(first->matrix, own->costs, blocks, own->bounds);
-        else if (state->split == HAWSER_BY_ROW && hw_is_dense(first->matrix))
-            hw_balance_even(first->matrix->rows, blocks, own->bounds);
-        else
-            hawser_balance(first->matrix, blocks, own->bounds);
-    }
-    if (rows_held(state) != NULL)
-        HAWSER_TRY(check_cut(state, first, own->bounds, blocks, error));
-    for (uint32_t b = 0; b < blocks; b++) {
-        hawser_matrix part = hw_plan_part(plan, state, b);
-        own->stored[b] = part.stored;
-        uint64_t entry = hw_type_size(part.type) + (hw_is_dense(&part) ? 0 : 4);
-        if (part.stored * entry > own->block_bytes)
-            own->block_bytes = part.stored * entry;
-    }
-    return HAWSER_OK;
-}
-
-/* Places a `one` unit on the block that has most of the data that it reads; without split data on block 0, and in a parallel each such unit on the
- * next block. */
+/* Places a `one` unit on the block that has most of the data that it reads; without split data on block 0, and in a parallel
+ * each such unit on the next block. */
 static void place(hw_plan *plan, const hawser_operator *unit)
 {
     uint32_t blocks = plan->settings.blocks, best = 0;
@@ -212,7 +86,7 @@ static void place(hw_plan *plan, const hawser_operator *unit)
 static void find_sources(const hw_plan *plan, hw_state_plan *own)
 {
     uint32_t blocks = plan->settings.blocks, updater = UINT32_MAX;
-    bool single = own->state->kind == HW_REPLICATED && own->state->rebuild == NULL;
+    bool single = hw_kind_of(own->state)->summed && own->state->rebuild == NULL;
     for (size_t i = 0; i < plan->program->operator_count; i++) {
         const hawser_operator *unit = plan->program->operators[i];
         if (unit->kind != HW_UNIT || !hw_unit_updates(unit, own->state))
@@ -226,33 +100,6 @@ static void find_sources(const hw_plan *plan, hw_state_plan *own)
     own->updater = single ? updater : 0;
 }
 
-static hawser_status describe(const hw_plan *plan, hw_state_plan *own, hawser_error *error)
-{
-    hawser_form chosen;
-    HAWSER_TRY(hw_plan_sending(plan, own, &chosen, error));
-    bool values = own->state->kind == HW_PARTITIONED || own->sources == 1;
-    if (own->state->kind == HW_STORED) {
-        bool owned = own->state->function == NULL;
-        own->form = owned ? "values of each chunk (one writer), kept by the store" : "changes, kept by the store";
-        own->encoding = "ranges or lists of keys, lists by number once known, zeros left out";
-        own->filter_class = hw_filter_class(HW_FILTER_NONE);
-        own->guarantee = "all updates that the sync policy promises";
-        return HAWSER_OK;
-    }
-    bool held = own->filter.kind != HW_FILTER_NONE && plan->settings.blocks > 1;
-    own->form = plan->settings.blocks == 1 ? "stays (one block)" : values ? "values (one writer)" : "deltas";
-    bool rounded = chosen != HAWSER_EXACT && plan->settings.blocks > 1;
-    const hw_form_row *form = hw_form_row_of(rounded ? (unsigned)chosen : HAWSER_EXACT);
-    own->rounding = form->width;
-    own->encoding = form->plan;
-    own->filter_class = hw_filter_class(held ? own->filter.kind : HW_FILTER_NONE);
-    own->guarantee = held && rounded ? "all but what is held, and but the rounding of what was sent last"
-                     : held          ? "all but what is held"
-                     : rounded       ? "all but the rounding of what was sent last"
-                                     : "all updates that the sync policy promises";
-    return HAWSER_OK;
-}
-
 /* Rejects a unit whose blocks would all make the same update, which the merge would count B times (Alt, table 3.1). */
 static hawser_status check_parallel_data(const hw_plan *plan, const hawser_operator *unit, hawser_error *error)
 {
@@ -262,12 +109,15 @@ static hawser_status check_parallel_data(const hw_plan *plan, const hawser_opera
     for (hawser_state *const *item = unit->reads; *item != NULL; item++) {
         if (hw_state_is_split(*item))
             return HAWSER_OK;
-        if ((*item)->kind == HW_DATA)
+        if (!hw_kind_of(*item)->numbers)
             data = *item;
     }
-    for (hawser_state *const *item = unit->updates; *item != NULL; item++)
-        if ((*item)->kind == HW_REPLICATED)
+    for (hawser_state *const *item = unit->updates; *item != NULL; item++) {
+        if (hw_kind_of(*item)->owned && (*item)->function == NULL)
+            return HAWSER_OK; /* each block has a part of its own, which says what its work is */
+        if (hw_kind_of(*item)->summed)
             replicated = *item;
+    }
     if (data == NULL || replicated == NULL)
         return HAWSER_OK;
     return hawser_fail(
@@ -299,14 +149,13 @@ static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
             whole->state->name, settings->nodes, (double)whole->fetched / 0x1p20, name, needed, limit, shared);
     const hawser_state *open = NULL; /* nothing says how much of it is fetched */
     for (const hawser_state *state = plan->program->states; state != NULL; state = state->next)
-        if (state->kind == HW_DATA && state->split == HAWSER_FETCHED && state->expected == 0 &&
-            state->matrix->residence != NULL)
+        if (hw_state_residence(state) != NULL && state->split == HAWSER_FETCHED && state->expected == 0)
             open = state;
     if (open != NULL)
         return hawser_fail(
             error, HAWSER_NO_MEMORY,
             "program '%s' needs about %.1f MiB if a node fetches all of data state '%s', but the limit is %.1f "
-            "MiB%s; say by hawser_state_expect how many of its entries a node fetches, or raise "
+            "MiB%s; set .expect to how many of its entries a node fetches, or raise "
             "--memory-limit",
             name, needed, open->name, limit, shared);
     return hawser_fail(error, HAWSER_NO_MEMORY,
@@ -324,29 +173,23 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
     const hawser_program *program = plan->program;
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         hw_state_plan *own = &plan->states[state->number];
-        if (state->kind == HW_DATA) {
-            HAWSER_TRY(split_data(plan, own, error));
-        } else if ((state->kind == HW_PARTITIONED || state->kind == HW_STORED) && state->along == NULL) {
-            HAWSER_TRY(HW_NEW(&own->bounds, settings->blocks + 1, "a plan's bounds", error));
-            hw_balance_even(hw_state_count(state) / state->width, settings->blocks, own->bounds);
-        } else if (hw_state_is_of_blocks(state)) {
-            HAWSER_TRY(check_block_state(plan, state, error));
-        }
+        if (hw_kind_of(state)->split != NULL)
+            HAWSER_TRY(hw_kind_of(state)->split(plan, own, error));
     }
     for (size_t i = 0; i < program->operator_count; i++) {
-        const hawser_operator *operator= program->operators[i];
-        if (operator->kind != HW_UNIT)
+        const hawser_operator *op = program->operators[i];
+        if (op->kind != HW_UNIT)
             continue;
-        HAWSER_TRY(check_parallel_data(plan, operator, error));
-        if (operator->one)
-            place(plan, operator);
+        HAWSER_TRY(check_parallel_data(plan, op, error));
+        if (op->one)
+            place(plan, op);
     }
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         hw_state_plan *own = &plan->states[state->number];
-        if (state->kind == HW_DATA)
-            continue;
-        find_sources(plan, own);
-        HAWSER_TRY(describe(plan, own, error));
+        if (hw_kind_of(state)->numbers)
+            find_sources(plan, own);
+        if (hw_kind_of(state)->describe != NULL)
+            HAWSER_TRY(hw_kind_of(state)->describe(plan, own, error));
     }
     HAWSER_TRY(hw_plan_memory(plan, error));
     return check_memory(plan, error);

@@ -1,5 +1,6 @@
 /*
- * plan.h - compiles a program into a logical plan (checked, with life times and sync) and that into a physical plan for B blocks.
+ * plan.h - compiles a program into a logical plan (checked, with life times and sync) and that into a physical plan for B
+ * blocks.
  */
 #ifndef HW_PROGRAM_PLAN_H
 #define HW_PROGRAM_PLAN_H
@@ -89,8 +90,8 @@ typedef struct hw_plan {
     hw_step *steps;        /* of all phases: units, parallels and shipped loops */
     size_t step_count, step_capacity;
     size_t *first_step; /* by operator number: where its steps begin, and at the end their number */
-    uint64_t
-        memory_loaded; /* bytes of first values that were read from files, until the blocks have them; set before the plan is split */
+    /* bytes of first values that were read from files, until the blocks have them; set before the plan is split */
+    uint64_t memory_loaded;
     uint64_t memory_data;   /* bytes of the data states' matrices on a node */
     uint64_t memory_mapped; /* bytes of matrices in mapped files, which the kernel may drop; not in memory_data */
     uint64_t memory_needed; /* estimate for the node with the most blocks, memory_data included */
@@ -103,28 +104,28 @@ typedef struct hw_plan {
 hawser_status hw_compile(const hawser_program *program, hw_plan **plan, hawser_error *error) HAWSER_MUST_USE;
 /* stages.c: lists the steps of each phase in their order, and divides them into stages. */
 hawser_status hw_find_steps(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
-/* sending.c: finds the filter, the quota and the form of a state, and refuses those that it cannot have. An option for this state alone comes before
- * the program's call, and that before the job's filter. */
+/* sending.c: finds the filter, the quota and the form of a state, and refuses those that it cannot have. An option for this
+ * state alone comes before the program's call, and that before the job's filter. */
 hawser_status hw_plan_sending(const hw_plan *plan, hw_state_plan *own, hawser_form *form,
                               hawser_error *error) HAWSER_MUST_USE;
-/* Splits a compiled plan over blocks. Fails if the program makes no sense for that many, or if it does not fit the memory. */
+/* Splits a compiled plan over blocks. Fails if the program makes no sense for that many, or if it does not fit the
+ * memory. */
 hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error) HAWSER_MUST_USE;
 void hw_plan_free(hw_plan *plan);
 
-/* Stores, by node, the bytes of a replicated or partitioned state's updates that the node sends in a clock if every block has changed every entry
- * and nothing is packed: an upper bound. With `in_step` it counts a clock under bsp, where updates are added up on the way. More than one node;
- * `out` has space for all. */
-hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, uint64_t *out,
-                              hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether relays send on the updates of a state under SSP and TAP, and add up those that wait for the same link
+ * (exchange/combined.h). */
+bool hw_plan_combines(const hw_plan *plan, const hw_state_plan *own);
 
-/* The most bytes of a state's updates that nodes send in a clock (hw_plan_traffic, times the exchanges of a clock). */
+/* The most bytes of a state's updates that nodes send in a clock: those of an exchange, times the exchanges of a clock. */
 typedef struct hw_traffic {
     uint32_t busiest; /* node that sends the most */
     uint64_t of_busiest, all;
 } hw_traffic;
 hawser_status hw_plan_traffic_sum(const hw_plan *plan, const hw_state_plan *own, bool in_step, hw_traffic *traffic,
                                   hawser_error *error) HAWSER_MUST_USE;
-/* Stores whether the state is updated under bsp or outside of loops (in_step), and whether it is updated under another policy (apart). */
+/* Stores whether the state is updated under bsp or outside of loops (in_step), and whether it is updated under another
+ * policy (apart). */
 void hw_plan_policies(const hw_plan *plan, const hawser_state *state, bool *in_step, bool *apart);
 /* Stores the first and last stage of a clock in which a unit runs. Returns false if its clocks have one stage. */
 bool hw_plan_unit_stages(const hw_plan *plan, const hawser_operator *unit, uint32_t *first, uint32_t *last);
@@ -138,31 +139,38 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
 /* print_json.c: both plans as one line of JSON. */
 hawser_status hw_plan_print_json(const hw_plan *plan, FILE *out, hawser_error *error) HAWSER_MUST_USE;
 
-/* Returns the entries of columns of other nodes for which a node has memory: all, because a state over the matrix is whole, or those that units are expected
- * to fetch. */
+/* Returns the entries of columns of other nodes for which a node has memory: all, because a state over the matrix is whole,
+ * or those that units are expected to fetch. */
 uint64_t hw_plan_fetched(const hw_plan *plan, const hawser_matrix *A);
-/* Estimates the memory of a split plan: block_bytes of the states, memory_data, memory_needed, memory_parts and memory_late. */
+/* Estimates the memory of a split plan: block_bytes of the states, memory_data, memory_needed, memory_parts and
+ * memory_late. */
 hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 
 enum { HW_STAGES_MOST = 64, HW_STEPS_MOST = 4096 };
 /* Returns the steps of a clock of a phase, in their order. A loop that is no phase has none. */
-const hw_step *hw_plan_steps(const hw_plan *plan, const hawser_operator *operator, size_t * count);
+const hw_step *hw_plan_steps(const hw_plan *plan, const hawser_operator *op, size_t *count);
 /* Returns whether the step runs in a clock of these choices. */
 static inline bool hw_step_runs(const hw_step *step, uint64_t choices)
 {
     return (choices & step->yes) == step->yes && (choices & step->no) == 0;
 }
-/* The stages of a phase in which units update a state, and declare it in their reads: bit j for stage j. */
-typedef struct hw_stage_use {
-    uint64_t updates, reads;
-} hw_stage_use;
-hw_stage_use hw_plan_use(const hw_plan *plan, const hawser_operator *operator, const hawser_state * state);
+/* Returns how the stages of a phase use a state: bit j for stage j. A stage is exact if its update is by a unit that runs on
+ * one block. */
+hw_stages hw_plan_use(const hw_plan *plan, const hawser_operator *op, const hawser_state *state);
+/* Returns whether updates of a state are held back or rounded. */
+static inline bool hw_plan_holds(const hw_state_plan *own)
+{
+    return (own->filter.kind != HW_FILTER_NONE && own->filter.quota > 0) || own->rounding != HW_F64;
+}
+/* Returns whether both a unit on one block and a unit on all blocks update a state in a loop, which it then stores. */
+bool hw_plan_mixes(const hw_plan *plan, const hawser_state *state, const hawser_operator **loop);
 /* Returns the position of an operator in the plan's order. */
-uint32_t hw_plan_position(const hw_plan *plan, const hawser_operator *operator);
-uint32_t hw_plan_stages(const hw_plan *plan, const hawser_operator *operator); /* 1 for a unit or parallel */
-/* Returns the policy by which a block waits for a state before a stage of a phase: the strictest of `policy`, under which the phase runs, and of
- * the units of this stage that use the state and wait by another sync (hw_unit_waits). Staleness counts clocks. */
-hw_policy hw_plan_wait(const hw_plan *plan, const hawser_operator *operator, const hawser_state * state, uint32_t stage,
+uint32_t hw_plan_position(const hw_plan *plan, const hawser_operator *op);
+uint32_t hw_plan_stages(const hw_plan *plan, const hawser_operator *op); /* 1 for a unit or parallel */
+/* Returns the policy by which a block waits for a state before a stage of a phase: the strictest of `policy`, under which
+ * the phase runs, and of the units of this stage that use the state and wait by another sync (hw_unit_waits). Staleness
+ * counts clocks. */
+hw_policy hw_plan_wait(const hw_plan *plan, const hawser_operator *op, const hawser_state *state, uint32_t stage,
                        hw_policy policy);
 /* Returns the most exchanges of a state's updates in a clock of a loop; at least 1. */
 uint32_t hw_plan_exchanges(const hw_plan *plan, const hawser_state *state);
@@ -174,15 +182,15 @@ hawser_matrix hw_plan_part(const hw_plan *plan, const hawser_state *state, uint3
 size_t hw_plan_count(const hw_plan *plan, const hawser_state *state);
 /* Returns the first values of a state from entry `begin` of the whole on; NULL: it begins at zero. */
 const void *hw_plan_initial(const hw_plan *plan, const hawser_state *state, size_t begin);
-/* Stores the range of numbers of a local, partitioned or stored state that a block owns. */
+/* Stores the range of numbers of a local, partitioned, stored or entries state that a block owns. */
 void hw_plan_range(const hw_plan *plan, const hawser_state *state, uint32_t block, size_t *begin, size_t *end);
 
 /* Bytes that a node has requested at a time of a result that it reads from another node. */
 enum { HW_RESULT_WINDOW = 4 << 20 };
 /* Bytes of a stored state that a block has in memory or has requested besides the chunk in use. */
 enum { HW_CHUNK_WINDOW = 4 << 20 };
-/* Returns the number of buffers that a block needs to read `chunks` chunks of at most `largest` bytes: for the chunk in use, for those within the
- * window, and for two at least, so that one request is in flight while another chunk is late. */
+/* Returns the number of buffers that a block needs to read `chunks` chunks of at most `largest` bytes: for the chunk in use,
+ * for those within the window, and for two at least, so that one request is in flight while another chunk is late. */
 uint32_t hw_plan_chunk_buffers(uint32_t chunks, uint64_t largest);
 
 #endif

@@ -81,15 +81,16 @@ uint64_t hw_position_program(const hawser_program *program)
 {
     uint64_t digest = add_number(1, program->tests_visit != NULL);
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
-        digest =
-            add_double(add_number(add_number(add_text(digest, state->name), state->kind), state->type), state->rule.gain);
+        digest = add_double(
+            add_number(add_number(add_text(digest, state->name), state->kind), state->type + 16 * state->by_value),
+            state->rule.gain);
     for (size_t i = 0; i < program->operator_count; i++) {
-        const hawser_operator *operator= program->operators[i];
-        digest = add_number(add_text(digest, operator->name), operator->kind);
-        digest = add_number(digest, operator->parent != NULL ? operator->parent->number : UINT32_MAX);
-        digest = add_number(add_number(digest, operator->remembers), operator->until.remembers);
-        digest = add_number(add_number(digest, operator->sync.tightness), operator->sync.staleness);
-        digest = add_number(digest, hw_operator_reduces(operator));
+        const hawser_operator *op = program->operators[i];
+        digest = add_number(add_text(digest, op->name), op->kind);
+        digest = add_number(digest, op->parent != NULL ? op->parent->number : UINT32_MAX);
+        digest = add_number(add_number(digest, op->remembers), op->until.remembers);
+        digest = add_number(add_number(digest, op->sync.tightness), op->sync.staleness);
+        digest = add_number(digest, hw_operator_reduces(op));
     }
     for (uint32_t i = 0; i < program->metric_count; i++)
         digest = add_text(digest, program->metrics[i].name);
@@ -101,36 +102,49 @@ bool hw_unit_transforms(const hawser_operator *unit)
     if (unit->kind != HW_UNIT || unit->updates == NULL)
         return false;
     for (hawser_state **state = unit->updates; *state != NULL; state++)
-        if ((*state)->kind == HW_DATA)
+        if ((*state)->matrix != NULL)
             return true;
     return false;
 }
 
-static const hawser_state *other_than_data(hawser_state **states)
+/* Returns whether a state has at the end of a run the numbers that it had when `unit`, a child of the root, ran. */
+static bool stays(const hawser_operator *unit, const hawser_state *state)
 {
-    for (hawser_state **state = states; state != NULL && *state != NULL; state++)
-        if ((*state)->kind != HW_DATA)
-            return *state;
+    bool plain = state->kind == HW_REPLICATED || state->kind == HW_PARTITIONED || state->kind == HW_LOCAL ||
+                 state->kind == HW_ENTRIES;
+    if (!plain || state->rebuild != NULL || state->tied_to != NULL)
+        return false;
+    for (const hawser_operator *later = unit; later != NULL; later = later->next)
+        if (hw_operator_updates(later, state))
+            return false;
+    return true;
+}
+
+/* Returns a state that a unit uses, and that may have other numbers when the unit runs again; NULL: there is none. */
+static const hawser_state *changed_later(const hawser_operator *unit)
+{
+    hawser_state **const lists[] = {unit->reads, unit->updates};
+    for (int list = 0; list < 2; list++)
+        for (hawser_state **state = lists[list]; state != NULL && *state != NULL; state++)
+            if ((*state)->matrix == NULL && !stays(unit, *state))
+                return *state;
     return NULL;
 }
 
-/* Data are not part of the results, so the units that transform them run again. With the states of the end they would make other data. */
-static hawser_status check_transforms(const hawser_operator *operator, hawser_error * error)
+/* Data are not part of the results, so the units that transform them run again, with the states of the end. */
+static hawser_status check_transforms(const hawser_operator *op, hawser_error *error)
 {
-    if (!hw_unit_transforms(operator))
+    if (!hw_unit_transforms(op))
         return HAWSER_OK;
-    const hawser_state *other = other_than_data(operator->reads);
-    if (other == NULL)
-        other = other_than_data(operator->updates);
-    if (other != NULL)
-        REFUSE("unit '%s' transforms data and uses state '%s', but it runs again when the program goes on after a pause; "
-               "let it use "
-               "data alone",
-               operator->name, other->name);
-    if (operator->parent != operator->program->root)
+    if (op->parent != op->program->root)
         REFUSE("unit '%s' transforms data, so it runs again when the program goes on after a pause; put it directly below "
                "the root",
-               operator->name);
+               op->name);
+    const hawser_state *other = changed_later(op);
+    if (other != NULL)
+        REFUSE("unit '%s' transforms data and uses state '%s', but it runs again when the program goes on after a pause; "
+               "let it read states that no later unit changes",
+               op->name, other->name);
     return HAWSER_OK;
 }
 

@@ -1,4 +1,5 @@
-/* position.h - where a run has ended between two iterations of a loop: all that another run needs to go on, besides the states. */
+/* position.h - where a run has ended between two iterations of a loop: all that another run needs to go on, besides the
+ * states. */
 #ifndef HW_PROGRAM_POSITION_H
 #define HW_PROGRAM_POSITION_H
 

@@ -3,36 +3,33 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "data/residence.h"
-#include "data/share/balance.h"
 #include "data/share/blocks.h"
-#include "program/plan.h"
-#include "store/table.h"
+#include "program/kind.h"
 
 static void print_until(const hawser_until *until, FILE *out)
 {
-    const char * or = "";
+    const char *between = "";
     if (until->clocks != 0) {
-        fprintf(out, "%s%" PRIu64 " clocks", or, until->clocks);
-        or = " or ";
+        fprintf(out, "%s%" PRIu64 " clocks", between, until->clocks);
+        between = " or ";
     }
     if (until->seconds > 0) {
-        fprintf(out, "%s%g s", or, until->seconds);
-        or = " or ";
+        fprintf(out, "%s%g s", between, until->seconds);
+        between = " or ";
     }
     if (until->metric != NULL) {
         bool bounded = until->below != 0 || (until->change == 0 && until->patience == 0);
         if (bounded)
-            fprintf(out, "%s%s <= %g", or, until->metric, until->below);
+            fprintf(out, "%s%s <= %g", between, until->metric, until->below);
         if (until->change != 0)
-            fprintf(out, "%srelative change of %s <= %g", bounded ? " or " : or, until->metric, until->change);
+            fprintf(out, "%srelative change of %s <= %g", bounded ? " or " : between, until->metric, until->change);
         if (until->patience != 0)
-            fprintf(out, "%s%s has not fallen for %" PRIu64 " clocks", bounded || until->change != 0 ? " or " : or,
+            fprintf(out, "%s%s has not fallen for %" PRIu64 " clocks", bounded || until->change != 0 ? " or " : between,
                     until->metric, until->patience);
-        or = " or ";
+        between = " or ";
     }
     if (until->test != NULL)
-        fprintf(out, "%sits test returns true", or);
+        fprintf(out, "%sits test returns true", between);
 }
 
 static const char *const kind_names[] = {"sequence", "parallel", "loop", "branch", "unit"};
@@ -73,89 +70,54 @@ static void print_stages(const hw_plan *plan, const hawser_operator *unit, FILE 
         fprintf(out, ", stages %u to %u", first, last);
 }
 
-static void print_operator(const hw_plan *plan, const hawser_operator *operator, bool physical, FILE *out)
+static void print_operator(const hw_plan *plan, const hawser_operator *op, bool physical, FILE *out)
 {
     char sync[HW_SYNC_TEXT];
-    fprintf(out, "%s", kind_names[operator->kind]);
-    if (operator->name != NULL)
-        fprintf(out, " '%s'", operator->name);
-    if (operator->kind == HW_LOOP)
-        print_loop(plan, operator, physical, out);
-    if (operator->kind == HW_UNIT) {
-        fprintf(out, operator->one ? " on one block" : " on each block");
+    fprintf(out, "%s", kind_names[op->kind]);
+    if (op->name != NULL)
+        fprintf(out, " '%s'", op->name);
+    if (op->kind == HW_LOOP)
+        print_loop(plan, op, physical, out);
+    if (op->kind == HW_UNIT) {
+        fprintf(out, op->one ? " on one block" : " on each block");
         hawser_sync own;
-        print_stages(plan, operator, out);
-        if (hw_unit_waits(operator, & own))
+        print_stages(plan, op, out);
+        if (hw_unit_waits(op, &own))
             fprintf(out, ", waits as under %s", hw_sync_text(own, sync));
-        if (physical && operator->one)
-            fprintf(out, " (block %u)", plan->placement[operator->number]);
-        print_states(operator->reads, "; reads ", out);
-        print_states(operator->updates, "; updates ", out);
-        if (operator->reduces != 0)
-            fprintf(out, "; reduces at most %zu numbers at a time over all blocks", operator->reduces);
+        if (physical && op->one)
+            fprintf(out, " (block %u)", plan->placement[op->number]);
+        print_states(op->reads, "; reads ", out);
+        print_states(op->updates, "; updates ", out);
+        if (op->reduces != 0)
+            fprintf(out, "; reduces at most %zu numbers at a time over all blocks", op->reduces);
     }
-    if (operator->kind == HW_BRANCH && hw_operator_loop(operator) != NULL) {
-        const hawser_operator *loop = hw_operator_loop(operator);
+    if (op->kind == HW_BRANCH && hw_operator_loop(op) != NULL) {
+        const hawser_operator *loop = hw_operator_loop(op);
         fprintf(out, "; chosen for clock t of '%s' by the metrics of clock t - %" PRIu64, loop->name,
                 hw_loop_window(loop, loop->sync));
     }
-    if (operator->kind == HW_PARALLEL)
+    if (op->kind == HW_PARALLEL)
         fprintf(out, " (units triggered together, other children after them)");
 }
 
-static void print_tree(const hw_plan *plan, const hawser_operator *operator, int depth, bool physical, FILE *out)
+static void print_tree(const hw_plan *plan, const hawser_operator *op, int depth, bool physical, FILE *out)
 {
-    fprintf(out, "%*s%" PRIu32 " ", 2 + 2 * depth, "", operator->number);
-    print_operator(plan, operator, physical, out);
+    fprintf(out, "%*s%" PRIu32 " ", 2 + 2 * depth, "", op->number);
+    print_operator(plan, op, physical, out);
     fputc('\n', out);
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next)
         print_tree(plan, child, depth + 1, physical, out);
 }
 
-/* Returns the type of a state's numbers for its description; f64 needs no word. */
-static const char *type_text(const hawser_state *state)
+static void print_state(const hawser_state *state, FILE *out)
 {
-    static const char *const types[] = {
-        [HAWSER_F64] = "", [HAWSER_F32] = " f32", [HAWSER_I64] = " i64", [HAWSER_I32] = " i32"};
-    return types[state->type];
-}
-
-static void print_lines(const hawser_state *state, FILE *out)
-{
-    fprintf(out, "%s %zu", hw_state_kind_name(state->kind), state->rows);
-    if (state->cols != 1 || state->split == HAWSER_BY_COLUMN)
-        fprintf(out, " x %zu %s", state->cols, hw_split_name(state->split));
-    fprintf(out, "%s", type_text(state));
-}
-
-static void print_shape(const hawser_state *state, FILE *out)
-{
-    static const char *const layouts[] = {"dense", "CSC", "CSR", "dense rows"};
-    switch (state->kind) {
-    case HW_DATA:
-        fprintf(out, "data %zu x %zu %s %s, %" PRIu64 " stored, %s", state->matrix->rows, state->matrix->cols,
-                layouts[state->matrix->layout], state->matrix->type == HAWSER_F32 ? "f32" : "f64", state->matrix->stored,
-                hw_split_name(state->split));
-        break;
-    case HW_REPLICATED:
-        fprintf(out, "replicated %zu x %zu%s, damping %g, gain %g", state->rows, state->cols, type_text(state),
-                state->rule.damping, state->rule.gain);
-        break;
-    case HW_PARTITIONED: print_lines(state, out); break;
-    case HW_LOCAL:
-        fprintf(out, "local, %s %zu%s", hw_state_is_of_blocks(state) ? "of each block" : "width", state->rows,
-                type_text(state));
-        break;
-    case HW_STORED:
-        print_lines(state, out);
-        fprintf(out, ", %s%s", state->function != NULL ? "updated by all blocks with " : "one writer per chunk",
-                state->function != NULL ? state->function->name : "");
-        break;
-    }
+    hw_kind_of(state)->print(state, out);
     if (state->along != NULL)
         fprintf(out, ", along %s", state->along->name);
     if (state->tied_to != NULL)
         fprintf(out, ", tied to %s", state->tied_to->name);
+    if (state->keeps)
+        fprintf(out, ", kept");
     if (state->rebuild != NULL)
         fprintf(out, ", derived (rebuilt on entering and leaving loops that update it)");
     if (state->rule.merge != NULL)
@@ -173,18 +135,18 @@ static void print_life(const hw_life *life, FILE *out)
 static void print_dot_operators(const hw_plan *plan, bool physical, FILE *out)
 {
     for (size_t i = 0; i < plan->program->operator_count; i++) {
-        const hawser_operator *operator= plan->program->operators[i];
-        fprintf(out, "  o%" PRIu32 " [shape=%s, label=\"", operator->number, operator->kind == HW_UNIT ? "box" : "ellipse");
-        print_operator(plan, operator, physical, out);
+        const hawser_operator *op = plan->program->operators[i];
+        fprintf(out, "  o%" PRIu32 " [shape=%s, label=\"", op->number, op->kind == HW_UNIT ? "box" : "ellipse");
+        print_operator(plan, op, physical, out);
         fprintf(out, "\"];\n");
-        if (operator->parent != NULL)
-            fprintf(out, "  o%" PRIu32 " -> o%" PRIu32 ";\n", operator->parent->number, operator->number);
-        if (operator->kind != HW_UNIT)
+        if (op->parent != NULL)
+            fprintf(out, "  o%" PRIu32 " -> o%" PRIu32 ";\n", op->parent->number, op->number);
+        if (op->kind != HW_UNIT)
             continue;
-        for (hawser_state *const *item = operator->reads; *item != NULL; item++)
-            fprintf(out, "  s%" PRIu32 " -> o%" PRIu32 " [style=dashed];\n", (*item)->number, operator->number);
-        for (hawser_state *const *item = operator->updates; *item != NULL; item++)
-            fprintf(out, "  o%" PRIu32 " -> s%" PRIu32 " [style=dashed, dir=both];\n", operator->number, (*item)->number);
+        for (hawser_state *const *item = op->reads; *item != NULL; item++)
+            fprintf(out, "  s%" PRIu32 " -> o%" PRIu32 " [style=dashed];\n", (*item)->number, op->number);
+        for (hawser_state *const *item = op->updates; *item != NULL; item++)
+            fprintf(out, "  o%" PRIu32 " -> s%" PRIu32 " [style=dashed, dir=both];\n", op->number, (*item)->number);
     }
 }
 
@@ -200,7 +162,7 @@ void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out)
             fprintf(out, "  s%" PRIu32 " [shape=cylinder, label=\"%s: ", state->number, state->name);
         else
             fprintf(out, "  %s: ", state->name);
-        print_shape(state, out);
+        print_state(state, out);
         print_life(&plan->states[state->number].life, out);
         fprintf(out, dot ? "\"];\n" : "\n");
     }
@@ -213,79 +175,14 @@ void hw_plan_print_logical(const hw_plan *plan, bool dot, FILE *out)
     print_tree(plan, program->root, 0, false, out);
 }
 
-/* Prints how blocks come to see all of a data state. */
-static void print_unsplit(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out)
-{
-    if (own->state->split == HAWSER_FETCHED && own->state->matrix->residence != NULL)
-        fprintf(out,
-                "%seach node has the columns of its own blocks, and others once units have fetched them; memory is reserved "
-                "for %" PRIu64 " of their entries",
-                newline, hw_plan_fetched(plan, own->state->matrix));
-    else
-        fprintf(out, "%sread whole by every block, one copy in memory%s", newline,
-                plan->settings.nodes > 1 ? " per node" : "");
-    if (own->fetched_all != 0)
-        fprintf(out,
-                "%sbefore the first unit that reads it, a node fetches at most %" PRIu64
-                " bytes from other nodes, all nodes %" PRIu64,
-                newline, own->fetched, own->fetched_all);
-}
-
-static void print_data_shares(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out)
-{
-    uint64_t most = 0, total = 0;
-    for (uint32_t b = 0; b < plan->settings.blocks; b++) {
-        total += own->stored[b];
-        most = own->stored[b] > most ? own->stored[b] : most;
-    }
-    if (own->bounds == NULL) {
-        print_unsplit(plan, own, newline, out);
-        return;
-    }
-    fprintf(out,
-            "%sviews without copies; largest share / mean = %.3f because entries, and %d more for each %s, are balanced%s",
-            newline, total != 0 ? (double)most * plan->settings.blocks / (double)total : 1.0, HW_LINE_COST,
-            own->state->split == HAWSER_BY_ROW ? "row" : "column",
-            own->costs != NULL ? ", with the costs that the program adds to lines" : "");
-    const struct hawser_residence *residence = own->state->matrix->residence;
-    if (residence != NULL && residence->rows != NULL && residence->rows->owned)
-        fprintf(out, "%scut within the rows that each node has: %s; no second source to read rows again", newline,
-                plan->settings.nodes > 1 ? "bits depend on the nodes" : "one node has all");
-    else if (residence != NULL && residence->rows != NULL && residence->rows->lent)
-        fprintf(out, "%sfrom the memory of the nodes: no second source to read rows again", newline);
-    for (uint32_t b = 0; b < plan->settings.blocks; b++)
-        fprintf(out, "%s  block %" PRIu32 ": %zu to %zu, %" PRIu64 " stored", newline, b, own->bounds[b], own->bounds[b + 1],
-                own->stored[b]);
-}
-
-static void print_filter(const hw_state_plan *own, const char *newline, FILE *out)
-{
-    fprintf(out, "%sfilter %s", newline, own->filter_class);
-    if (own->filter.kind != HW_FILTER_NONE)
-        fprintf(out, ", quota %" PRIu64 " bytes per block and exchange, held for at most %" PRIu64 " clocks",
-                own->filter.quota, own->filter.max_held);
-    fprintf(out, "; guarantee left: %s", own->guarantee);
-}
-
 static void print_physical_state(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out)
 {
     const hawser_state *state = own->state;
-    print_shape(state, out);
-    if (state->kind == HW_DATA) {
-        print_data_shares(plan, own, newline, out);
-        return;
-    }
-    fprintf(out, "%s%" PRIu64 " bytes in the largest block", newline, own->block_bytes);
-    if (state->kind == HW_LOCAL) {
-        if (state->along != NULL)
-            fprintf(out, "; placed with its part of %s", state->along->name);
-        fprintf(out, ", never sent");
-        return;
-    }
-    fprintf(out, "%sform: %s; encoding: %s", newline, own->form, own->encoding);
-    if (own->sources == 1)
-        fprintf(out, "; only block %" PRIu32 " updates it", own->updater);
-    print_filter(own, newline, out);
+    print_state(state, out);
+    if (hw_kind_of(state)->numbers)
+        fprintf(out, "%s%" PRIu64 " bytes in the largest block", newline, own->block_bytes);
+    if (hw_kind_of(state)->print_shares != NULL)
+        hw_kind_of(state)->print_shares(plan, own, newline, out);
 }
 
 /* Prints the bytes that the busiest node sends, and those of all nodes. */

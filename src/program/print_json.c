@@ -2,10 +2,8 @@
 #include <stdlib.h>
 
 #include "base/json.h"
-#include "data/residence.h"
 #include "data/share/blocks.h"
-#include "program/plan.h"
-#include "store/table.h"
+#include "program/kind.h"
 
 static const char *const kinds[] = {"sequence", "parallel", "loop", "branch", "unit"};
 
@@ -111,65 +109,18 @@ static void add_life(const hw_life *life, json_t *object, bool *ok)
     hw_json_take(object, "disposed_after", used ? json_integer(life->last) : json_null(), ok);
 }
 
-static void add_data(const hw_plan *plan, const hw_state_plan *own, json_t *object, bool *ok)
-{
-    static const char *const layouts[] = {"dense", "CSC", "CSR", "dense rows"};
-    const hawser_matrix *A = own->state->matrix;
-    hw_json_count(object, "rows", A->rows, ok);
-    hw_json_count(object, "columns", A->cols, ok);
-    hw_json_text(object, "type", A->type == HAWSER_F32 ? "f32" : "f64", ok);
-    hw_json_text(object, "layout", layouts[A->layout], ok);
-    hw_json_count(object, "stored", A->stored, ok);
-    hw_json_text(object, "split", hw_split_name(own->state->split), ok);
-    hw_json_count(object, "fetched_bytes", own->fetched, ok);
-    hw_json_count(object, "fetched_bytes_all", own->fetched_all, ok);
-    if (own->state->split == HAWSER_FETCHED)
-        hw_json_count(object, "reserved_entries", A->residence != NULL ? hw_plan_fetched(plan, A) : 0, ok);
-    if (own->bounds == NULL)
-        return;
-    json_t *shares = json_array();
-    for (uint32_t b = 0; b < plan->settings.blocks; b++) {
-        json_t *share = json_object();
-        hw_json_count(share, "begin", own->bounds[b], ok);
-        hw_json_count(share, "end", own->bounds[b + 1], ok);
-        hw_json_count(share, "stored", own->stored[b], ok);
-        hw_json_append(shares, share, ok);
-    }
-    hw_json_take(object, "shares", shares, ok);
-}
-
-/* Adds how a state's updates are exchanged. */
-static void add_exchange(const hw_state_plan *own, json_t *object, bool *ok)
-{
-    bool filtered = own->filter.kind != HW_FILTER_NONE;
-    hw_json_text(object, "form", own->form, ok);
-    hw_json_text(object, "encoding", own->encoding, ok);
-    hw_json_take(object, "only_block", own->sources == 1 ? json_integer(own->updater) : json_null(), ok);
-    hw_json_text(object, "filter", own->filter_class, ok);
-    hw_json_take(object, "quota_bytes", filtered ? json_integer((json_int_t)own->filter.quota) : json_null(), ok);
-    hw_json_take(object, "max_held_clocks", filtered ? json_integer((json_int_t)own->filter.max_held) : json_null(), ok);
-    hw_json_text(object, "guarantee", own->guarantee, ok);
-}
-
 static void add_numbers(const hw_state_plan *own, json_t *object, bool *ok)
 {
     const hawser_state *state = own->state;
     hw_json_count(object, "rows", state->rows, ok);
-    hw_json_count(object, "columns", state->kind == HW_LOCAL || state->kind == HW_STORED ? 1 : state->cols, ok);
+    hw_json_count(object, "columns", state->cols, ok);
     hw_json_text(object, "type", hw_type_name(state->type), ok);
     hw_json_count(object, "block_bytes", own->block_bytes, ok);
     hw_json_text(object, "along", state->along != NULL ? state->along->name : NULL, ok);
     hw_json_text(object, "tied_to", state->tied_to != NULL ? state->tied_to->name : NULL, ok);
+    add_flag(object, "kept", state->keeps, ok);
     add_flag(object, "derived", state->rebuild != NULL, ok);
     add_flag(object, "merged_by_program", state->rule.merge != NULL, ok);
-    if (state->kind == HW_REPLICATED) {
-        hw_json_number(object, "damping", state->rule.damping, ok);
-        hw_json_number(object, "gain", state->rule.gain, ok);
-    }
-    if (state->kind == HW_STORED)
-        hw_json_text(object, "function", state->function != NULL ? state->function->name : NULL, ok);
-    if (state->kind != HW_LOCAL)
-        add_exchange(own, object, ok);
 }
 
 static hawser_status add_traffic(const hw_plan *plan, const hw_state_plan *own, const char *key, bool in_step,
@@ -208,10 +159,10 @@ static hawser_status add_states(const hw_plan *plan, json_t *object, bool *ok, h
         hw_json_text(one, "name", state->name, ok);
         hw_json_text(one, "kind", hw_state_kind_name(state->kind), ok);
         add_life(&own->life, one, ok);
-        if (state->kind == HW_DATA)
-            add_data(plan, own, one, ok);
-        else
+        if (hw_kind_of(state)->numbers)
             add_numbers(own, one, ok);
+        if (hw_kind_of(state)->add_json != NULL)
+            hw_kind_of(state)->add_json(plan, own, one, ok);
         HAWSER_TRY(add_wire(plan, own, one, ok, error));
     }
     return HAWSER_OK;
@@ -274,17 +225,17 @@ static void add_operators(const hw_plan *plan, json_t *object, bool *ok)
     json_t *list = json_array();
     hw_json_take(object, "operators", list, ok);
     for (size_t i = 0; i < plan->program->operator_count; i++) {
-        const hawser_operator *operator= plan->program->operators[plan->order[i]];
+        const hawser_operator *op = plan->program->operators[plan->order[i]];
         json_t *one = json_object();
         hw_json_append(list, one, ok);
-        hw_json_count(one, "number", operator->number, ok);
-        hw_json_take(one, "parent", operator->parent != NULL ? json_integer(operator->parent->number) : json_null(), ok);
-        hw_json_text(one, "kind", kinds[operator->kind], ok);
-        hw_json_text(one, "name", operator->name, ok);
-        if (operator->kind == HW_LOOP)
-            add_loop(plan, operator, one, ok);
-        if (operator->kind == HW_UNIT)
-            add_unit(plan, operator, one, ok);
+        hw_json_count(one, "number", op->number, ok);
+        hw_json_take(one, "parent", op->parent != NULL ? json_integer(op->parent->number) : json_null(), ok);
+        hw_json_text(one, "kind", kinds[op->kind], ok);
+        hw_json_text(one, "name", op->name, ok);
+        if (op->kind == HW_LOOP)
+            add_loop(plan, op, one, ok);
+        if (op->kind == HW_UNIT)
+            add_unit(plan, op, one, ok);
     }
 }
 

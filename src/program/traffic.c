@@ -1,9 +1,10 @@
-/* traffic.c - the most bytes of a state's updates that each node sends in a clock: every block changes every entry, and nothing is packed. */
+/* traffic.c - the most bytes of a state's updates that each node sends in a clock: every block changes every entry, and
+ * nothing is packed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "program/plan.h"
+#include "program/kind.h"
 #include "transport/transport.h"
 
 typedef struct tally {
@@ -50,17 +51,39 @@ static hawser_status add_up(const tally *t, const hawser_state *state, uint32_t 
     return HAWSER_OK;
 }
 
+/* Counts what each node sends if its relay has never two updates to add up: each update goes by every link of its range, but
+ * not back. */
+static hawser_status relay(const tally *t, const hawser_state *state, hawser_error *error)
+{
+    const hw_plan_settings *settings = &t->plan->settings;
+    for (uint32_t node = 0; node < settings->nodes; node++) {
+        hw_adding *adding;
+        HAWSER_TRY(hw_adding_new(settings->adding, t->view, hw_view_next(t->view, node, 0), state->number,
+                                 hw_state_count(state), &adding, error));
+        for (uint32_t k = 0; k < adding->range_count; k++) {
+            const hw_adding_range *range = &adding->ranges[k];
+            uint64_t sends = (uint64_t)settings->blocks * (range->link_count - 1) + hw_view_count(t->view, node);
+            t->out[node] += sends * (range->end - range->begin) * hw_state_size(state);
+        }
+        hw_adding_free(adding);
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status count(const tally *t, const hw_state_plan *own, bool in_step, hawser_error *error)
 {
     const hawser_state *state = own->state;
     uint32_t blocks = t->plan->settings.blocks;
+    bool summed = hw_kind_of(state)->summed && own->sources == blocks;
+    if (!in_step && hw_plan_combines(t->plan, own))
+        return relay(t, state, error);
     for (uint32_t block = 0; block < blocks; block++) {
         size_t begin = 0, end = hw_state_count(state);
         if (own->sources != blocks && block != own->updater)
             continue;
-        if (state->kind == HW_PARTITIONED)
+        if (hw_kind_of(state)->owned)
             hw_plan_range(t->plan, state, block, &begin, &end);
-        if (in_step && state->kind == HW_REPLICATED && own->sources == blocks)
+        if (in_step && summed)
             HAWSER_TRY(add_up(t, state, block, error));
         else
             send(t, block, HW_TO_BLOCKS, (end - begin) * hw_state_size(state));
@@ -68,8 +91,19 @@ static hawser_status count(const tally *t, const hw_state_plan *own, bool in_ste
     return HAWSER_OK;
 }
 
-hawser_status hw_plan_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, uint64_t *out,
-                              hawser_error *error)
+bool hw_plan_combines(const hw_plan *plan, const hw_state_plan *own)
+{
+    const hw_plan_settings *settings = &plan->settings;
+    bool links = settings->adding.kind == HW_ADDING_TREE || settings->adding.kind == HW_ADDING_SERVERS;
+    return settings->nodes > 1 && links && hw_kind_of(own->state)->summed && own->sources == settings->blocks &&
+           hw_may_combine(&own->state->rule, own->filter);
+}
+
+/* Stores, by node, the bytes of a replicated or partitioned state's updates that the node sends in a clock if every block
+ * has changed every entry and nothing is packed: an upper bound. With `in_step` it counts a clock under bsp, where updates
+ * are added up on the way; else every update is sent by itself. More than one node; `out` has space for all. */
+static hawser_status plan_traffic(const hw_plan *plan, const hw_state_plan *own, bool in_step, uint64_t *out,
+                                  hawser_error *error)
 {
     const hw_plan_settings *settings = &plan->settings;
     uint32_t *sends = NULL;
@@ -91,7 +125,7 @@ hawser_status hw_plan_traffic_sum(const hw_plan *plan, const hw_state_plan *own,
     uint64_t *bytes = NULL;
     *traffic = (hw_traffic){0};
     HAWSER_TRY(HW_NEW(&bytes, plan->settings.nodes, "the bytes between nodes", error));
-    hawser_status status = hw_plan_traffic(plan, own, in_step, bytes, error);
+    hawser_status status = plan_traffic(plan, own, in_step, bytes, error);
     for (uint32_t node = 0; status == HAWSER_OK && node < plan->settings.nodes; node++) {
         bytes[node] *= hw_plan_exchanges(plan, own->state);
         traffic->all += bytes[node];

@@ -1,8 +1,8 @@
 /*
  * arcs.h - which server has which keys of a dense table: ranges ("arcs"), dealt to the servers in turn.
  *
- * An arc has as many keys as go in one message, so a long range takes few messages, and all servers work on it at once. Arcs are equally long,
- * so servers have equally many keys.
+ * An arc has as many keys as go in one message, so a long range takes few messages, and all servers work on it at once. Arcs
+ * are equally long, so servers have equally many keys.
  */
 #ifndef HW_STORE_ARCS_H
 #define HW_STORE_ARCS_H
@@ -26,8 +26,8 @@ typedef struct hw_arcs {
 
 enum { HW_ARCS_MOST = 64 }; /* per server */
 
-/* Cuts keys first..last into arcs of at most `most` keys, unless a server would have more than HW_ARCS_MOST of them: then arcs are longer. A
- * single server has one arc. Fails for lack of memory. The caller frees the arcs. */
+/* Cuts keys first..last into arcs of at most `most` keys, unless a server would have more than HW_ARCS_MOST of them: then
+ * arcs are longer. A single server has one arc. Fails for lack of memory. The caller frees the arcs. */
 hawser_status hw_arcs_deal(uint64_t first, uint64_t last, uint32_t servers, uint64_t most, hw_arcs *arcs,
                            hawser_error *error) HAWSER_MUST_USE;
 void hw_arcs_free(hw_arcs *arcs);

@@ -1,12 +1,13 @@
-/* batch.c - a server sends one reply for all parts of a push once all are done, so that the client wakes once and not once per part. */
+/* batch.c - a server sends one reply for all parts of a push once all are done, so that the client wakes once and not once
+ * per part. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "store/stripe.h"
 
-/* The number of pushes of one client that may lack parts. A client sends one push after the other, and sends again parts whose key lists
- * a server has forgotten. */
+/* The number of pushes of one client that may lack parts. A client sends one push after the other, and sends again parts
+ * whose key lists a server has forgotten. */
 enum { OPEN_MOST = 4096 };
 
 static hawser_status new_batch(hw_server *server, const hw_request_head *head, hw_batch **out, hawser_error *error)

@@ -56,7 +56,7 @@ static bool run_behind(const hw_stripe *stripe, const hw_range_clock *clock, uin
     return r->last < last && next_run(stripe, clock, r->last + 1, last, r);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- bits ---- */
+/* ------------------------------------------------------------------------------------------------------------- bits ---- */
 
 static void mark(uint64_t *bits, size_t from, size_t count, bool set)
 {
@@ -83,7 +83,7 @@ static size_t alike(const uint64_t *bits, size_t from, size_t end)
     return (at < end ? at : end) - from;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ keeping ---- */
+/* ---------------------------------------------------------------------------------------------------------- keeping ---- */
 
 static size_t rows_in(const hw_stripe *stripe)
 {
@@ -163,8 +163,8 @@ static void keep_list(const hw_stripe *stripe, hw_before *before, const uint64_t
     }
 }
 
-/* A list ends the iteration for all keys between its ends but changes only the rows that it names. So the old copies of the whole run
- * are dropped, and a row that the list does not name is copied when a later push changes it. */
+/* A list ends the iteration for all keys between its ends but changes only the rows that it names. So the old copies of the
+ * whole run are dropped, and a row that the list does not name is copied when a later push changes it. */
 void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
 {
     const hw_inflight *inflight = piece->inflight;
@@ -195,7 +195,7 @@ void hw_before_keep(hw_stripe *stripe, const hw_piece *piece, uint64_t least)
         keep_list(stripe, before, keys + piece->begin, piece->end - piece->begin);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- giving ---- */
+/* ----------------------------------------------------------------------------------------------------------- giving ---- */
 
 /* Returns whether a key with this many writes is newer than what a read of the iteration may see. */
 static bool is_newer(const hw_stripe *stripe, uint64_t written, uint64_t iteration)

@@ -30,7 +30,7 @@ struct hw_cache {
     uint32_t *buckets;
     size_t mask;
     uint32_t newest, oldest;
-    hw_reading *pulling;
+    hw_cache_reading *pulling;
     uint32_t exact; /* pulls that are repeated; nothing is flushed meanwhile */
     hw_cache_figures figures;
 };
@@ -94,7 +94,7 @@ void hw_cache_figures_of(const hw_cache *cache, hw_cache_figures *figures)
         cache->capacity * sizeof(entry) + cache->values_capacity + (cache->buckets != NULL ? cache->mask + 1 : 0) * 4;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- rows ---- */
+/* ------------------------------------------------------------------------------------------------------------- rows ---- */
 
 static unsigned char *values_of(const hw_cache *cache, uint32_t row)
 {
@@ -184,7 +184,8 @@ static bool make_space(hw_cache *cache)
     return true;
 }
 
-/* Returns a row for a key that has none: a new one, or the least recently used one. Returns NONE if the cache may have no rows. */
+/* Returns a row for a key that has none: a new one, or the least recently used one. Returns NONE if the cache may have no
+ * rows. */
 static uint32_t new_row(hw_cache *cache, uint64_t key)
 {
     uint32_t row = cache->oldest;
@@ -259,7 +260,7 @@ bool hw_cache_may_flush(const hw_cache *cache)
 /* Marks the pulls in progress that name these keys: their reply may contain this flush or not. */
 static void disturb(hw_cache *cache, const uint64_t *keys, size_t count)
 {
-    for (hw_reading *reading = cache->pulling; reading != NULL; reading = reading->next)
+    for (hw_cache_reading *reading = cache->pulling; reading != NULL; reading = reading->next)
         for (size_t i = 0, k = 0; !reading->disturbed && i < count && k < reading->wanted_count;) {
             reading->disturbed = keys[i] == reading->wanted[k];
             if (keys[i] < reading->wanted[k])
@@ -301,12 +302,12 @@ hawser_status hw_cache_flush(hw_cache *cache, uint32_t worker, hw_flushed *flush
 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
-static unsigned char *out_of(const hw_cache *cache, const hw_reading *reading, size_t i)
+static unsigned char *out_of(const hw_cache *cache, const hw_cache_reading *reading, size_t i)
 {
     return (unsigned char *)reading->out + i * cache->row_bytes;
 }
 
-static void serve(const hw_cache *cache, hw_reading *reading, size_t i, const void *values)
+static void serve(const hw_cache *cache, hw_cache_reading *reading, size_t i, const void *values)
 {
     unsigned char *out = out_of(cache, reading, i);
     memcpy(out, values, cache->row_bytes);
@@ -316,7 +317,7 @@ static void serve(const hw_cache *cache, hw_reading *reading, size_t i, const vo
 }
 
 /* Serves a row from the cache if it is present and fresh enough. */
-static bool serve_near(hw_cache *cache, hw_reading *reading, size_t i)
+static bool serve_near(hw_cache *cache, hw_cache_reading *reading, size_t i)
 {
     uint32_t row = find(cache, reading->keys[i]);
     if (row == NONE || cache->entries[row].clock < reading->least)
@@ -326,11 +327,11 @@ static bool serve_near(hw_cache *cache, hw_reading *reading, size_t i)
     return true;
 }
 
-/* Returns whether another reading pulls the key with the same `least`. Readings that wait for different clocks do not share a pull,
- * because two could wait for each other. */
+/* Returns whether another reading pulls the key with the same `least`. Readings that wait for different clocks do not share
+ * a pull, because two could wait for each other. */
 static bool is_pulled(const hw_cache *cache, uint64_t least, uint64_t key)
 {
-    for (const hw_reading *other = cache->pulling; other != NULL; other = other->next) {
+    for (const hw_cache_reading *other = cache->pulling; other != NULL; other = other->next) {
         size_t low = 0, high = other->wanted_count;
         while (other->least == least && low < high) {
             size_t middle = low + (high - low) / 2;
@@ -346,7 +347,7 @@ static bool is_pulled(const hw_cache *cache, uint64_t least, uint64_t key)
 }
 
 /* First pass: serves the cached rows; the other rows are open. */
-static hawser_status begin(hw_cache *cache, hw_reading *reading, hawser_error *error)
+static hawser_status begin(hw_cache *cache, hw_cache_reading *reading, hawser_error *error)
 {
     uint64_t clock = cache->clocks[reading->worker], staleness = cache->spec->staleness;
     reading->least = clock > staleness ? clock - staleness : 0;
@@ -364,7 +365,7 @@ static hawser_status begin(hw_cache *cache, hw_reading *reading, hawser_error *e
 }
 
 /* Later passes: pulls of other readings may have filled the cache. */
-static void look_up_again(hw_cache *cache, hw_reading *reading)
+static void look_up_again(hw_cache *cache, hw_cache_reading *reading)
 {
     size_t left = 0;
     for (size_t k = 0; k < reading->open_count; k++) {
@@ -377,7 +378,7 @@ static void look_up_again(hw_cache *cache, hw_reading *reading)
 }
 
 /* Chooses the open rows that no other reading pulls; this reading will pull them. */
-static hawser_status want(hw_cache *cache, hw_reading *reading, hawser_error *error)
+static hawser_status want(hw_cache *cache, hw_cache_reading *reading, hawser_error *error)
 {
     if (reading->wanted == NULL) {
         HAWSER_TRY(HW_NEW(&reading->wanted, reading->open_count + 1, "a read of the store", error));
@@ -400,7 +401,7 @@ static hawser_status want(hw_cache *cache, hw_reading *reading, hawser_error *er
     return HAWSER_OK;
 }
 
-hawser_status hw_cache_read(hw_cache *cache, hw_reading *reading, hw_reading_state *state, hawser_error *error)
+hawser_status hw_cache_read(hw_cache *cache, hw_cache_reading *reading, hw_cache_reading_state *state, hawser_error *error)
 {
     if (!reading->begun)
         HAWSER_TRY(begin(cache, reading, error));
@@ -422,9 +423,9 @@ hawser_status hw_cache_read(hw_cache *cache, hw_reading *reading, hw_reading_sta
     return HAWSER_OK;
 }
 
-static void stop_pulling(hw_cache *cache, hw_reading *reading)
+static void stop_pulling(hw_cache *cache, hw_cache_reading *reading)
 {
-    hw_reading **at = &cache->pulling;
+    hw_cache_reading **at = &cache->pulling;
     while (*at != reading)
         at = &(*at)->next;
     *at = reading->next;
@@ -433,7 +434,7 @@ static void stop_pulling(hw_cache *cache, hw_reading *reading)
     reading->repeated = false;
 }
 
-bool hw_cache_pulled(hw_cache *cache, hw_reading *reading)
+bool hw_cache_pulled(hw_cache *cache, hw_cache_reading *reading)
 {
     if (reading->disturbed) {
         /* The pull is repeated. The clocks that it waits for have ended by now, so it waits for no worker. */
@@ -463,7 +464,7 @@ bool hw_cache_pulled(hw_cache *cache, hw_reading *reading)
     return true;
 }
 
-void hw_reading_end(hw_cache *cache, hw_reading *reading)
+void hw_cache_reading_end(hw_cache *cache, hw_cache_reading *reading)
 {
     if (reading->pulling)
         stop_pulling(cache, reading);
@@ -471,5 +472,5 @@ void hw_reading_end(hw_cache *cache, hw_reading *reading)
     free(reading->rows);
     free(reading->wanted);
     free(reading->pulled);
-    *reading = (hw_reading){0};
+    *reading = (hw_cache_reading){0};
 }

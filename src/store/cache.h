@@ -1,15 +1,16 @@
 /*
- * cache.h - the rows of a table that the workers of one process cache: SSPTable's process cache (Ho et al. 2013, sections 3 and 4).
+ * cache.h - the rows of a table that the workers of one process cache: SSPTable's process cache (Ho et al. 2013, sections 3
+ * and 4).
  *
- * A worker's increments are kept apart until its clock ends, and are then sent to the servers as one push. A row that was read is kept with
- * the number of clocks of all workers that it contains at least. A read in clock t with staleness s is served from it if that number is t -
- * s or more. A worker's own increments that the servers do not have yet are added to what it reads (read-my-writes). If the memory for rows
- * is used up, the least recently used row is dropped.
+ * A worker's increments are kept apart until its clock ends, and are then sent to the servers as one push. A row that was
+ * read is kept with the number of clocks of all workers that it contains at least. A read in clock t with staleness s is
+ * served from it if that number is t - s or more. A worker's own increments that the servers do not have yet are added to
+ * what it reads (read-my-writes). If the memory for rows is used up, the least recently used row is dropped.
  *
- * The cache owns no thread and takes one call at a time. The owner pulls what a reading requests and pushes what is flushed, and starts
- * both in the order in which the cache returned them. So a pull contains all that was flushed before it and nothing that was flushed later.
- * A pull that waits at a server for clocks of other workers may contain some of a later flush; it is then repeated, waits for no clock, and
- * nothing is flushed until its reply has arrived.
+ * The cache owns no thread and takes one call at a time. The owner pulls what a reading requests and pushes what is flushed,
+ * and starts both in the order in which the cache returned them. So a pull contains all that was flushed before it and
+ * nothing that was flushed later. A pull that waits at a server for clocks of other workers may contain some of a later
+ * flush; it is then repeated, waits for no clock, and nothing is flushed until its reply has arrived.
  */
 #ifndef HW_STORE_CACHE_H
 #define HW_STORE_CACHE_H
@@ -32,8 +33,8 @@ uint64_t hw_cache_clock(const hw_cache *cache, uint32_t worker); /* the worker's
 /* Drops all rows, because the servers' tables were loaded. No pull may be in progress. */
 void hw_cache_forget(hw_cache *cache);
 
-/* Adds to keys[0..count), ascending; without memory it adds nothing. HAWSER_NOT_FINITE: a number that would have become infinite keeps
- * its value, and the others are added. *early: the worker should be flushed before its clock ends. */
+/* Adds to keys[0..count), ascending; without memory it adds nothing. HAWSER_NOT_FINITE: a number that would have become
+ * infinite keeps its value, and the others are added. *early: the worker should be flushed before its clock ends. */
 hawser_status hw_cache_inc(hw_cache *cache, uint32_t worker, const uint64_t *keys, size_t count, const void *values,
                            bool *early, hawser_error *error) HAWSER_MUST_USE;
 
@@ -49,16 +50,16 @@ hawser_status hw_cache_flush(hw_cache *cache, uint32_t worker, hw_flushed *flush
 /* Ends the worker's clock, after its flush. */
 void hw_cache_tick(hw_cache *cache, uint32_t worker);
 
-typedef enum hw_reading_state {
+typedef enum hw_cache_reading_state {
     HW_READING_DONE,
     /* The owner pulls wanted[0..wanted_count) to `pulled` with `least`, clocks to *oldest; then it calls hw_cache_pulled. */
     HW_READING_PULL,
     HW_READING_WAIT /* a pull of another reading brings the missing rows: call hw_cache_read again when one has ended */
-} hw_reading_state;
+} hw_cache_reading_state;
 
-/* A worker's read of keys[0..count), ascending, to `out`. Set the first five fields, and the rest to zero. It must not move until it is
- * freed. */
-typedef struct hw_reading {
+/* A worker's read of keys[0..count), ascending, to `out`. Set the first five fields, and the rest to zero. It must not move
+ * until it is freed. */
+typedef struct hw_cache_reading {
     uint32_t worker;
     const uint64_t *keys;
     size_t count;
@@ -72,17 +73,18 @@ typedef struct hw_reading {
     void *pulled;
     uint64_t *oldest; /* part of the memory of `wanted` */
     bool begun, pulling, disturbed, repeated;
-    hw_overflow overflow;    /* a row that would be infinite with the worker's own increments; it is returned without them */
-    struct hw_reading *next; /* in the list of readings that pull */
-} hw_reading;
+    hw_overflow overflow; /* a row that would be infinite with the worker's own increments; it is returned without them */
+    struct hw_cache_reading *next; /* in the list of readings that pull */
+} hw_cache_reading;
 
-/* Reads the rows that can be read now; *state says what the caller must do for the others. HAWSER_NO_MEMORY ends the reading. */
-hawser_status hw_cache_read(hw_cache *cache, hw_reading *reading, hw_reading_state *state,
+/* Reads the rows that can be read now; *state says what the caller must do for the others. HAWSER_NO_MEMORY ends the
+ * reading. */
+hawser_status hw_cache_read(hw_cache *cache, hw_cache_reading *reading, hw_cache_reading_state *state,
                             hawser_error *error) HAWSER_MUST_USE;
 /* Takes the reply of a pull. Returns false if the pull must be repeated. */
-bool hw_cache_pulled(hw_cache *cache, hw_reading *reading);
+bool hw_cache_pulled(hw_cache *cache, hw_cache_reading *reading);
 /* Ends a reading, also one whose pull failed. */
-void hw_reading_end(hw_cache *cache, hw_reading *reading);
+void hw_cache_reading_end(hw_cache *cache, hw_cache_reading *reading);
 
 typedef struct hw_cache_figures {
     /* Rows: served from the cache, pulled, brought by another reading's pull; repeated pulls; dropped rows. */

@@ -96,8 +96,8 @@ size_t hw_server_take_rows(const hw_server *server, uint32_t table, hw_cursor *c
 
 /* ---------------------------------------------------------------------------------------------------------- putting ---- */
 
-/* Adds up the memory of rows of sparse tables: what the file needs (*more), and what it replaces (*less). *most is the table that grows
- * most. */
+/* Adds up the memory of rows of sparse tables: what the file needs (*more), and what it replaces (*less). *most is the table
+ * that grows most. */
 static void add_up(const hw_server *server, const hw_coming *coming, size_t count, uint64_t *more, uint64_t *less,
                    const hw_table_spec **most)
 {

@@ -34,6 +34,8 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     if (status == HAWSER_OK)
         status = HW_NEW(&client->filling, options->servers, "the parts of a task", error);
     if (status == HAWSER_OK)
+        status = HW_NEW(&client->lost, options->servers, "a store's servers", error);
+    if (status == HAWSER_OK)
         status = HW_NEW(&client->traffic, options->workers, "the traffic of workers", error);
     if (status == HAWSER_OK)
         status = hw_pool_new(&client->pool, error);
@@ -81,6 +83,7 @@ void hw_client_free(hw_client *client)
     free(client->counts);
     free(client->filling);
     free(client->cursors);
+    free(client->lost);
     free(client->tables);
     free(client->there);
     free(client->arcs);
@@ -189,7 +192,7 @@ static void count_traffic(hw_client *client, const hw_task *t, hw_client_traffic
         add_traffic(&client->traffic[t->order.worker], &more);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- tasks ---- */
+/* ------------------------------------------------------------------------------------------------------------ tasks ---- */
 
 static hw_task *find(const hw_client *client, uint64_t number)
 {
@@ -246,7 +249,8 @@ static hw_task *take_first(hw_task **first, hw_task ***end)
     return t;
 }
 
-/* Fails a task because one that it waits for has failed. The text names the first of a chain of tasks, whose failure all others have. */
+/* Fails a task because one that it waits for has failed. The text names the first of a chain of tasks, whose failure all
+ * others have. */
 static void fail_with(const hw_client *client, hw_task *follower, const hw_failed_task *failed)
 {
     const char *text = hw_failed_text(&client->failed_tasks, failed);
@@ -288,7 +292,7 @@ static void end(hw_client *client, hw_task *t)
     slide(client);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- sending ---- */
+/* ---------------------------------------------------------------------------------------------------------- sending ---- */
 
 /* The scattered rows of a slice, for the message that copies them. */
 typedef struct gathering {
@@ -509,6 +513,27 @@ static void begin_ready(hw_client *client)
     client->beginning = false;
 }
 
+/* Fails a task by the name of a lost server. */
+static void fail_by_server(const hw_client *client, hw_task *t, uint32_t server)
+{
+    const hw_lost_server *lost = &client->lost[server];
+    if (t->failed == HAWSER_OK)
+        t->failed = hawser_fail(&t->error, lost->status, "%s", lost->text);
+}
+
+/* Sends the next slice of a task; that of a lost server is done at once. */
+static hawser_status send_next(hw_client *client, hw_task *t)
+{
+    hw_slice *part = &t->slices[t->slices_sent++];
+    if (client->lost[part->server].status == HAWSER_OK)
+        return send_slice(client, t, part, false, &t->error);
+    fail_by_server(client, t, part->server);
+    if (t->order.operation != HW_CLOCK)
+        t->slices_left--;
+    part->done = true;
+    return HAWSER_OK;
+}
+
 bool hw_client_more(hw_client *client)
 {
     hw_task *t = client->sending;
@@ -516,7 +541,7 @@ bool hw_client_more(hw_client *client)
         return false;
     hawser_status status = HAWSER_OK;
     if (t->slices_sent < t->slice_count)
-        status = send_slice(client, t, &t->slices[t->slices_sent++], false, &t->error);
+        status = send_next(client, t);
     bool clock = t->order.operation == HW_CLOCK; /* a server sends no reply to a clock */
     if (status != HAWSER_OK || clock)
         t->slices_left--;
@@ -531,6 +556,47 @@ bool hw_client_more(hw_client *client)
         begin_ready(client);
     }
     return true;
+}
+
+/* Ends the slices that a lost server was sent. Returns whether there were some, and nothing of the task is left. */
+static bool lose_slices(const hw_client *client, hw_task *t, uint32_t server)
+{
+    bool any = false;
+    for (size_t i = 0; i < t->slices_sent; i++) {
+        hw_slice *part = &t->slices[i];
+        if (part->server != server || part->done || t->order.operation == HW_CLOCK)
+            continue;
+        part->done = true;
+        t->slices_left--;
+        fail_by_server(client, t, server);
+        any = true;
+    }
+    return any && t->slices_left == 0 && t->slices_sent == t->slice_count;
+}
+
+bool hw_client_has_lost(const hw_client *client, uint32_t server)
+{
+    return client->lost[server].status != HAWSER_OK;
+}
+
+void hw_client_fail_server(hw_client *client, uint32_t server, hawser_status status, const hawser_error *error)
+{
+    hw_lost_server *lost = &client->lost[server];
+    if (lost->status != HAWSER_OK)
+        return;
+    lost->status = status;
+    snprintf(lost->text, sizeof lost->text, "%.*s", (int)sizeof lost->text - 1, error->text);
+    client->any_lost = true;
+    if (client->followed != NULL && client->followed_to == server) {
+        hw_message_free(client->followed);
+        client->followed = NULL;
+    }
+    for (uint64_t number = client->base; number < client->next; number++) {
+        hw_task *t = find(client, number);
+        if (t != NULL && t->begun && lose_slices(client, t, server))
+            end(client, t);
+    }
+    begin_ready(client);
 }
 
 void hw_client_fail(hw_client *client, hawser_status status, const hawser_error *error)
@@ -633,7 +699,8 @@ static hawser_status follow(hw_client *client, hw_task *t, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Checks that keys ascend before the call returns. If the task is sent at once, cutting it checks them; else they are checked here. */
+/* Checks that keys ascend before the call returns. If the task is sent at once, cutting it checks them; else they are
+ * checked here. */
 static hawser_status check_keys(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
@@ -647,6 +714,23 @@ static hawser_status check_keys(const hw_client *client, hw_task *t, hawser_erro
     return hw_keys_ascend(order->keys, order->count) ? HAWSER_OK : hw_task_unordered(&client->tables[order->table], error);
 }
 
+/* Refuses a task that needs a lost server, before any other server has a part of it. A clock goes to the others, whose
+ * clients may wait for it. */
+static hawser_status check_servers(const hw_client *client, hw_task *t, hawser_error *error)
+{
+    if (!client->any_lost || t->order.after_count > 0 || t->order.operation == HW_CLOCK || is_empty(&t->order) ||
+        t->order.rest || client->holdings[t->order.table] != NULL)
+        return HAWSER_OK;
+    if (!t->is_cut)
+        HAWSER_TRY(hw_task_cut(client, t, error));
+    for (size_t i = 0; i < t->slice_count; i++) {
+        const hw_lost_server *lost = &client->lost[t->slices[i].server];
+        if (lost->status != HAWSER_OK)
+            return hawser_fail(error, lost->status, "%s", lost->text);
+    }
+    return HAWSER_OK;
+}
+
 hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_t *number, hawser_error *error)
 {
     HAWSER_TRY(check_order(client, order, error));
@@ -657,6 +741,8 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
     t->order = *order;
     t->number = client->next;
     hawser_status status = check_keys(client, t, error);
+    if (status == HAWSER_OK)
+        status = check_servers(client, t, error);
     if (status == HAWSER_OK)
         status = follow(client, t, error);
     if (status != HAWSER_OK) {
@@ -673,7 +759,7 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
     return HAWSER_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- hearing ---- */
+/* ---------------------------------------------------------------------------------------------------------- hearing ---- */
 
 /* Returns where the reply's values belong in the user's memory if they can be read there as they are, else NULL. */
 static void *place_of(const hw_client *client, const hw_task *t, const hw_slice *part, const hw_reply_head *head)
@@ -721,6 +807,7 @@ static void refused(hw_task *t, const hw_reply_head *head, const hw_message *mes
         return;
     t->failed = head->outcome == HW_OUT_OF_MEMORY || words[0] == '\0' ? HAWSER_NO_MEMORY
                 : head->outcome == HW_NOT_FINITE                      ? HAWSER_NOT_FINITE
+                : head->outcome == HW_WORKER_LOST                     ? HAWSER_PEER_LOST
                                                                       : HAWSER_BAD_INPUT;
     if (words[0] != '\0')
         (void)hawser_fail(&t->error, t->failed, "server %u: %.400s", server, words);
@@ -728,7 +815,8 @@ static void refused(hw_task *t, const hw_reply_head *head, const hw_message *mes
         (void)hawser_fail(&t->error, t->failed, "server %u had no memory left for all of it", server);
 }
 
-/* Finds the task and slice of a reply; *part is NULL if the reply came too late. A clock has no open slice: it is done when it is sent. */
+/* Finds the task and slice of a reply; *part is NULL if the reply came too late. A clock has no open slice: it is done when
+ * it is sent. */
 static hawser_status slice_of(const hw_client *client, uint32_t server, const hw_reply_head *head, hw_task **t,
                               hw_slice **part, hawser_error *error)
 {
@@ -749,12 +837,14 @@ void *hw_client_place(const hw_client *client, uint32_t server, const hw_message
     hw_reply_head head = {0};
     hw_task *t = NULL;
     hw_slice *part = NULL;
-    if (!hw_reply_head_of(reply, &head) || slice_of(client, server, &head, &t, &part, NULL) != HAWSER_OK || part == NULL)
+    if (client->lost[server].status != HAWSER_OK || !hw_reply_head_of(reply, &head) ||
+        slice_of(client, server, &head, &t, &part, NULL) != HAWSER_OK || part == NULL)
         return NULL;
     return place_of(client, t, part, &head);
 }
 
-/* Takes the one reply for all parts of a push at a server. Refused parts were reported before, unless the server had no memory for that. */
+/* Takes the one reply for all parts of a push at a server. Refused parts were reported before, unless the server had no
+ * memory for that. */
 static hawser_status take_batch(hw_task *t, const hw_slice *part, const hw_reply_head *head, const hw_message *message,
                                 hawser_error *error)
 {
@@ -792,7 +882,8 @@ static void resend_slice(hw_client *client, hw_task *t, hw_slice *part)
 static void take_reply(hw_client *client, hw_task *t, hw_slice *part, const hw_reply_head *head, const hw_message *message)
 {
     hawser_status status = HAWSER_OK;
-    if (head->outcome == HW_REFUSED || head->outcome == HW_OUT_OF_MEMORY || head->outcome == HW_NOT_FINITE)
+    if (head->outcome == HW_REFUSED || head->outcome == HW_OUT_OF_MEMORY || head->outcome == HW_NOT_FINITE ||
+        head->outcome == HW_WORKER_LOST)
         refused(t, head, message, part->server);
     else if (!take_values(client, t, part, head, message))
         status = hawser_fail(&t->error, HAWSER_BAD_INPUT, "server %u answers with what are not the values of table '%s'",
@@ -805,7 +896,8 @@ static void take_reply(hw_client *client, hw_task *t, hw_slice *part, const hw_r
     t->slices_left--;
 }
 
-/* Sends the rest of a clock although one server has refused it: the other servers apply their part, so that the tables can be saved. */
+/* Sends the rest of a clock although one server has refused it: the other servers apply their part, so that the tables can
+ * be saved. */
 static void send_rest_of_clock(hw_client *client)
 {
     hw_task *t = client->sending;
@@ -816,8 +908,8 @@ static void send_rest_of_clock(hw_client *client)
             return; /* the store has ended with another failure */
 }
 
-/* Takes the refusal of a clock. A clock gets no reply, but others wait for it, so no request can go on. A later wait for a task reports
- * it, too. */
+/* Takes the refusal of a clock. A clock gets no reply, but others wait for it, so no request can go on. A later wait for a
+ * task reports it, too. */
 static hawser_status receive_refusal(hw_client *client, uint32_t server, const hw_reply_head *head,
                                      const hw_message *message, hawser_error *error)
 {
@@ -840,6 +932,10 @@ hawser_status hw_client_receive(hw_client *client, uint32_t server, hw_message *
     hw_task *t = NULL;
     hw_slice *part = NULL;
     uint64_t bytes = server != client->options.near ? message->envelope.length : 0;
+    if (server < client->options.servers && client->lost[server].status != HAWSER_OK) {
+        hw_message_free(message);
+        return HAWSER_OK;
+    }
     bool is_reply = hw_reply_head_of(message, &head);
     bool refusal = is_reply && (head.outcome == HW_CLOCK_REFUSED || head.outcome == HW_CLOCK_OVERFLOWED);
     hawser_status status = refusal    ? receive_refusal(client, server, &head, message, error)

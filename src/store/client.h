@@ -1,9 +1,9 @@
 /*
  * client.h - one client of a store: cuts tasks into messages by server, keeps the requested order, assembles the replies.
  *
- * A client has no thread of its own and takes one call at a time. A *task* is one push, pull, push_pull or clock. Tasks are numbered from 1
- * in the order of their submission. A task may wait for older ones ("execute-after-finish", Li et al. 2014, section 3.4), which makes a graph
- * without cycles: sequential, eventual and bounded-delay consistency are ways to draw it.
+ * A client has no thread of its own and takes one call at a time. A *task* is one push, pull, push_pull or clock. Tasks are
+ * numbered from 1 in the order of their submission. A task may wait for older ones ("execute-after-finish", Li et al. 2014,
+ * section 3.4), which makes a graph without cycles: sequential, eventual and bounded-delay consistency are ways to draw it.
  */
 #ifndef HW_STORE_CLIENT_H
 #define HW_STORE_CLIENT_H
@@ -27,8 +27,8 @@ typedef struct hw_client_options {
     void *argument;
     /* Sends a message to a server; takes it. Called by hw_client_more. A failure ends the task. */
     hawser_status (*send)(void *argument, uint32_t server, hw_message *message, hawser_error *error);
-    /* Called when a task has ended, or when the clock of an ended task is refused later. `error` holds the reason if status is not HAWSER_OK. May
-     * submit other tasks. */
+    /* Called when a task has ended, or when the clock of an ended task is refused later. `error` holds the reason if status
+     * is not HAWSER_OK. May submit other tasks. */
     void (*finished)(void *argument, void *tag, uint64_t task, hawser_status status, const hawser_error *error);
     uint32_t workers; /* traffic is counted for each of these, and not for others */
     bool zero_copy;   /* values of pushes may go as a message's tail, */
@@ -43,7 +43,7 @@ void hw_client_free(hw_client *client);
 hawser_status hw_client_table(hw_client *client, const hw_table_spec *spec, uint32_t *number,
                               hawser_error *error) HAWSER_MUST_USE;
 
-/* Likewise for servers that may have other tables too, and number this one `there`. */
+/* Describes a table of servers that may have other tables, too, and give this one the number `there`. */
 hawser_status hw_client_table_at_servers(hw_client *client, const hw_table_spec *spec, uint32_t there, uint32_t *number,
                                          hawser_error *error) HAWSER_MUST_USE;
 
@@ -54,7 +54,8 @@ const hw_table_spec *hw_client_table_at(const hw_client *client, uint32_t table)
 const hw_arcs *hw_client_arcs(const hw_client *client, uint32_t table);           /* of a dense table */
 uint32_t hw_client_server(const hw_client *client, uint32_t table, uint64_t key); /* the server of a key */
 
-/* The description of a task. The memory that it points to must stay unchanged until the task has ended; the caller frees it. */
+/* The description of a task. The memory that it points to must stay unchanged until the task has ended; the caller frees
+ * it. */
 typedef struct hw_order {
     hw_operation operation;
     uint32_t table;
@@ -77,15 +78,15 @@ typedef struct hw_order {
 /* Starts a task, or queues it until it may start. HAWSER_BAD_ARGUMENT: the order is wrong, and no task was made. */
 hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_t *task,
                                hawser_error *error) HAWSER_MUST_USE;
-/* Sends the next message of the started tasks; false: none is left. The owner calls it until then, after each of the calls around it. A large
- * task is made into messages one by one, so that servers work on the first while the next is made. */
+/* Sends the next message of the started tasks; false: none is left. The owner calls it until then, after each of the calls
+ * around it. A large task is made into messages one by one, so that servers work on the first while the next is made. */
 bool hw_client_more(hw_client *client);
-/* Returns where the values of a reply belong, given its head: the reader may put them there directly and then passes the reply on as
- * `tail_received`. NULL: the reply was not requested, or its values have another layout; it must be received whole. The memory is the task's, valid
- * until the task ends. */
+/* Returns where the values of a reply belong, given its head: the reader may put them there directly and then passes the
+ * reply on as `tail_received`. NULL: the reply was not requested, or its values have another layout; it must be received
+ * whole. The memory is the task's, valid until the task ends. */
 void *hw_client_place(const hw_client *client, uint32_t server, const hw_message *reply);
-/* Receives a reply of a server; takes the message. HAWSER_BAD_INPUT: it is no reply, or not to a request of this client; or a clock of the group
- * was refused, which is also reported to `finished` if the client's own task for it has ended. */
+/* Receives a reply of a server; takes the message. HAWSER_BAD_INPUT: it is no reply, or not to a request of this client; or
+ * a clock of the group was refused, which is also reported to `finished` if the client's own task for it has ended. */
 hawser_status hw_client_receive(hw_client *client, uint32_t server, hw_message *message,
                                 hawser_error *error) HAWSER_MUST_USE;
 
@@ -94,7 +95,12 @@ uint64_t hw_client_newest(const hw_client *client); /* number of the newest task
 /* Returns HAWSER_BAD_ARGUMENT with the text that no task has this number yet. */
 hawser_status hw_client_no_task(const hw_client *client, uint64_t task, hawser_error *error) HAWSER_MUST_USE;
 size_t hw_client_open(const hw_client *client); /* tasks that have not ended */
-/* Ends all tasks with this status, because a server is lost. */
+/* Notes that a server is lost, with its name in `error`. Tasks with an unanswered part there fail, each when the other
+ * servers have answered their parts; so do later tasks that need it, and a clock when it was sent to the others. What the
+ * server still sends is dropped. A second call is without effect. */
+void hw_client_fail_server(hw_client *client, uint32_t server, hawser_status status, const hawser_error *error);
+bool hw_client_has_lost(const hw_client *client, uint32_t server);
+/* Ends all tasks with this status: the store is over. */
 void hw_client_fail(hw_client *client, hawser_status status, const hawser_error *error);
 
 /* Requests of a worker. */

@@ -25,7 +25,8 @@ static size_t part_keys(const hw_client *client, const hw_task *t)
     return hw_table_keys_of(&client->tables[t->order.table], client->options.part);
 }
 
-/* Adds the next part of a server's arcs up to arc `to`. Parts begin where those of the whole arc would. Returns false if there is none. */
+/* Adds the next part of a server's arcs up to arc `to`. Parts begin where those of the whole arc would. Returns false if
+ * there is none. */
 static bool add_range_part(const hw_client *client, hw_task *t, hw_range_place *next, size_t to, size_t most)
 {
     const hw_order *order = &t->order;
@@ -47,7 +48,8 @@ static bool add_range_part(const hw_client *client, hw_task *t, hw_range_place *
     return true;
 }
 
-/* Slices go to the servers in turn, so that all of them work at once. Pulls take HW_FOLLOWED in each turn, which leave in one write. */
+/* Slices go to the servers in turn, so that all of them work at once. Pulls take HW_FOLLOWED in each turn, which leave in
+ * one write. */
 static hawser_status cut_range(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;
@@ -80,7 +82,8 @@ static hawser_status cut_clock(const hw_client *client, hw_task *t, hawser_error
     return HAWSER_OK;
 }
 
-/* Adds the parts of the rows begin .. begin + count - 1, which belong to one server. `rows` are the places of grouped keys, or NULL. */
+/* Adds the parts of the rows begin .. begin + count - 1, which belong to one server. `rows` are the places of grouped keys,
+ * or NULL. */
 static void add_parts(hw_task *t, uint32_t server, const uint32_t *rows, size_t begin, size_t count, size_t most)
 {
     for (size_t at = 0; at < count; at += most) {
@@ -110,8 +113,9 @@ static void add_run(hw_task *t, hw_filling *to, uint32_t server, size_t begin, s
     }
 }
 
-/* Cuts keys of a dense table into one run per arc. A slice takes runs until it is full, so that slices of all servers are sent in turn.
- * Keys that do not ascend make no more runs than others: the next key is of a later arc, or the task is refused. */
+/* Cuts keys of a dense table into one run per arc. A slice takes runs until it is full, so that slices of all servers are
+ * sent in turn. Keys that do not ascend make no more runs than others: the next key is of a later arc, or the task is
+ * refused. */
 static hawser_status cut_by_arc(const hw_client *client, hw_task *t, hawser_error *error)
 {
     const hw_order *order = &t->order;

@@ -1,5 +1,6 @@
 /*
- * failed.h - the tasks of a client that have failed. A task that names one of them in `after` fails too, however long ago that one ended.
+ * failed.h - the tasks of a client that have failed. A task that names one of them in `after` fails too, however long ago
+ * that one ended.
  */
 #ifndef HW_STORE_FAILED_H
 #define HW_STORE_FAILED_H

@@ -1,6 +1,7 @@
-/* filters.h - the filters of a table's pushes (hawser_table.filter). Columns: enumerator, name, which rows are sent, whether the others
- * are dropped (else they are held), and the functions of holding.c that check the table and choose the rows. A new filter is a
- * row here and its functions there. ALL and OWN have neither name nor functions: no filter, and one of the user's. */
+/* filters.h - the filters of a table's pushes (hawser_table.filter). Columns: enumerator, name, which rows are sent, whether
+ * the others are dropped (else they are held), and the functions of holding.c that check the table and choose the rows. A
+ * new filter is a row here and its functions there. ALL and OWN have neither name nor functions: no filter, and one of the
+ * user's. */
 #ifndef HW_STORE_FILTERS_H
 #define HW_STORE_FILTERS_H
 

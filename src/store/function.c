@@ -1,4 +1,5 @@
-/* function.c - the functions of servers. Each changes every number by its own update only, so a call may cover any run of rows. */
+/* function.c - the functions of servers. Each changes every number by its own update only, so a call may cover any run of
+ * rows. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,8 @@ enum {
     AHEAD = 96 /* scattered rows that are prefetched: about as many reads as memory serves at once */
 };
 
-/* Defines NAME_TYPE and NAME_at_TYPE from an expression in x (the value) and u (the update); y, the result, is kept where `is_good`. */
+/* Defines NAME_TYPE and NAME_at_TYPE from an expression in x (the value) and u (the update); y, the result, is kept where
+ * `is_good`. */
 #define ROWS_OF(T, name, expression, is_good)                                                                               \
     static size_t name##_##T(const hw_applying *a)                                                                          \
     {                                                                                                                       \
@@ -161,8 +163,8 @@ static size_t apply_adam(const hw_applying *a)
     return kept / a->width;
 }
 
-/* Does one proximal gradient step (Parikh, Boyd 2014, section 4.2) for l1 |x| + l2/2 x^2 + the indicator of [low, high]. Bounds that are both 0
- * were not given: no table needs numbers that are all 0. */
+/* Does one proximal gradient step (Parikh, Boyd 2014, section 4.2) for l1 |x| + l2/2 x^2 + the indicator of [low, high].
+ * Bounds that are both 0 were not given: no table needs numbers that are all 0. */
 static size_t apply_proximal(const hw_applying *a)
 {
     double rate = a->parameters[0], l1 = a->parameters[1], l2 = a->parameters[2], low = a->parameters[3],

@@ -31,6 +31,8 @@ static hawser_status enter_stripe(hw_group *group, hw_stripe *stripe, hw_progres
 {
     hw_sums_init(&progress->sums, stripe->spec, group->workers);
     progress->end_marker = (hw_piece){.inflight = group->end_marker, .stripe = stripe};
+    progress->loss_marker = (hw_piece){.inflight = group->loss_marker, .stripe = stripe};
+    atomic_init(&progress->loss_queued, false);
     HAWSER_TRY(HW_NEW(&progress->clocks, group->workers, "the clocks of a table", error));
     for (uint32_t w = 0; w < group->workers; w++) {
         HAWSER_TRY(hw_range_clock_new(stripe->first, stripe->last, &progress->clocks[w], error));
@@ -71,6 +73,15 @@ void hw_groups_leave(hw_server *server, uint32_t table)
         leave_table(server, group, table);
 }
 
+static hawser_status new_marker(hw_group *group, uint8_t operation, hw_inflight **marker, hawser_error *error)
+{
+    HAWSER_TRY(HW_NEW(marker, 1, "a group of clients", error));
+    (*marker)->server = group->server;
+    (*marker)->group = group;
+    (*marker)->request.head.operation = operation;
+    return HAWSER_OK;
+}
+
 hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, hawser_error *error)
 {
     hw_group *group = NULL;
@@ -81,12 +92,12 @@ hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, 
     atomic_init(&group->overflowed, false);
     atomic_init(&group->seated, 0);
     atomic_init(&group->put_by, 0);
-    hawser_status status = HW_NEW(&group->end_marker, 1, "a group of clients", error);
-    if (status == HAWSER_OK) {
-        group->end_marker->server = server;
-        group->end_marker->group = group;
-        group->end_marker->request.head.operation = HW_END_OF_GROUP;
-    }
+    atomic_init(&group->any_lost, false);
+    hawser_status status = new_marker(group, HW_END_OF_GROUP, &group->end_marker, error);
+    if (status == HAWSER_OK)
+        status = new_marker(group, HW_LOSS_IN_GROUP, &group->loss_marker, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&group->lost, workers, "a group of clients", error);
     for (uint32_t t = 0; t < server->made && status == HAWSER_OK; t++)
         status = enter_table(server, group, t, error);
     group->next = server->groups;
@@ -143,8 +154,8 @@ void hw_group_refuse(hw_group *group, const hw_client_session *of, const hw_requ
     }
 }
 
-/* Puts an end-of-group marker into every stripe to which the group may have sent requests. Behind the marker a stripe holds nothing of
- * the group. */
+/* Puts an end-of-group marker into every stripe to which the group may have sent requests. Behind the marker a stripe holds
+ * nothing of the group. */
 void hw_group_end(hw_group *group)
 {
     hw_server *server = group->server;
@@ -160,6 +171,25 @@ void hw_group_end(hw_group *group)
         for (uint32_t s = 0; s < server->tables[t]->stripe_count; s++) {
             hw_stripe *stripe = &server->tables[t]->stripes[s];
             if (hw_stripe_put(stripe, &group->progress[t][s].end_marker))
+                server->options.ready(server->options.argument, stripe);
+        }
+}
+
+void hw_group_lose_workers(hw_group *group, const bool *lost, const char *words)
+{
+    hw_server *server = group->server;
+    if (!atomic_load(&group->any_lost))
+        snprintf(group->loss, sizeof group->loss, "%.*s", (int)sizeof group->loss - 1, words);
+    for (uint32_t w = 0; w < group->workers; w++)
+        if (lost[w])
+            atomic_store(&group->lost[w], true);
+    atomic_store(&group->any_lost, true);
+    size_t tables = atomic_load(&server->table_count);
+    for (size_t t = 0; t < tables; t++)
+        for (uint32_t s = 0; s < server->tables[t]->stripe_count; s++) {
+            hw_stripe *stripe = &server->tables[t]->stripes[s];
+            hw_progress *progress = &group->progress[t][s];
+            if (!atomic_exchange(&progress->loss_queued, true) && hw_stripe_put(stripe, &progress->loss_marker))
                 server->options.ready(server->options.argument, stripe);
         }
 }
@@ -188,5 +218,7 @@ void hw_group_free(hw_group *group)
         free(session);
     }
     free(group->end_marker);
+    free(group->loss_marker);
+    free(group->lost);
     free(group);
 }

@@ -1,9 +1,11 @@
 /*
- * holding.h - what a client holds of the pushes to a table: rows that a filter does not send, and rounding errors (error feedback).
+ * holding.h - what a client holds of the pushes to a table: rows that a filter does not send, and rounding errors (error
+ * feedback).
  *
- * The filters are those of Li et al. 2014, section 3.6 (significantly modified, random skip, KKT), and the user's. A held row is added to
- * the row's next update, so nothing is lost. Only rows that KKT does not send are dropped, because they would have changed nothing: with l1
- * the server's proximal step leaves a number at zero if its update is at most l1, and the client's last pull shows which numbers are zero.
+ * The filters are those of Li et al. 2014, section 3.6 (significantly modified, random skip, KKT), and the user's. A held
+ * row is added to the row's next update, so nothing is lost. Only rows that KKT does not send are dropped, because they
+ * would have changed nothing: with l1 the server's proximal step leaves a number at zero if its update is at most l1, and
+ * the client's last pull shows which numbers are zero.
  */
 #ifndef HW_STORE_HOLDING_H
 #define HW_STORE_HOLDING_H

@@ -23,7 +23,7 @@ void hw_lists_free(hw_lists *lists)
     hw_lists_init(lists, lists->most);
 }
 
-void hw_list_hold(hw_list *list)
+static void list_hold(hw_list *list)
 {
     atomic_fetch_add_explicit(&list->holders, 1, memory_order_relaxed);
 }
@@ -44,7 +44,8 @@ size_t hw_list_bytes(const hw_list *list)
     return bytes_of(list->of.size);
 }
 
-void hw_lists_forget(hw_lists *lists, uint32_t number)
+/* Client: drops a list that the server has dropped. */
+static void lists_forget(hw_lists *lists, uint32_t number)
 {
     hw_list *list = lists->list[number - 1];
     if (list == NULL)
@@ -66,11 +67,11 @@ static uint32_t oldest(const hw_lists *lists)
 
 static hw_list *put(hw_lists *lists, uint32_t number, const hw_list_of *of, const uint64_t *words, uint64_t hash)
 {
-    hw_lists_forget(lists, number);
+    lists_forget(lists, number);
     if (of->size > lists->most / sizeof *words || bytes_of(of->size) > lists->most)
         return NULL;
     while (lists->bytes + bytes_of(of->size) > lists->most)
-        hw_lists_forget(lists, oldest(lists));
+        lists_forget(lists, oldest(lists));
     hw_list *list = malloc(bytes_of(of->size));
     if (list == NULL)
         return NULL; /* a list that is not kept is sent in full */
@@ -92,7 +93,7 @@ hw_list *hw_lists_get(hw_lists *lists, uint32_t table, uint32_t number)
     if (list == NULL || list->of.table != table)
         return NULL;
     list->used = ++lists->looks;
-    hw_list_hold(list);
+    list_hold(list);
     return list;
 }
 

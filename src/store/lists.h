@@ -1,10 +1,11 @@
 /*
- * lists.h - lists of keys by number, on both sides of a link (Li et al. 2014, section 3.6: key caching). A list is kept in the form in
- * which it is sent: keys, or bits, one for each key from the first to the last.
+ * lists.h - lists of keys by number, on both sides of a link (Li et al. 2014, section 3.6: key caching). A list is kept in
+ * the form in which it is sent: keys, or bits, one for each key from the first to the last.
  *
- * When a client uses a list again, it sends the list once more under a number, and from then on the number only. It recognises a list by
- * its hash and by comparing all of it. Numbers belong to the client, so there are no collisions. Both sides keep a bounded number of bytes
- * and drop the least recently used list. If a server has dropped a list, it replies so, and the client sends the list again.
+ * When a client uses a list again, it sends the list once more under a number, and from then on the number only. It
+ * recognises a list by its hash and by comparing all of it. Numbers belong to the client, so there are no collisions. Both
+ * sides keep a bounded number of bytes and drop the least recently used list. If a server has dropped a list, it replies so,
+ * and the client sends the list again.
  */
 #ifndef HW_STORE_LISTS_H
 #define HW_STORE_LISTS_H
@@ -27,7 +28,8 @@ typedef struct hw_list_of {
     size_t size;  /* in words: the count, or the words that the bits take */
 } hw_list_of;
 
-/* A list with a reference count: it stays until it is dropped by all holders, also when its number was given to another list. */
+/* A list with a reference count: it stays until it is dropped by all holders, also when its number was given to another
+ * list. */
 typedef struct hw_list {
     hw_list_of of;
     atomic_uint holders;
@@ -47,7 +49,6 @@ typedef struct hw_lists {
 
 void hw_lists_init(hw_lists *lists, size_t bytes_most);
 void hw_lists_free(hw_lists *lists);
-void hw_list_hold(hw_list *list);
 void hw_list_drop(hw_list *list); /* NULL is allowed */
 size_t hw_list_bytes(const hw_list *list);
 
@@ -56,12 +57,10 @@ hw_list *hw_lists_get(hw_lists *lists, uint32_t table, uint32_t number);
 /* Server: keeps a list under a number in place of an earlier one. Does nothing without memory. */
 void hw_lists_put(hw_lists *lists, uint32_t number, const hw_list_of *of, const uint64_t *words);
 
-/* Client: returns the number under which the server has these keys (*known), or should get them now; 0: send them without a number, as
- * at the first use. */
+/* Client: returns the number under which the server has these keys (*known), or should get them now; 0: send them without a
+ * number, as at the first use. */
 uint32_t hw_lists_number(hw_lists *lists, const hw_list_of *of, const uint64_t *words, bool *known);
 /* Client: returns whether this number is still that of these keys. */
 bool hw_lists_has(const hw_lists *lists, uint32_t number, const hw_list_of *of, const uint64_t *words);
-/* Client: drops a list that the server has dropped. */
-void hw_lists_forget(hw_lists *lists, uint32_t number);
 
 #endif

@@ -13,7 +13,8 @@ static uint64_t digest_range(const hw_table_spec *spec, const void *values, uint
     return hw_digest_64(values, count, first * spec->width);
 }
 
-/* Returns the digest of the rows of these keys. `places` has the row of each key; NULL: rows are in the order of the keys. */
+/* Returns the digest of the rows of these keys. `places` has the row of each key; NULL: rows are in the order of the
+ * keys. */
 static uint64_t digest_list(const hw_table_spec *spec, const unsigned char *values, const uint64_t *keys,
                             const uint32_t *places, size_t rows)
 {
@@ -47,7 +48,7 @@ void hw_note_table(hw_log *log, const hw_table_spec *spec, uint32_t number, uint
                                        .count = spec->width});
 }
 
-/* ------------------------------------------------------------------------------------------------------------ stripes ---- */
+/* ---------------------------------------------------------------------------------------------------------- stripes ---- */
 
 /* Returns the digest of a piece's rows in `values`, which has all rows of the request. */
 static uint64_t digest_piece(const hw_piece *piece, const unsigned char *values)
@@ -132,7 +133,7 @@ void hw_note_waits(const hw_stripe *stripe, const hw_piece *piece)
     hw_log_put(stripe->log, &record);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ clients ---- */
+/* ---------------------------------------------------------------------------------------------------------- clients ---- */
 
 static hw_event_record order_record(const hw_order *order, uint64_t task, uint32_t slices, hw_event_kind kind)
 {

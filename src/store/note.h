@@ -1,4 +1,5 @@
-/* note.h - records of a store for a history (docs/history.md): the work of stripes, and the requests and replies of clients. */
+/* note.h - records of a store for a history (docs/history.md): the work of stripes, and the requests and replies of
+ * clients. */
 #ifndef HW_STORE_NOTE_H
 #define HW_STORE_NOTE_H
 

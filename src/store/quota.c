@@ -1,6 +1,6 @@
-/* quota.c - the memory quota of a server's tables. A push reserves the memory of the rows that it may make before any stripe sees it, so
- * that it is done whole or refused. The thread that works on the stripe then charges the rows that were made in place of the
- * reservation. */
+/* quota.c - the memory quota of a server's tables. A push reserves the memory of the rows that it may make before any stripe
+ * sees it, so that it is done whole or refused. The thread that works on the stripe then charges the rows that were made in
+ * place of the reservation. */
 #include "store/stripe.h"
 
 uint64_t hw_table_row_bytes(const hw_table_spec *spec)

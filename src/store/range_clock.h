@@ -1,9 +1,9 @@
 /*
  * range_clock.h - one source's clock on every key of a table, kept for ranges of keys (Li et al. 2014, algorithm 2).
  *
- * At first one range has all keys, at time 0. A message advances a range of keys: ranges that it cuts are split, and neighbours of equal
- * time are joined again. So k messages leave at most 2k + 1 ranges, and a message about all keys leaves one. A table has one such clock per
- * source: together they are its vector clock.
+ * At first one range has all keys, at time 0. A message advances a range of keys: ranges that it cuts are split, and
+ * neighbours of equal time are joined again. So k messages leave at most 2k + 1 ranges, and a message about all keys leaves
+ * one. A table has one such clock per source: together they are its vector clock.
  */
 #ifndef HW_STORE_RANGE_CLOCK_H
 #define HW_STORE_RANGE_CLOCK_H

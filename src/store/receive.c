@@ -1,5 +1,5 @@
-/* receive.c - turns a request into a request in flight: reads it, checks it against its table, cuts it into pieces by stripe and
- * prepares the reply. */
+/* receive.c - turns a request into a request in flight: reads it, checks it against its table, cuts it into pieces by stripe
+ * and prepares the reply. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "consistency/consistency.h"
 #include "store/stripe.h"
 
-/* The largest requests, in numbers, that the receiving thread does itself, because waking another thread costs more than the work.
- * SMALL: any request. SMALL_LIST: a list that is pushed to a dense table with a cheap function (a pull is better done by another thread,
- * which sends while this one reads on). SMALL_CLOSE: a range, or close keys that are pushed; they move at the speed of memory and are in
- * this processor's cache. */
+/* The largest requests, in numbers, that the receiving thread does itself, because waking another thread costs more than the
+ * work. SMALL: any request. SMALL_LIST: a list that is pushed to a dense table with a cheap function (a pull is better done
+ * by another thread, which sends while this one reads on). SMALL_CLOSE: a range, or close keys that are pushed; they move at
+ * the speed of memory and are in this processor's cache. */
 enum { SMALL = 1 << 14, SMALL_LIST = 1 << 15, SMALL_CLOSE = 1 << 17 };
 
 /* The most numbers in a reply, unless it has one row. Clients cut requests into far smaller parts. */
@@ -97,8 +97,8 @@ void hw_client_session_relieve(hw_client_session *session, size_t bytes, bool wa
         account(session->group->server, session->client, -(int64_t)bytes);
 }
 
-/* Refuses requests that would split a stripe's clocks into too many ranges. A clock that covers the stripe splits none. Requests that
- * are already queued come on top. */
+/* Refuses requests that would split a stripe's clocks into too many ranges. A clock that covers the stripe splits none.
+ * Requests that are already queued come on top. */
 static hawser_status check_ranges(const hw_inflight *inflight, hawser_error *error)
 {
     const hw_request_head *head = &inflight->request.head;
@@ -526,7 +526,8 @@ hawser_status hw_client_session_receive(hw_client_session *session, hw_message *
     if (status != HAWSER_OK || forgotten)
         return turn_down(session, inflight, forgotten, &wrong, error);
     if (head.operation == HW_CLOCK && check_ranges(inflight, &wrong) != HAWSER_OK) {
-        /* A clock gets no reply, so the client cannot learn of a refusal and would wait for what this clock ends: the connection fails. */
+        /* A clock gets no reply, so the client cannot learn of a refusal and would wait for what this clock ends: the
+         * connection fails. */
         hw_inflight_free(inflight);
         return hawser_fail(error, HAWSER_BAD_INPUT, "sent a clock too many: %.300s", wrong.text);
     }

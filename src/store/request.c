@@ -45,7 +45,8 @@ static unsigned char *write_keys(const hw_request *request, size_t bound, unsign
     return out + padded(bytes);
 }
 
-/* Writes a request whose values are scattered. They are gathered in the message, and stay there if they are sent without an encoding. */
+/* Writes a request whose values are scattered. They are gathered in the message, and stay there if they are sent without an
+ * encoding. */
 static hawser_status write_apart(const hw_table_spec *table, const hw_request *request, hw_pool *pool, hw_message **message,
                                  hawser_error *error)
 {
@@ -224,8 +225,8 @@ static hawser_status check_shape(const hw_table_spec *table, const hw_request_he
     return HAWSER_OK;
 }
 
-/* A list of n keys takes at least n / 128 bytes, so what a half-open or hostile client claims allocates at most a fixed multiple of what
- * it sent. */
+/* A list of n keys takes at least n / 128 bytes, so what a half-open or hostile client claims allocates at most a fixed
+ * multiple of what it sent. */
 static hawser_status read_keys(const hw_table_spec *table, const hw_request_head *head, const unsigned char *in,
                                hw_scratch *scratch, const uint64_t **keys, hawser_error *error)
 {

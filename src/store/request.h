@@ -1,8 +1,8 @@
 /*
  * request.h - requests and replies of clients and servers: a head, then bytes of keys, then bytes of values.
  *
- * hw_request_read checks each request: lengths against the payload, keys against the table, values against their count. A request
- * concerns one table on one server.
+ * hw_request_read checks each request: lengths against the payload, keys against the table, values against their count. A
+ * request concerns one table on one server.
  */
 #ifndef HW_STORE_REQUEST_H
 #define HW_STORE_REQUEST_H
@@ -31,7 +31,7 @@ typedef enum hw_keys_form {
 #define HW_REQUEST_KEYS ((hw_keys_layout){HW_GAPS_U64, false})
 
 /* Never sent: the marker by which a server has its stripes end a group. */
-enum { HW_END_OF_GROUP = 0 };
+enum { HW_END_OF_GROUP = 0, HW_LOSS_IN_GROUP = 255 };
 
 /* 88 bytes, little-endian, every field at a multiple of its size. */
 typedef struct hw_request_head {
@@ -66,10 +66,11 @@ typedef enum hw_outcome {
     HW_APPLIED = 1,
     HW_FORGOTTEN, /* the server has forgotten the list of keys: send the keys again */
     HW_REFUSED,
-    HW_OUT_OF_MEMORY,   /* refused for lack of memory */
-    HW_CLOCK_REFUSED,   /* sent once to every client of the group: requests that wait for that clock can never complete */
-    HW_NOT_FINITE,      /* the push has numbers that are not finite, or its result would not be */
-    HW_CLOCK_OVERFLOWED /* sent once to every client of the group: a sum of that clock would not be finite */
+    HW_OUT_OF_MEMORY,    /* refused for lack of memory */
+    HW_CLOCK_REFUSED,    /* sent once to every client of the group: requests that wait for that clock can never complete */
+    HW_NOT_FINITE,       /* the push has numbers that are not finite, or its result would not be */
+    HW_CLOCK_OVERFLOWED, /* sent once to every client of the group: a sum of that clock would not be finite */
+    HW_WORKER_LOST       /* refused: it waits for a clock of a worker whose node was lost */
 } hw_outcome;
 
 typedef struct hw_reply_head {
@@ -96,17 +97,17 @@ void hw_scratch_free(hw_scratch *scratch);
 
 /* Reads the head of a request, which names its table; false: the message has no head, or its lengths do not match. */
 bool hw_request_head_of(const hw_message *message, hw_request_head *head);
-/* Reads a request with a valid head. Keys and values stay in the message or in `scratch`, until either changes; keys of a known list are NULL.
- * Returns HAWSER_BAD_INPUT if keys do not ascend or are outside the table, or if values are too few, too many or not finite;
- * HAWSER_NO_MEMORY. */
+/* Reads a request with a valid head. Keys and values stay in the message or in `scratch`, until either changes; keys of a
+ * known list are NULL. Returns HAWSER_BAD_INPUT if keys do not ascend or are outside the table, or if values are too few,
+ * too many or not finite; HAWSER_NO_MEMORY. */
 hawser_status hw_request_read(const hw_table_spec *table, const hw_request_head *head, const hw_message *message,
                               hw_scratch *scratch, hw_request *request, hawser_error *error) HAWSER_MUST_USE;
 /* Converts the bits of a request to keys. */
 hawser_status hw_request_list(hw_request *request, hw_scratch *scratch, hawser_error *error) HAWSER_MUST_USE;
 
-/* Makes a reply with space for head->count numbers, which the caller writes to *values; `values` NULL: the numbers are elsewhere. Then
- * hw_reply_pack finishes it: `tail` are the numbers that are elsewhere (or NULL), which become the message's tail. It omits zeros where that is
- * shorter and memory allows. */
+/* Makes a reply with space for head->count numbers, which the caller writes to *values; `values` NULL: the numbers are
+ * elsewhere. Then hw_reply_pack finishes it: `tail` are the numbers that are elsewhere (or NULL), which become the message's
+ * tail. It omits zeros where that is shorter and memory allows. */
 hawser_status hw_reply_new(const hw_table_spec *table, const hw_reply_head *head, hw_pool *pool, hw_message **message,
                            void **values, hawser_error *error) HAWSER_MUST_USE;
 void hw_reply_pack(const hw_table_spec *table, const void *tail, hw_pool *pool, hw_message **message);

@@ -1,9 +1,10 @@
 /*
  * ring.h - the server of each key of a sparse table: consistent hashing (Li et al. 2014; Karger et al. 1997).
  *
- * Every server has several points ("virtual nodes") on a circle of 2^64 positions, which depend on its name only. The arc from a point to
- * the next belongs to the server of that point, so a server that comes or goes moves no keys but its own. The position of a key is hw_mix
- * of it, because keys may crowd anywhere in 2^64. Dense tables are cut without a ring (arcs.h).
+ * Every server has several points ("virtual nodes") on a circle of 2^64 positions, which depend on its name only. The arc
+ * from a point to the next belongs to the server of that point, so a server that comes or goes moves no keys but its own.
+ * The position of a key is hw_mix of it, because keys may crowd anywhere in 2^64. Dense tables are cut without a ring
+ * (arcs.h).
  */
 #ifndef HW_STORE_RING_H
 #define HW_STORE_RING_H

@@ -51,7 +51,8 @@ static void free_waiting(hw_piece *piece)
 {
     while (piece != NULL) {
         hw_piece *next = piece->next;
-        bool end_marker = piece->inflight->request.head.operation == HW_END_OF_GROUP; /* the marker belongs to its group */
+        uint8_t operation = piece->inflight->request.head.operation;
+        bool end_marker = operation == HW_END_OF_GROUP || operation == HW_LOSS_IN_GROUP; /* a marker belongs to its group */
         if (!end_marker && atomic_fetch_sub(&piece->inflight->left, 1) == 1)
             hw_inflight_free(piece->inflight);
         piece = next;
@@ -95,7 +96,7 @@ void hw_server_free(hw_server *server)
     free(server);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ tables ---- */
+/* ----------------------------------------------------------------------------------------------------------- tables ---- */
 
 /* Keeps a server's own arcs of a dense table. A sparse table has no arcs. */
 static hawser_status own_arcs(const hw_server *server, const hw_table_spec *spec, hw_arcs *arcs, hawser_error *error)
@@ -110,9 +111,9 @@ static hawser_status own_arcs(const hw_server *server, const hw_table_spec *spec
     return HAWSER_OK;
 }
 
-/* Cuts arcs that are longer than a stripe's share, so that a server with one long arc has as many stripes as one with many. The cuts are
- * even. If a share is more than three eighths of a request's part, they are after whole parts, so that one stripe has each part and can
- * send it without a copy. */
+/* Cuts arcs that are longer than a stripe's share, so that a server with one long arc has as many stripes as one with many.
+ * The cuts are even. If a share is more than three eighths of a request's part, they are after whole parts, so that one
+ * stripe has each part and can send it without a copy. */
 static hawser_status cut_long(const hw_server *server, const hw_table_spec *spec, hw_arcs *arcs, hawser_error *error)
 {
     enum { KEYS_LEAST = 64 };
@@ -321,4 +322,12 @@ void hw_server_figures_of(hw_server *server, hw_server_figures *figures)
         for (uint32_t s = 0; s < server->tables[t]->stripe_count; s++)
             figures->clock_ranges += server->tables[t]->stripes[s].clock_ranges;
     }
+}
+
+void hw_server_lose_workers(hw_server *server, const bool *lost, const char *words)
+{
+    hw_group *group = server->groups;
+    while (group->next != NULL)
+        group = group->next;
+    hw_group_lose_workers(group, lost, words);
 }

@@ -11,9 +11,9 @@
 #include "codec/bits.h"
 #include "store/guard.h"
 
-/* The rows of a sparse shard are in one growing array, in the order in which their keys were made; those of a dense shard exist from the
- * start. The index of a sparse shard is a table of slots with open addressing, at most half full, so that a probe seldom leaves its
- * cache line. */
+/* The rows of a sparse shard are in one growing array, in the order in which their keys were made; those of a dense shard
+ * exist from the start. The index of a sparse shard is a table of slots with open addressing, at most half full, so that a
+ * probe seldom leaves its cache line. */
 typedef struct slot {
     uint64_t key;
     uint64_t row; /* its number + 1; 0: the slot is free */
@@ -175,8 +175,8 @@ static void insert(slot *slots, size_t mask, uint64_t key, size_t row)
     slots[at] = (slot){key, row + 1};
 }
 
-/* Replaces the slots. Another thread that looks up keys uses the old slots until then. The caller frees the old ones, which are
- * returned. */
+/* Replaces the slots. Another thread that looks up keys uses the old slots until then. The caller frees the old ones, which
+ * are returned. */
 static slot *change_slots(hw_table_shard *shard, slot *slots, size_t mask)
 {
     pthread_mutex_lock(&shard->making);
@@ -256,7 +256,7 @@ size_t hw_table_shard_missing(hw_table_shard *shard, const uint64_t *keys, size_
     return missing;
 }
 
-/* -------------------------------------------------------------------------------------------------- reading, writing ---- */
+/* ------------------------------------------------------------------------------------------------- reading, writing ---- */
 
 /* Copies the rows at[i] - base to `out`. In a sparse shard, whose base is 0, SIZE_MAX means no row: zeros. */
 #define GATHER(T)                                                                                                           \
@@ -340,8 +340,8 @@ static hawser_status apply_rows(hw_table_shard *shard, size_t row, size_t rows, 
     return apply_close(shard, &applying, kept, error);
 }
 
-/* Applies the function to the rows at[i] - base. *kept is the first i of which a number was not changed, or `count`. A function that
- * needs adjacent rows gets the longest runs of them. */
+/* Applies the function to the rows at[i] - base. *kept is the first i of which a number was not changed, or `count`. A
+ * function that needs adjacent rows gets the longest runs of them. */
 static hawser_status apply_at(hw_table_shard *shard, const uint64_t *at, uint64_t base, size_t count,
                               const unsigned char *updates, size_t *kept, hawser_error *error)
 {
@@ -443,8 +443,8 @@ static size_t bit_at(const uint64_t *words, size_t before)
     return 64 * w + hw_lowest_bit(bits);
 }
 
-/* Gathers rows, applies the function to them as adjacent rows, and scatters them back: this makes every function without memory fast.
- * Sums are made in place. *kept is the number of the first bit whose row was not changed, or SIZE_MAX. */
+/* Gathers rows, applies the function to them as adjacent rows, and scatters them back: this makes every function without
+ * memory fast. Sums are made in place. *kept is the number of the first bit whose row was not changed, or SIZE_MAX. */
 static hawser_status apply_near(hw_table_shard *shard, size_t row, const uint64_t *words, size_t used, const void *updates,
                                 size_t *count, size_t *kept, hawser_error *error)
 {

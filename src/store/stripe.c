@@ -78,10 +78,10 @@ void hw_stripe_close(hw_stripe *stripe)
     free(stripe->arcs);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ clocks ---- */
+/* ----------------------------------------------------------------------------------------------------------- clocks ---- */
 
-/* Returns the least time of the stripe's own keys among first..last. Other servers' keys lie between its arcs, and their times never
- * advance here. */
+/* Returns the least time of the stripe's own keys among first..last. Other servers' keys lie between its arcs, and their
+ * times never advance here. */
 static uint64_t least_on_own(const hw_stripe *stripe, const hw_range_clock *clock, uint64_t first, uint64_t last)
 {
     uint64_t least = UINT64_MAX;
@@ -117,7 +117,8 @@ static uint64_t least_clock(const hw_stripe *stripe, const hw_inflight *inflight
     return sum != NULL && sum->clock < least ? sum->clock : least;
 }
 
-/* Returns the first and last key of a piece. Keys between those of a list count as well, which can only delay the request. */
+/* Returns the first and last key of a piece. Keys between those of a list count as well, which can only delay the
+ * request. */
 static void span_of(const hw_piece *piece, uint64_t *first, uint64_t *last)
 {
     const hw_inflight *inflight = piece->inflight;
@@ -150,7 +151,26 @@ static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
     return inflight->out == NULL || hw_admit_chunk_read(delay, least_on_own(stripe, written, first, last), head->clock);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- doing ---- */
+/* Returns whether a piece that cannot be done now can never be: it waits for a clock of a lost worker, or in a data-centric
+ * table for an iteration that this worker may have had to write. */
+static bool is_hopeless(const hw_stripe *stripe, const hw_piece *piece)
+{
+    const hw_inflight *inflight = piece->inflight;
+    const hw_group *group = inflight->group;
+    uint64_t first, last;
+    if (!atomic_load(&group->any_lost))
+        return false;
+    if (stripe->spec->centric)
+        return true;
+    span_of(piece, &first, &last);
+    for (uint32_t w = 0; w < group->workers; w++)
+        if (atomic_load(&group->lost[w]) &&
+            least_on_own(stripe, &hw_progress_of(stripe, inflight)->clocks[w], first, last) < inflight->request.head.least)
+            return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------------ doing ---- */
 
 static size_t row_bytes(const hw_inflight *inflight)
 {
@@ -158,7 +178,7 @@ static size_t row_bytes(const hw_inflight *inflight)
 }
 
 /* Reasons of a failed request for which there is no hawser_status. */
-enum { WAITS_TOO_MUCH = 1, AHEAD_TOO_MUCH, IS_PAST, IS_NOT_KEPT };
+enum { WAITS_TOO_MUCH = 1, AHEAD_TOO_MUCH, IS_PAST, IS_NOT_KEPT, WORKER_LOST };
 
 static void fail(hw_inflight *inflight, int why)
 {
@@ -199,6 +219,9 @@ static void words_of(const hw_inflight *inflight, int failed, char *words, size_
             "table '%s': pushes of this group in clocks that are not over hold more than %zu MiB a client here already; "
             "end the clocks before",
             table, most);
+    else if (failed == WORKER_LOST)
+        snprintf(words, size, "%s; table '%s': a request waits for a clock of that node's workers, which cannot come",
+                 inflight->group->loss, table);
     else if (failed == IS_PAST)
         snprintf(words, size,
                  "table '%s': worker %u has read a later iteration than %llu on these keys; its last one alone can be read "
@@ -267,7 +290,8 @@ static void apply_list(hw_inflight *inflight, hw_table_shard *shard, const uint6
     fail_after(inflight, status, &overflow);
 }
 
-/* Does the keys of several arcs together, by their rows: prefetching stops at the end of a list, so long lists are faster. */
+/* Does the keys of several arcs together, by their rows: prefetching stops at the end of a list, so long lists are
+ * faster. */
 static void do_list(hw_stripe *stripe, const hw_piece *piece)
 {
     enum { BATCH = 2048 };
@@ -385,8 +409,8 @@ static void put_by(hw_stripe *stripe, const hw_piece *piece)
     fail_after(piece->inflight, status, &overflow);
 }
 
-/* Advances the keys' clocks after a piece: a clock has ended, or keys were read or written in an iteration. The end of an iteration
- * counts as a read of all keys that were not read. */
+/* Advances the keys' clocks after a piece: a clock has ended, or keys were read or written in an iteration. The end of an
+ * iteration counts as a read of all keys that were not read. */
 static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
 {
     hw_inflight *inflight = piece->inflight;
@@ -417,11 +441,11 @@ static void note_clocks(hw_stripe *stripe, const hw_piece *piece)
     fail_after(inflight, status, &overflow);
 }
 
-/* Turns the reply into a refusal; a refused clock is reported to every client of its group. Returns false if there was no memory for
- * that. */
+/* Turns the reply into a refusal; a refused clock is reported to every client of its group. Returns false if there was no
+ * memory for that. */
 static bool refuse(hw_inflight *inflight, int failed, hw_message **reply)
 {
-    char words[400];
+    char words[600];
     hw_message *refusal = NULL;
     words_of(inflight, failed, words, sizeof words);
     if (inflight->request.head.operation == HW_CLOCK) {
@@ -432,6 +456,7 @@ static bool refuse(hw_inflight *inflight, int failed, hw_message **reply)
     atomic_fetch_add_explicit(&inflight->server->refused, 1, memory_order_relaxed);
     hw_outcome outcome = failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_OUT_OF_MEMORY
                          : failed == HAWSER_NOT_FINITE                       ? HW_NOT_FINITE
+                         : failed == WORKER_LOST                             ? HW_WORKER_LOST
                                                                              : HW_REFUSED;
     bool replied = hw_refusal_write(&inflight->request.head, outcome, words, &refusal, NULL) == HAWSER_OK;
     if (replied) {
@@ -526,8 +551,8 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
     finish(piece);
 }
 
-/* Returns false if the client has too many waiting requests, or this request has failed. A request of which a part waits already is
- * counted as a whole. */
+/* Returns false if the client has too many waiting requests, or this request has failed. A request of which a part waits
+ * already is counted as a whole. */
 static bool may_wait(const hw_inflight *inflight)
 {
     if (!hw_inflight_of_client(inflight))
@@ -539,6 +564,11 @@ static bool may_wait(const hw_inflight *inflight)
 
 static void let_wait(hw_stripe *stripe, hw_piece *piece)
 {
+    if (is_hopeless(stripe, piece)) {
+        fail(piece->inflight, WORKER_LOST);
+        finish(piece);
+        return;
+    }
     if (!may_wait(piece->inflight)) {
         int as_yet = HAWSER_OK;
         atomic_compare_exchange_strong(&piece->inflight->failed, &as_yet, WAITS_TOO_MUCH);
@@ -551,6 +581,26 @@ static void let_wait(hw_stripe *stripe, hw_piece *piece)
     piece->next = NULL;
     *stripe->waiting_end = piece;
     stripe->waiting_end = &piece->next;
+}
+
+/* Fails the waiting pieces of a group that wait for its lost workers. */
+static void refuse_hopeless(hw_stripe *stripe, const hw_piece *loss_marker)
+{
+    const hw_group *group = loss_marker->inflight->group;
+    hw_progress *progress = (hw_progress *)(void *)((char *)(uintptr_t)loss_marker - offsetof(hw_progress, loss_marker));
+    hw_piece **at = &stripe->waiting;
+    atomic_store(&progress->loss_queued, false); /* what is lost from here on queues it again */
+    while (*at != NULL) {
+        hw_piece *piece = *at;
+        if (piece->inflight->group != group || !is_hopeless(stripe, piece)) {
+            at = &piece->next;
+            continue;
+        }
+        *at = piece->next;
+        fail(piece->inflight, WORKER_LOST);
+        finish(piece);
+    }
+    stripe->waiting_end = at;
 }
 
 /* Drops the waiting pieces of a group that has ended. */
@@ -573,8 +623,8 @@ static void drop_group(hw_stripe *stripe, const hw_piece *end_marker)
         atomic_store(&group->over, true);
 }
 
-/* Clocks of the keys first..last have advanced. Does the waiting pieces that this admits, in order of arrival, until no more are
- * admitted. Pieces about other keys are skipped: with many workers they are most of the waiting ones. */
+/* Clocks of the keys first..last have advanced. Does the waiting pieces that this admits, in order of arrival, until no more
+ * are admitted. Pieces about other keys are skipped: with many workers they are most of the waiting ones. */
 static void wake_waiting(hw_stripe *stripe, uint64_t first, uint64_t last)
 {
     while (first <= last) {
@@ -600,7 +650,7 @@ static void wake_waiting(hw_stripe *stripe, uint64_t first, uint64_t last)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------------- queue ---- */
+/* ------------------------------------------------------------------------------------------------------------ queue ---- */
 
 bool hw_stripe_put(hw_stripe *stripe, hw_piece *piece)
 {
@@ -631,6 +681,10 @@ void hw_stripe_work(hw_stripe *stripe)
             next = piece->next;
             if (piece->inflight->request.head.operation == HW_END_OF_GROUP) {
                 drop_group(stripe, piece);
+                continue;
+            }
+            if (piece->inflight->request.head.operation == HW_LOSS_IN_GROUP) {
+                refuse_hopeless(stripe, piece);
                 continue;
             }
             bool moves = piece->inflight->request.head.operation == HW_CLOCK || stripe->spec->centric;

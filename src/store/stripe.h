@@ -1,4 +1,5 @@
-/* stripe.h - the inside of a server, shared by server.c (tables), receive.c (cuts requests into pieces) and stripe.c (works on pieces). */
+/* stripe.h - the inside of a server, shared by server.c (tables), receive.c (cuts requests into pieces) and stripe.c (works
+ * on pieces). */
 #ifndef HW_STORE_STRIPE_H
 #define HW_STORE_STRIPE_H
 
@@ -39,7 +40,9 @@ typedef struct hw_progress {
     hw_before before;        /* and the values before the newest */
     hw_sums sums;            /* of a summed table: clocks that have not ended */
     _Atomic uint64_t ranges; /* of all these clocks; read by receivers */
-    hw_piece end_marker;     /* marks the end of the group in this stripe */
+    hw_piece end_marker;     /* marks the end of the group in this stripe, */
+    hw_piece loss_marker;    /* and this one that workers of it were lost */
+    atomic_bool loss_queued; /* the latter is in the queue */
 } hw_progress;
 
 struct hw_client_session {
@@ -63,7 +66,11 @@ struct hw_group {
     _Atomic(hw_client_session *) sessions; /* newest first */
     atomic_uint seated;                    /* how many */
     atomic_size_t put_by;                  /* bytes of its sums of clocks that are not over, of all tables */
-    hw_inflight *end_marker;               /* preallocated: a lack of memory must not keep a group alive */
+    atomic_bool *lost;                     /* by worker; once any is, */
+    atomic_bool any_lost;                  /* this is set, */
+    char loss[400];                        /* and these words do not change: they name the first */
+    hw_inflight *loss_marker;              /* preallocated, as is */
+    hw_inflight *end_marker;               /* this one: a lack of memory must not keep a group alive */
     hw_progress *progress[HW_TABLES_MOST]; /* by table, then stripe */
 };
 
@@ -156,7 +163,8 @@ static inline size_t hw_waiting_most(const hw_server *server)
 }
 /* Releases the bytes that a freed request of this session held. */
 void hw_client_session_relieve(hw_client_session *session, size_t bytes, bool waited);
-/* batch.c: finds or makes the batch of a request; NULL: it has its own reply. Called by the receiving thread, like the next. */
+/* batch.c: finds or makes the batch of a request; NULL: it has its own reply. Called by the receiving thread, like the
+ * next. */
 hawser_status hw_batch_join(hw_client_session *session, const hw_request_head *head, hw_batch **batch,
                             hawser_error *error) HAWSER_MUST_USE;
 /* Counts a part that has arrived. */
@@ -177,8 +185,9 @@ hawser_status hw_server_over_quota(hw_server *server, const hw_table_spec *spec,
                                    hawser_error *error);
 /* Reserves memory for the rows that each piece of a push may make, until it is done; HAWSER_NO_MEMORY. */
 hawser_status hw_inflight_reserve(hw_inflight *inflight, hawser_error *error) HAWSER_MUST_USE;
-/* hw_stripe_new_rows returns the change in row memory since the last call, modulo 2^64; the caller charges it to the quota. hw_stripe_count_rows
- * charges it itself, less the `reserved` bytes. Both are only for the thread that works on the stripe. */
+/* hw_stripe_new_rows returns the change in row memory since the last call, modulo 2^64; the caller charges it to the
+ * quota. hw_stripe_count_rows charges it itself, less the `reserved` bytes. Both are only for the thread that works on
+ * the stripe. */
 uint64_t hw_stripe_new_rows(hw_stripe *stripe);
 void hw_stripe_count_rows(hw_stripe *stripe, uint64_t reserved);
 /* Charges the change in memory of a summed table's clocks that have not ended, which was `before`. */
@@ -190,16 +199,19 @@ static inline hw_progress *hw_progress_of(const hw_stripe *stripe, const hw_infl
 {
     return &inflight->group->progress[inflight->request.head.table][stripe->number];
 }
+/* See hw_server_lose_workers. */
+void hw_group_lose_workers(hw_group *group, const bool *lost, const char *words);
 /* Reports a refused or overflowed clock to all clients of the group, once. Any thread. */
 void hw_group_refuse(hw_group *group, const hw_client_session *of, const hw_request_head *head, hw_outcome outcome,
                      const char *words);
-/* summed.c: may a push be buffered within the limit of its group? Always in the oldest clock that has not ended; otherwise no clock would end. */
+/* summed.c: may a push be buffered within the limit of its group? Always in the oldest clock that has not ended; otherwise
+ * no clock would end. */
 bool hw_stripe_may_put_by(const hw_stripe *stripe, const hw_piece *piece);
 /* Buffers a push until its clock has ended; HAWSER_BAD_INPUT: its worker has ended that clock. */
 hawser_status hw_stripe_put_by(hw_stripe *stripe, const hw_piece *piece, hw_overflow *overflow,
                                hawser_error *error) HAWSER_MUST_USE;
-/* Applies the sums of all clocks of the group below `end`; sums that fail stay for the next call. Rows whose sum is not finite keep their
- * values, as do numbers that a sum would make infinite. */
+/* Applies the sums of all clocks of the group below `end`; sums that fail stay for the next call. Rows whose sum is not
+ * finite keep their values, as do numbers that a sum would make infinite. */
 hawser_status hw_stripe_settle(hw_stripe *stripe, hw_group *group, hw_progress *progress, uint64_t end,
                                hw_overflow *overflow, hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,8 +1,9 @@
 /*
- * sums.h - updates of clocks that have not ended, for tables whose function gets the sum of all workers' updates of a clock once.
+ * sums.h - updates of clocks that have not ended, for tables whose function gets the sum of all workers' updates of a clock
+ * once.
  *
- * Each worker's updates of a clock are added up apart, in the order of its pushes. When all workers have ended the clock, the workers' sums
- * are added in the order of their numbers. So the bits do not depend on the order of arrival.
+ * Each worker's updates of a clock are added up apart, in the order of its pushes. When all workers have ended the clock,
+ * the workers' sums are added in the order of their numbers. So the bits do not depend on the order of arrival.
  */
 #ifndef HW_STORE_SUMS_H
 #define HW_STORE_SUMS_H
@@ -38,8 +39,8 @@ void hw_sums_free(hw_sums *sums);
 /* Adds a worker's push in a clock; without memory it adds nothing. A number that would become infinite keeps its value. */
 hawser_status hw_sums_put(hw_sums *sums, uint32_t worker, uint64_t clock, const uint64_t *keys, size_t count,
                           const void *values, hw_overflow *overflow, hawser_error *error) HAWSER_MUST_USE;
-/* Returns the sums of the oldest clock below `end`, without rows that have a sum that is not finite; *found is false if there is none.
- * Call hw_sums_drop next, or the same sums are returned again. */
+/* Returns the sums of the oldest clock below `end`, without rows that have a sum that is not finite; *found is false if
+ * there is none. Call hw_sums_drop next, or the same sums are returned again. */
 hawser_status hw_sums_oldest(hw_sums *sums, uint64_t end, hw_summed *summed, hw_overflow *overflow, bool *found,
                              hawser_error *error) HAWSER_MUST_USE;
 void hw_sums_drop(hw_sums *sums);

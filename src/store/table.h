@@ -1,8 +1,8 @@
 /*
  * table.h - the description of a table.
  *
- * A table maps 64-bit keys to values of one type and one fixed width. In a dense table all keys first..last exist. In a sparse one a key
- * exists once it was pushed; before, it reads as zeros.
+ * A table maps 64-bit keys to values of one type and one fixed width. In a dense table all keys first..last exist. In a
+ * sparse one a key exists once it was pushed; before, it reads as zeros.
  */
 #ifndef HW_STORE_TABLE_H
 #define HW_STORE_TABLE_H
@@ -45,8 +45,9 @@ typedef struct hw_function {
     bool adds;                   /* the result is value plus update */
     /* Returns NULL if the parameters are valid, else a text that says what is wrong. May be NULL. */
     const char *(*check)(const struct hw_function *function, const double *parameters);
-    /* Changes the values. A number that would become NaN or infinite, or whose memory would, keeps its value and memory. Returns the
-     * number of the first such update among a->rows, or a->rows. hw_guard (guard.h) does this for a user's function. */
+    /* Changes the values. A number that would become NaN or infinite, or whose memory would, keeps its value and memory.
+     * Returns the number of the first such update among a->rows, or a->rows. hw_guard (guard.h) does this for a user's
+     * function. */
     size_t (*apply)(const hw_applying *applying);
     const void *user; /* the user's function behind it; NULL: a built-in one */
 } hw_function;

@@ -66,6 +66,12 @@ typedef struct hw_task {
     hawser_error error;
 } hw_task;
 
+/* What a client knows of a server that is lost. */
+typedef struct hw_lost_server {
+    hawser_status status; /* HAWSER_OK: it is not lost */
+    char text[400];
+} hw_lost_server;
+
 struct hw_client {
     hw_client_options options;
     hw_ring ring;
@@ -83,6 +89,8 @@ struct hw_client {
     size_t window_count, window_capacity, open;
     uint64_t base, next;
     hw_failed failed_tasks;
+    hw_lost_server *lost; /* by server */
+    bool any_lost;
     hw_task *ready, **ready_end;     /* may begin */
     hw_task *sending, **sending_end; /* started; their slices are sent in this order */
     hw_message *followed;            /* message of a slice that leaves together with the next; it must arrive first */
@@ -96,8 +104,8 @@ struct hw_client {
     hw_client_traffic *traffic; /* by worker: options.workers of them */
 };
 
-/* Cuts a task into slices by server. Checks that the keys of a list ascend (or HAWSER_BAD_ARGUMENT) and makes bits of close keys. Uses the
- * client's `filling` and pool. */
+/* Cuts a task into slices by server. Checks that the keys of a list ascend (or HAWSER_BAD_ARGUMENT) and makes bits of close
+ * keys. Uses the client's `filling` and pool. */
 hawser_status hw_task_cut(const hw_client *client, hw_task *task, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_task_unordered(const hw_table_spec *spec, hawser_error *error) HAWSER_MUST_USE;
 

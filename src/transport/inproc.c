@@ -40,8 +40,6 @@ static hawser_status inproc_send(hw_transport *transport, uint32_t source, uint3
                            source);
     }
     message->envelope.destination = destination;
-    message->envelope.incarnation = HW_INCARNATION_FIRST;
-    message->envelope.view = HW_VIEW_FIRST;
     message->envelope.sequence = self->sequences[(size_t)source * self->count + destination]++;
     if (message->payload == NULL)
         message->envelope.length = 0;
@@ -59,6 +57,13 @@ static hawser_status inproc_spread(hw_transport *transport, uint32_t source, hw_
     return HAWSER_OK;
 }
 
+static hawser_status inproc_send_to_node(hw_transport *transport, uint32_t source, uint32_t node, hw_message *message,
+                                         hawser_error *error)
+{
+    (void)node;
+    return inproc_spread(transport, source, message, error);
+}
+
 static hw_message *inproc_receive(hw_transport *transport, uint32_t number)
 {
     return hw_inbox_take(&of(transport)->endpoints[number]);
@@ -68,6 +73,13 @@ static hw_message *inproc_receive(hw_transport *transport, uint32_t number)
 static uint64_t inproc_pending(hw_transport *transport)
 {
     (void)transport;
+    return 0;
+}
+
+static uint64_t inproc_pending_to(hw_transport *transport, uint32_t node)
+{
+    (void)transport;
+    (void)node;
     return 0;
 }
 
@@ -97,22 +109,6 @@ static hawser_status inproc_put(hw_transport *transport, uint32_t source, uint32
     return status;
 }
 
-/* Replies at once: a put takes effect before it returns. */
-static hawser_status inproc_fence(hw_transport *transport, uint32_t source, uint32_t destination, uint32_t segment,
-                                  uint64_t ticket, hawser_error *error)
-{
-    inproc *self = of(transport);
-    if (source >= self->count || destination >= self->count)
-        return refuse(self, source, destination, NULL, error);
-    hw_message *fence;
-    HAWSER_TRY(hw_message_new(0, &fence, error));
-    fence->envelope = (hw_envelope){.source = source, .destination = destination, .state = segment, .clock = ticket};
-    hw_segment_table_answer(self->segments, fence);
-    if (!hw_inbox_put(&self->endpoints[source], fence))
-        hw_message_free(fence);
-    return HAWSER_OK;
-}
-
 static void inproc_close(hw_transport *transport, uint32_t number)
 {
     atomic_store_explicit(&of(transport)->endpoints[number].closed, true, memory_order_release);
@@ -133,12 +129,13 @@ static const hw_transport_ops inproc_ops = {
     .name = "inproc",
     .send = inproc_send,
     .spread = inproc_spread,
+    .send_to_node = inproc_send_to_node,
     .receive = inproc_receive,
     .pending = inproc_pending,
+    .pending_to = inproc_pending_to,
     .on_delivery = inproc_on_delivery,
     .expose = inproc_expose,
     .put = inproc_put,
-    .fence = inproc_fence,
     .close = inproc_close,
     .free = inproc_free,
 };

@@ -99,11 +99,11 @@ void hw_messages_free(hw_message *first)
     }
 }
 
-hawser_status hw_envelope_check(const hw_envelope *envelope, uint32_t node, hawser_error *error)
+hw_scope hw_message_scope(uint8_t kind)
 {
-    if (envelope->incarnation == HW_INCARNATION_FIRST && envelope->view == HW_VIEW_FIRST)
-        return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_INPUT,
-                       "node %u sent a message of incarnation %u in view %u; expected incarnation %d in view %d", node,
-                       envelope->incarnation, envelope->view, HW_INCARNATION_FIRST, HW_VIEW_FIRST);
+    static const uint8_t scopes[HW_MESSAGE_KINDS] = {
+        [HW_MESSAGE_JOIN] = HW_SCOPE_CLUSTER + 1, [HW_MESSAGE_DATA] = HW_SCOPE_JOB + 1,
+        [HW_MESSAGE_ASK] = HW_SCOPE_CHANNEL + 1,  [HW_MESSAGE_ANSWER] = HW_SCOPE_CHANNEL + 1,
+        [HW_MESSAGE_KEPT] = HW_SCOPE_CHANNEL + 1, [HW_MESSAGE_VECTOR] = HW_SCOPE_CHANNEL + 1};
+    return kind < HW_MESSAGE_KINDS && scopes[kind] != 0 ? (hw_scope)(scopes[kind] - 1) : HW_SCOPE_RUN;
 }

@@ -1,4 +1,5 @@
-/* net_transport.c - the transport of one run over a net: inboxes for local endpoints (by reference), links for remote ones. */
+/* net_transport.c - the transport of one run over a net: inboxes for local endpoints (by reference), links for remote
+ * ones. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,8 +13,9 @@ typedef struct net_transport {
     hw_net *net;
     uint32_t session, count, blocks, self;
     uint32_t *home;
-    hw_inbox *inboxes;    /* [endpoint]; a remote endpoint uses only `closed` */
-    uint64_t **sequences; /* [source][destination], the last entry for `spread`; NULL if the source is remote */
+    hw_inbox *inboxes; /* [endpoint]; a remote endpoint uses only `closed` */
+    /* [source][destination], the last entry for messages to all blocks of a node; NULL if the source is remote */
+    uint64_t **sequences;
     hw_segment_table *segments;
 } net_transport;
 
@@ -46,7 +48,7 @@ static hawser_status net_send(hw_transport *transport, uint32_t source, uint32_t
     hw_envelope *envelope = &message->envelope;
     envelope->source = source;
     envelope->destination = destination;
-    hw_envelope_stamp(envelope, self->session);
+    envelope->session = self->session;
     envelope->sequence = self->sequences[source][destination]++;
     if (message->payload == NULL)
         envelope->length = 0;
@@ -57,19 +59,35 @@ static hawser_status net_send(hw_transport *transport, uint32_t source, uint32_t
     return HAWSER_OK;
 }
 
+/* Makes the envelope of a message for every block of other nodes. */
+static void address_to_blocks(net_transport *self, uint32_t source, hw_message *message)
+{
+    hw_envelope *envelope = &message->envelope;
+    envelope->source = source;
+    envelope->destination = HW_TO_BLOCKS;
+    envelope->session = self->session;
+    envelope->sequence = self->sequences[source][self->count]++;
+    if (message->payload == NULL)
+        envelope->length = 0;
+}
+
 static hawser_status net_spread(hw_transport *transport, uint32_t source, hw_message *message, hawser_error *error)
 {
     net_transport *self = of(transport);
     if (source >= self->count || self->sequences[source] == NULL)
         return refuse(self, source, HW_TO_BLOCKS, message, error);
-    hw_envelope *envelope = &message->envelope;
-    envelope->source = source;
-    envelope->destination = HW_TO_BLOCKS;
-    hw_envelope_stamp(envelope, self->session);
-    envelope->sequence = self->sequences[source][self->count]++;
-    if (message->payload == NULL)
-        envelope->length = 0;
+    address_to_blocks(self, source, message);
     return hw_net_spread(self->net, message, error);
+}
+
+static hawser_status net_send_to_node(hw_transport *transport, uint32_t source, uint32_t node, hw_message *message,
+                                      hawser_error *error)
+{
+    net_transport *self = of(transport);
+    if (source >= self->count || self->sequences[source] == NULL || node == self->self)
+        return refuse(self, source, HW_TO_BLOCKS, message, error);
+    address_to_blocks(self, source, message);
+    return hw_net_send(self->net, node, message, error);
 }
 
 static hw_message *net_receive(hw_transport *transport, uint32_t number)
@@ -80,6 +98,11 @@ static hw_message *net_receive(hw_transport *transport, uint32_t number)
 static uint64_t net_pending(hw_transport *transport)
 {
     return hw_net_pending(of(transport)->net);
+}
+
+static uint64_t net_pending_to(hw_transport *transport, uint32_t node)
+{
+    return hw_net_pending_to(of(transport)->net, node);
 }
 
 static void net_on_delivery(hw_transport *transport, uint32_t number, void (*wake)(void *), void *argument)
@@ -110,7 +133,7 @@ static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t 
     envelope->kind = HW_MESSAGE_PUT;
     envelope->source = source;
     envelope->destination = destination;
-    hw_envelope_stamp(envelope, self->session);
+    envelope->session = self->session;
     if (message->payload == NULL)
         envelope->length = 0;
     if (self->home[destination] != self->self)
@@ -118,34 +141,6 @@ static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t 
     hawser_status status = hw_segment_table_put(self->segments, message, error);
     hw_message_free(message);
     return status;
-}
-
-/* Sends the reply to the node that asked. */
-static hawser_status answer_fence(net_transport *self, hw_message *fence, hawser_error *error)
-{
-    hw_segment_table_answer(self->segments, fence);
-    uint32_t to = fence->envelope.destination;
-    if (self->home[to] != self->self)
-        return hw_net_send(self->net, self->home[to], fence, error);
-    if (!hw_inbox_put(&self->inboxes[to], fence))
-        hw_message_free(fence);
-    return HAWSER_OK;
-}
-
-static hawser_status net_fence(hw_transport *transport, uint32_t source, uint32_t destination, uint32_t segment,
-                               uint64_t ticket, hawser_error *error)
-{
-    net_transport *self = of(transport);
-    if (source >= self->count || destination >= self->count || self->sequences[source] == NULL)
-        return refuse(self, source, destination, NULL, error);
-    hw_message *fence;
-    HAWSER_TRY(hw_message_new(0, &fence, error));
-    fence->envelope = (hw_envelope){
-        .kind = HW_MESSAGE_FENCE, .source = source, .destination = destination, .state = segment, .clock = ticket};
-    hw_envelope_stamp(&fence->envelope, self->session);
-    if (self->home[destination] != self->self)
-        return hw_net_send(self->net, self->home[destination], fence, error);
-    return answer_fence(self, fence, error);
 }
 
 static void net_close(hw_transport *transport, uint32_t number)
@@ -171,12 +166,13 @@ static const hw_transport_ops net_ops = {
     .name = "net",
     .send = net_send,
     .spread = net_spread,
+    .send_to_node = net_send_to_node,
     .receive = net_receive,
     .pending = net_pending,
+    .pending_to = net_pending_to,
     .on_delivery = net_on_delivery,
     .expose = net_expose,
     .put = net_put,
-    .fence = net_fence,
     .close = net_close,
     .free = net_free,
 };
@@ -204,24 +200,13 @@ static hawser_status apply_put(net_transport *self, uint32_t node, const hw_mess
     return hawser_fail(error, HAWSER_BAD_INPUT, "node %u violated the protocol: %s", node, own.text);
 }
 
-/* Replies to a fence. No reply is needed if the asking node is lost: its link reports the loss. */
-static hawser_status receive_fence(net_transport *self, hw_message *fence, hawser_error *error)
-{
-    hawser_status status = answer_fence(self, fence, error);
-    return status == HAWSER_PEER_LOST ? HAWSER_OK : status;
-}
-
 hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, hw_message *message, hawser_error *error)
 {
     net_transport *self = of(transport);
     const hw_envelope *envelope = &message->envelope;
     uint32_t source = envelope->source, destination = envelope->destination;
     bool all = destination == HW_TO_BLOCKS;
-    hawser_status status = hw_envelope_check(envelope, node, error);
-    if (status != HAWSER_OK) {
-        hw_message_free(message);
-        return status;
-    }
+    hawser_status status = HAWSER_OK;
     if (node != self->self && (source >= self->count || self->home[source] != node))
         status = hawser_fail(error, HAWSER_BAD_INPUT, "node %u sent a message from endpoint %u, which is not its own", node,
                              source);
@@ -230,8 +215,6 @@ hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, h
                              destination, self->self);
     else if (envelope->kind == HW_MESSAGE_PUT && !all)
         status = apply_put(self, node, message, error);
-    else if (envelope->kind == HW_MESSAGE_FENCE && !all)
-        return receive_fence(self, message, error);
     else if (all)
         status = to_blocks(self, message, error);
     else if (hw_inbox_put(&self->inboxes[destination], message))

@@ -6,8 +6,8 @@
 
 #include "base/memory.h"
 
-/* LEAST: smallest payload that is kept, in bytes. LARGE: larger payloads use the second free list, so that small ones do not displace them.
- * BLOCKS: length of a free list. */
+/* LEAST: smallest payload that is kept, in bytes. LARGE: larger payloads use the second free list, so that small ones do not
+ * displace them. BLOCKS: length of a free list. */
 enum { LEAST = 8 << 10, LARGE = 128 << 10, BLOCKS = 64 };
 
 /* The last freed block is first. */

@@ -1,5 +1,5 @@
-/* pool.h - reuses payloads of more than a few pages. Fresh memory costs a page fault for every 4 KiB, more than the copy from the socket,
- * and the allocator returns what is freed at the end of the heap to the system each time. */
+/* pool.h - reuses payloads of more than a few pages. Fresh memory costs a page fault for every 4 KiB, more than the copy
+ * from the socket, and the allocator returns what is freed at the end of the heap to the system each time. */
 #ifndef HW_TRANSPORT_POOL_H
 #define HW_TRANSPORT_POOL_H
 

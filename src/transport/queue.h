@@ -8,8 +8,8 @@
 #include "base/memory.h"
 #include "transport/transport.h"
 
-/* Senders push on a stack with one compare-and-swap; the owner takes the whole stack and reverses it. The alignment gives senders to
- * different endpoints different cache lines. */
+/* Senders push on a stack with one compare-and-swap; the owner takes the whole stack and reverses it. The alignment gives
+ * senders to different endpoints different cache lines. */
 typedef struct hw_inbox {
     _Alignas(HW_ALIGNMENT) _Atomic(hw_message *) arrived; /* newest first */
     atomic_bool closed;

@@ -1,8 +1,8 @@
 /*
  * wire.h - bytes on a link: frames that carry messages, and the messages of a handshake. docs/wire.md describes both.
  *
- * Everything is little-endian and of fixed layout. Received bytes are checked (magic, type, checksum, lengths against limits, reserved
- * bytes) before anything is allocated or used.
+ * Everything is little-endian and of fixed layout. Received bytes are checked (magic, type, checksum, lengths against
+ * limits, reserved bytes) before anything is allocated or used.
  */
 #ifndef HW_TRANSPORT_WIRE_H
 #define HW_TRANSPORT_WIRE_H
@@ -13,7 +13,7 @@
 #include "transport/transport.h"
 
 enum {
-    HW_WIRE_VERSION = 5,
+    HW_WIRE_VERSION = 7,
     HW_FRAME_HEAD = 24,     /* bytes of every frame's head */
     HW_FRAME_MESSAGE = 128, /* bytes of the head of a frame that begins a message: head and envelope */
     HW_HANDSHAKE_HEAD = 16,
@@ -90,8 +90,8 @@ size_t hw_hello_pack(unsigned char *to, const hw_handshake_hello *hello);
 size_t hw_proof_pack(unsigned char *to, const unsigned char mac[HW_WIRE_MAC]);
 size_t hw_handshake_reply_pack(unsigned char *to, const hw_handshake_reply *reply);
 
-/* Reads a head, also of another version, so that an error can name the version. Returns false if it is not one of Hawser's or is longer
- * than any message of a handshake. */
+/* Reads a head, also of another version, so that an error can name the version. Returns false if it is not one of Hawser's
+ * or is longer than any message of a handshake. */
 bool hw_handshake_head_unpack(const unsigned char *from, hw_handshake_head *head, const char **why);
 /* Returns true if the checksum of the message is right. */
 bool hw_handshake_sound(const unsigned char *message, const hw_handshake_head *head);

@@ -1,9 +1,9 @@
 /*
- * Clients with the right key send any message, in any order, over real links to a stand-alone server. Whatever arrives, the server goes on and
- * serves a correct client.
+ * Clients with the right key send any message, in any order, over real links to a stand-alone server. Whatever arrives, the
+ * server goes on and serves a correct client.
  *
- * Input: steps of two bytes (what, length) and a body: a client attaches, leaves, or sends a control message or a request, most of whose fields
- * are near valid values.
+ * Input: steps of two bytes (what, length) and a body: a client attaches, leaves, or sends a control message or a request,
+ * most of whose fields are near valid values.
  */
 #include <dirent.h>
 #include <pthread.h>
@@ -128,7 +128,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     return 0;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- clients ---- */
+/* ---------------------------------------------------------------------------------------------------------- clients ---- */
 
 static void arrived(void *argument, uint32_t node, hw_message *message)
 {

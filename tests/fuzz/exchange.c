@@ -1,7 +1,8 @@
-/* Feeds a replica and the decoder with arbitrary messages. No access may be out of bounds, and every rejected message must have a reason.
+/* Feeds a replica and the decoder with arbitrary messages. No access may be out of bounds, and every rejected message must
+ * have a reason.
  *
- * Input: a byte that chooses the replica's form and policy, a byte that chooses the blocks that add up, then messages: 16 bytes of envelope, a
- * length, the payload. */
+ * Input: a byte that chooses the replica's form and policy, a byte that chooses the blocks that add up, then messages: 16
+ * bytes of envelope, a length, the payload. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ static hw_message *next_message(const uint8_t **data, size_t *size)
     if (*size < HEAD + 1)
         return NULL;
     size_t length = head[HEAD];
-    static const uint16_t kinds[] = {HW_MESSAGE_ADDEND, HW_MESSAGE_UPDATE};
+    static const uint16_t kinds[] = {HW_MESSAGE_ADDEND, HW_MESSAGE_UPDATE, HW_MESSAGE_COMBINED};
     *data += HEAD + 1;
     *size -= HEAD + 1;
     length = length < *size ? length : *size;
@@ -62,7 +63,7 @@ static hw_message *next_message(const uint8_t **data, size_t *size)
     *data += length;
     *size -= length;
     hw_envelope *envelope = &message->envelope;
-    envelope->kind = head[0] < 128 ? kinds[head[0] & 1] : head[0];
+    envelope->kind = head[0] < 192 ? kinds[head[0] % 3] : head[0];
     envelope->form = head[1];
     envelope->encoding = head[2];
     envelope->source = head[3];
@@ -77,6 +78,8 @@ static hw_message *next_message(const uint8_t **data, size_t *size)
     envelope->range = head[15] & 3;
     envelope->count = head[9] == 255 ? UINT64_MAX / 8 + head[10] : head[9];
     envelope->length = head[11] == 255 ? UINT64_MAX - head[10] : length + (head[11] == 254);
+    if (envelope->kind == HW_MESSAGE_COMBINED) /* its list is found from the end, which transports check */
+        envelope->length = length;
     return message;
 }
 
@@ -100,6 +103,8 @@ static void live(hw_replica *replica, uint64_t *clock, uint8_t what)
     if ((what & 2) && hw_replica_cut(replica, *clock, what & 4, what & 8, &message, NULL) == HAWSER_OK)
         *clock += (what & 4) != 0;
     hw_message_free(message);
+    if ((what & 64) && hw_replica_send_waiting(replica, NULL, NULL, NULL) != HAWSER_OK)
+        abort();
     drop_next(replica);
     if ((what & 16) && hw_admit_read((hw_policy){HW_POLICY_BSP, 0}, hw_replica_clocks(replica), *clock) &&
         hw_replica_merge(replica, *clock, NULL) != HAWSER_OK)

@@ -1,7 +1,9 @@
-/* Any bytes as a history's file, and any records as histories: nothing is read out of bounds, and whatever is taken can be judged and told.
+/* Any bytes as a history's file, and any records as histories: nothing is read out of bounds, and whatever is taken can be
+ * judged and told.
  *
- * The first byte says what follows: a file as it is, one whose digests are put right, or records of a few streams, each behind the number of
- * its stream; of a job that ended well or has lost a node. Digests would keep a fuzzer out, and a sum of lengths. */
+ * The first byte says what follows: a file as it is, one whose digests are put right, or records of a few streams, each
+ * behind the number of its stream; of a job that ended well or has lost a node. Digests would keep a fuzzer out, and a sum
+ * of lengths. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

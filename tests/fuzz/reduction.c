@@ -1,9 +1,10 @@
 /*
- * reduction.c - feeds the reductions of four blocks (hawser_allreduce) with messages in any order, some of them changed. While no message has
- * been changed, all blocks get the same results and none fails. After a change a block may refuse, and says why; nothing is read or written out of
- * bounds, and no maximum is NaN.
+ * reduction.c - feeds the reductions of four blocks (hawser_allreduce) with messages in any order, some of them changed.
+ * While no message has been changed, all blocks get the same results and none fails. After a change a block may refuse, and
+ * says why; nothing is read or written out of bounds, and no maximum is NaN.
  *
- * Input: a byte for the topology, a byte for the calls of a clock, then actions of two bytes: what, and on which block. A change takes two more.
+ * Input: a byte for the topology, a byte for the calls of a clock, then actions of two bytes: what, and on which block. A
+ * change takes two more.
  */
 #include <math.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-/* Anything in the memory that a peer shares. Whatever stands there, and however it changes between two looks, nothing may be read or
- * written out of bounds, what is delivered is as long as it says, and a link that ends says why.
+/* Anything in the memory that a peer shares. Whatever stands there, and however it changes between two looks, nothing may be
+ * read or written out of bounds, what is delivered is as long as it says, and a link that ends says why.
  *
- * Input: steps of a byte that says what, a length, and bytes: more of the stream (as it is, or as a frame with a check sum that is right),
- * a count that is false, bytes anywhere in the memory, a message of ours, the end of the peer. */
+ * Input: steps of a byte that says what, a length, and bytes: more of the stream (as it is, or as a frame with a check sum
+ * that is right), a count that is false, bytes anywhere in the memory, a message of ours, the end of the peer. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>

@@ -1,5 +1,5 @@
-/* Any bytes read in pieces of rows, for the columns of a model: an error, or the rows that a load has, whatever the pieces, from a file as from a
- * pipe. */
+/* Any bytes read in pieces of rows, for the columns of a model: an error, or the rows that a load has, whatever the pieces,
+ * from a file as from a pipe. */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,9 +1,9 @@
 /*
- * Any bytes as requests to a server of a store, and as replies to a client. Whatever comes, nothing is read or written out of bounds, what
- * is wrong is refused with words, and a server goes on serving.
+ * Any bytes as requests to a server of a store, and as replies to a client. Whatever comes, nothing is read or written out
+ * of bounds, what is wrong is refused with words, and a server goes on serving.
  *
- * Input: pieces of two bytes (what, length) and a body. A request's head is taken from the body field by field, in ranges where a
- * fuzzer finds something, and what follows are keys and values.
+ * Input: pieces of two bytes (what, length) and a body. A request's head is taken from the body field by field, in ranges
+ * where a fuzzer finds something, and what follows are keys and values.
  */
 #include <stdlib.h>
 #include <string.h>

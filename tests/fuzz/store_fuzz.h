@@ -1,4 +1,5 @@
-/* store_fuzz.h - any bytes as a request to a server of a store: the head field by field, in ranges where a fuzzer finds something. */
+/* store_fuzz.h - any bytes as a request to a server of a store: the head field by field, in ranges where a fuzzer finds
+ * something. */
 #ifndef TESTS_STORE_FUZZ_H
 #define TESTS_STORE_FUZZ_H
 

@@ -1,8 +1,9 @@
-/* Any bytes on a link, and any messages in a handshake. Whatever comes, nothing may be read or written out of bounds, what is delivered
- * is as long as it says, nobody is let in, and a refusal names its reason.
+/* Any bytes on a link, and any messages in a handshake. Whatever comes, nothing may be read or written out of bounds, what
+ * is delivered is as long as it says, nobody is let in, and a refusal names its reason.
  *
- * Input: a byte that chooses link, dialler or acceptor; then pieces: a byte that says what, a length, bytes. A piece is sent as it is, or
- * as the body of a message or the fields of a frame with a check sum that is right, which a fuzzer would not find. */
+ * Input: a byte that chooses link, dialler or acceptor; then pieces: a byte that says what, a length, bytes. A piece is sent
+ * as it is, or as the body of a message or the fields of a frame with a check sum that is right, which a fuzzer would not
+ * find. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

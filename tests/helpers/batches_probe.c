@@ -1,5 +1,5 @@
-/* batches_probe.c - prints batches: batches_probe ROWS SIZE SEED STREAM IN_ORDER WHOLE NUMBER COUNT. COUNT lines from batch NUMBER on have the
- * epoch, the batch's number in it, 1 if it is the last one, and its rows. */
+/* batches_probe.c - prints batches: batches_probe ROWS SIZE SEED STREAM IN_ORDER WHOLE NUMBER COUNT. COUNT lines from batch
+ * NUMBER on have the epoch, the batch's number in it, 1 if it is the last one, and its rows. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

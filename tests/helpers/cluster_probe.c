@@ -1,15 +1,18 @@
-/* cluster_probe.c - jobs on a cluster, one after another: cluster_probe WORD... Each node joins once, and does for job K, from 1, what word K says:
+/* cluster_probe.c - jobs on a cluster, one after another: cluster_probe WORD... Each node joins once, and does for job K,
+ * from 1, what word K says:
  *   train:ALGORITHM:FILE:KEY=VALUE,...  trains, and writes the model to the file model.K.NODE
  *   fork:ALGORITHM:FILE:KEY=VALUE,...   does so in a forked child, as a job of its own, after it was refused the cluster
  *   wait    opens no job: appends "node pid" to the file pids, and waits until the file `go` exists
  *   run     appends "node pid" to the file pids, and runs clocks until a node is lost
- * A job that fails prints a line, and the next one is tried. In the end a line reports that the cluster is closed. Exit code 8: a job has failed. */
+ * A job that fails prints a line, and the next one is tried. In the end a line reports that the cluster is closed. Exit code
+ * 8: a job has failed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "hawser/advanced.h"
 #include "hawser/algorithm.h"
 
 typedef struct probe {
@@ -41,7 +44,7 @@ static hawser_status load(const hawser_algorithm *algorithm, hawser_job *job, co
 {
     hawser_load how;
     hawser_status status = hawser_load_from_options(options, &how, error);
-    how.outputs = algorithm->outputs != NULL;
+    how.outputs = hawser_algorithm_head(algorithm, "prediction")->width != NULL;
     how.split = algorithm->split;
     if (algorithm->no_target)
         how.target = "none";
@@ -137,7 +140,8 @@ static hawser_status await_go(const probe *p, hawser_error *error)
 
 static hawser_status count_slowly(hawser_context *context)
 {
-    hawser_cache(context, "v")[0] += 1;
+    HAWSER_WRITE(context, double, v);
+    v[0] += 1;
     (void)usleep(1000);
     return HAWSER_OK;
 }
@@ -149,10 +153,10 @@ static hawser_status run_on(const probe *p, hawser_error *error)
     hawser_job *job = NULL;
     hawser_run *run = NULL;
     hawser_program *program = hawser_program_new("clocks", NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 1);
     hawser_operator *loop =
         hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = UINT64_C(1) << 40}, hawser_bsp());
-    (void)hawser_unit(loop, "count", count_slowly, NULL, HAWSER_UPDATES(v));
+    (void)HAWSER_UNIT(loop, "count", count_slowly, .updates = {v});
     hawser_status status = make_options(NULL, pairs, &options, error);
     if (status == HAWSER_OK)
         status = hawser_open_with(options, &(hawser_opening){.cluster = p->cluster}, &job, error);

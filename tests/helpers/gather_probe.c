@@ -1,5 +1,5 @@
-/* gather_probe.c - nodes that fetch much: one clock, then each block has a million numbers of its own, and each node fetches those of all. Usage:
- * gather_probe FILE: each block adds a line to FILE when its work is done. */
+/* gather_probe.c - nodes that fetch much: one clock, then each block has a million numbers of its own, and each node fetches
+ * those of all. Usage: gather_probe FILE: each block adds a line to FILE when its work is done. */
 #include <stdio.h>
 
 #include "hawser/hawser.h"
@@ -9,7 +9,7 @@ enum { COLUMNS = 3000000 };
 static hawser_status fill(hawser_context *context)
 {
     size_t count = hawser_part(context, "x", NULL);
-    double *x = hawser_local(context, "x");
+    HAWSER_WRITE(context, double, x);
     for (size_t i = 0; i < count; i++)
         x[i] = hawser_random_uniform(context);
     FILE *file = fopen(hawser_user(context), "a");
@@ -27,14 +27,15 @@ int main(int argc, char **argv)
     hawser_error error = {HAWSER_OK, ""};
     hawser_status status = hawser_open(&argc, argv, &job, &error);
     hawser_program *program = hawser_program_new("gather", argc > 1 ? argv[1] : "/dev/null");
-    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *x = hawser_local_state(program, "x", data, 1, NULL);
-    hawser_unit(hawser_root(program), "fill", fill, HAWSER_READS(data), HAWSER_UPDATES(x));
+    hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *x = HAWSER_STATE(program, "x", HAWSER_LOCAL, .along = data);
+    HAWSER_UNIT(hawser_root(program), "fill", fill, .reads = {data}, .updates = {x});
     hawser_run *run = NULL;
+    const double *whole;
     if (status == HAWSER_OK)
         status = hawser_run_program(job, program, &run, &error);
     if (status == HAWSER_OK)
-        status = hawser_result_fetch(run, "x", &error);
+        status = hawser_result(run, "x", &whole, NULL, &error);
     if (status != HAWSER_OK)
         fprintf(stderr, "probe: %s\n", error.text);
     hawser_run_free(run);

@@ -1,5 +1,5 @@
-/* place_probe.c - a program that only finds its place among nodes, passes the address of node 0 round, and prints both. Usage: place_probe
- * [--key-file FILE] [--alone]. With PROBE_CRASH=N node N kills itself once all have met. */
+/* place_probe.c - a program that only finds its place among nodes, passes the address of node 0 round, and prints both.
+ * Usage: place_probe [--key-file FILE] [--alone]. With PROBE_CRASH=N node N kills itself once all have met. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 
 #include "hawser/hawser.h"
 
-/* Runs the program if `status` is HAWSER_OK, prints the error, frees all, and returns the process's exit code: 8 for a lost peer, 3 for other
- * errors. */
+/* Runs the program if `status` is HAWSER_OK, prints the error, frees all, and returns the process's exit code: 8 for a lost
+ * peer, 3 for other errors. */
 static int run_probe(hawser_job *job, hawser_program *program, hawser_status status, hawser_error *error)
 {
     hawser_run *run = NULL;

@@ -1,5 +1,6 @@
-/* reduce_probe.c - units that reduce for ever: reduce_probe NUMBERS FILE [options]. Each node appends "node pid" to FILE once it reduces. It ends
- * by a request to stop, with the number of reductions that every block has made, or with what went wrong. */
+/* reduce_probe.c - units that reduce for ever: reduce_probe NUMBERS FILE [options]. Each node appends "node pid" to FILE
+ * once it reduces. It ends by a request to stop, with the number of reductions that every block has made, or with what went
+ * wrong. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ int main(int argc, char **argv)
     hawser_metric_declare(program, "most", HAWSER_MAX);
     hawser_metric_declare(program, "least", HAWSER_MIN);
     hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = 100}, hawser_bsp());
-    hawser_reduces(hawser_unit(loop, "reduce", reduce, NULL, NULL), how.count);
+    HAWSER_UNIT(loop, "reduce", reduce, .reduces = how.count);
     if (status == HAWSER_OK)
         status = hawser_run_program(job, program, &run, &error);
     if (run != NULL)

@@ -1,6 +1,6 @@
-/* result_probe.c - nodes that part after a run with a state of the kind `stored` or `local`: result_probe FILE KIND HOW [options]. Each node appends
- * "node pid" to FILE after the run. With HOW `close`, node 2 stays, and the others close the job with the run. With `read`, node 0 also reads the whole
- * state, again and again. */
+/* result_probe.c - nodes that part after a run with a state of the kind `stored` or `local`: result_probe FILE KIND HOW
+ * [options]. Each node appends "node pid" to FILE after the run. With HOW `close`, node 2 stays, and the others close the
+ * job with the run. With `read`, node 0 also reads the whole state, again and again. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@ enum { COUNT = 1000 };
 
 static hawser_status count_up(hawser_context *context)
 {
-    double *x = hawser_local(context, "x");
+    HAWSER_WRITE(context, double, x);
     for (size_t i = hawser_part(context, "x", NULL); i > 0; i--)
         x[i - 1]++;
     return HAWSER_OK;
@@ -53,10 +53,10 @@ int main(int argc, char **argv)
     static const double row[COUNT] = {1};
     const hawser_matrix matrix = {.rows = 1, .cols = COUNT, .stored = COUNT, .values = (void *)(uintptr_t)row, .stride = 1};
     bool local = argc > 2 && strcmp(argv[2], "local") == 0, reads = argc > 3 && strcmp(argv[3], "read") == 0;
-    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *x = local ? hawser_local_state(program, "x", data, 1, NULL)
-                            : hawser_stored_state(program, "x", COUNT, NULL, NULL, NULL, NULL);
-    (void)hawser_unit(hawser_root(program), "count", count_up, NULL, HAWSER_UPDATES(x));
+    hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *x = local ? HAWSER_STATE(program, "x", HAWSER_LOCAL, .along = data)
+                            : HAWSER_STATE(program, "x", HAWSER_STORED, .rows = COUNT);
+    (void)HAWSER_UNIT(hawser_root(program), "count", count_up, .updates = {x});
     if (status == HAWSER_OK)
         status = hawser_run_program(job, program, &run, &error);
     if (status == HAWSER_OK)

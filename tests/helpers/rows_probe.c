@@ -1,7 +1,8 @@
-/* rows_probe.c - loads FILE by row and adds up the columns: rows_probe FILE [f32] [plan] [OPTION=VALUE...] [options of the job]. Each node prints one line
- * of JSON: the rows and bytes that it has read and holds, and the largest anonymous memory that was seen while it worked. Node 0 adds a line per sum. With
- * `out=PREFIX` each node writes to a file PREFIX.NODE instead, since a launcher may mix lines of nodes. With `write=PATH` nothing is added up, but the nodes
- * write numbers for each row to one file; with `killed=NODE` this node then kills itself when it is asked for its second piece of them. */
+/* rows_probe.c - loads FILE by row and adds up the columns: rows_probe FILE [f32] [plan] [OPTION=VALUE...] [options of the
+ * job]. Each node prints one line of JSON: the rows and bytes that it has read and holds, and the largest anonymous memory
+ * that was seen while it worked. Node 0 adds a line per sum. With `out=PREFIX` each node writes to a file PREFIX.NODE
+ * instead, since a launcher may mix lines of nodes. With `write=PATH` nothing is added up, but the nodes write numbers for
+ * each row to one file; with `killed=NODE` this node then kills itself when it is asked for its second piece of them. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "hawser/hawser.h"
+#include "hawser/job_data.h"
 
 /* Bytes of anonymous memory: what is resident, without pages of files. */
 static uint64_t anonymous(int statm)
@@ -54,8 +56,8 @@ static void *look_often(void *of)
 static hawser_status add(hawser_context *context)
 {
     const hawser_dataset *data = hawser_user(context);
-    const hawser_matrix *X = hawser_data_view(context, "X");
-    double *sums = hawser_cache(context, "sums");
+    HAWSER_READ(context, hawser_matrix, X);
+    HAWSER_WRITE(context, double, sums);
     hawser_beside beside;
     hawser_error error;
     if (hawser_dataset_beside(data, X->first, X->rows, &beside, &error) != HAWSER_OK)
@@ -84,7 +86,9 @@ static void print(hawser_job *job, const hawser_dataset *data, const watch *w, h
     for (uint32_t b = 0; b < blocks; b++)
         if (hawser_dataset_beside(data, cut[b], cut[b + 1] - cut[b], &beside, &error) == HAWSER_OK)
             held += beside.count;
-    const double *sums = hawser_job_leads(job) ? hawser_result(run, "sums", &count) : NULL;
+    const double *sums;
+    if (!hawser_job_leads(job) || hawser_result(run, "sums", &sums, &count, &error) != HAWSER_OK)
+        count = 0;
     uint64_t read = figures->rows_read != NULL && node < figures->readers ? figures->rows_read[node] : 0;
     if (nodes == 1)
         for (uint32_t k = read = 0; figures->rows_read != NULL && k < figures->readers; k++)
@@ -94,7 +98,7 @@ static void print(hawser_job *job, const hawser_dataset *data, const watch *w, h
             ", \"bytes_here\": %" PRIu64 ", \"peak\": %" PRIu64 "}\n",
             node, held, read, figures->rows_moved, figures->bytes_read, figures->bytes_here,
             (uint64_t)atomic_load(&w->peak));
-    for (size_t j = 0; sums != NULL && j < count; j++)
+    for (size_t j = 0; j < count; j++)
         fprintf(out, "sum %zu %.17g\n", j, sums[j]);
 }
 
@@ -157,9 +161,9 @@ static hawser_status add_up(hawser_job *job, const hawser_dataset *data, bool pl
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     hawser_program *program = hawser_program_new("rows_probe", (void *)(uintptr_t)data);
-    hawser_state *rows = hawser_data_state(program, "X", X, HAWSER_BY_ROW);
-    hawser_state *sums = hawser_replicated_state(program, "sums", X->cols, 1, NULL, (hawser_rule){0});
-    hawser_unit(hawser_root(program), "add", add, HAWSER_READS(rows), HAWSER_UPDATES(sums));
+    hawser_state *rows = HAWSER_STATE(program, "X", HAWSER_DATA, .matrix = X, .split = HAWSER_BY_ROW);
+    hawser_state *sums = HAWSER_STATE(program, "sums", HAWSER_REPLICATED, .rows = X->cols);
+    HAWSER_UNIT(hawser_root(program), "add", add, .reads = {rows}, .updates = {sums});
     hawser_status status = plan ? hawser_plan_print(job, program, HAWSER_PLAN_PHYSICAL, stderr, error) : HAWSER_OK;
     if (status == HAWSER_OK)
         status = hawser_run_program(job, program, run, error);

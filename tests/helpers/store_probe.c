@@ -1,6 +1,6 @@
-/* store_probe.c - nodes that ask a store until one of them is gone. Usage: store_probe KIND FILE [HOST:PORT KEYFILE]: each node adds a line to FILE
- * once it works; the first two of three nodes serve, or servers that run on their own do. With KIND count each node adds 1 to every key, again
- * and again, and FILE.NODE has how often that was answered. */
+/* store_probe.c - nodes that ask a store until one of them is gone. Usage: store_probe KIND FILE [HOST:PORT KEYFILE]: each
+ * node adds a line to FILE once it works; the first two of three nodes serve, or servers that run on their own do. With KIND
+ * count each node adds 1 to every key, again and again, and FILE.NODE has how often that was answered. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,7 +1,8 @@
-/* stuck_probe.c - a function that does not return for long: stuck_probe BLOCK SECONDS [WHAT] [options]. In clock 2 it computes for SECONDS
- * (0: for ever): unit 'spin' of block BLOCK, or what WHAT names: the rebuild of state 'v' (each time), the observer, the stop test of loop
- * 'loop', the test of branch 'which', the merge function of 'v', or what belongs to a push to table 't': its function 'slow', the check of that,
- * the filter 'lazy', or `done`. SECONDS of the others' waits do not count. */
+/* stuck_probe.c - a function that does not return for long: stuck_probe BLOCK SECONDS [WHAT] [options]. In clock 2 it
+ * computes for SECONDS (0: for ever): unit 'spin' of block BLOCK, or what WHAT names: the rebuild of state 'v' (each time),
+ * the observer, the stop test of loop 'loop', the test of branch 'which', the merge function of 'v', or what belongs to a
+ * push to table 't': its function 'slow', the check of that, the filter 'lazy', or `done`. SECONDS of the others' waits do
+ * not count. */
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +47,8 @@ static hawser_status rebuild(hawser_context *context)
 static hawser_status spin(hawser_context *context)
 {
     const stuck *how = hawser_user(context);
-    hawser_cache(context, "v")[0] += 1;
+    HAWSER_WRITE(context, double, v);
+    v[0] += 1;
     if (is(how, "unit") && hawser_block(context) == how->block && hawser_clock(context) == 2)
         compute(how);
     return HAWSER_OK;
@@ -85,7 +87,8 @@ static void merge(const hawser_merging *merging)
         compute(how);
 }
 
-/* Parameters of the table, and the level of its filter, are the seconds of the function, its check and the filter; below 0: none. */
+/* Parameters of the table, and the level of its filter, are the seconds of the function, its check and the filter; below 0:
+ * none. */
 static void spend(double seconds)
 {
     if (seconds >= 0)
@@ -158,16 +161,18 @@ int main(int argc, char **argv)
     if (status == HAWSER_OK && (is(&how, "function") || is(&how, "check") || is(&how, "filter") || is(&how, "done")))
         status = push(job, &how, &error);
     hawser_program *program = hawser_program_new("stuck", &how);
-    hawser_rule rule = {.merge = is(&how, "merge") ? merge : NULL, .user = &how};
-    hawser_state *v = hawser_replicated_state(program, "v", 1, 1, NULL, rule);
-    if (is(&how, "rebuild"))
-        hawser_derive(v, rebuild);
+    hawser_state_spec spec = {"v", HAWSER_REPLICATED, .rows = 1, .derive = is(&how, "rebuild") ? rebuild : NULL};
+    if (is(&how, "merge")) {
+        spec.merge = merge;
+        spec.merge_user = &how;
+    }
+    hawser_state *v = hawser_state_add(program, &spec);
     hawser_operator *root = hawser_root(program);
     if (is(&how, "branch"))
         root = hawser_branch(root, "which", choose, &how);
     hawser_until until = {.clocks = 4, .test = is(&how, "test") ? stop : NULL, .user = &how};
     hawser_operator *loop = hawser_loop(root, "loop", until, hawser_job_sync(job));
-    hawser_unit(loop, "spin", spin, NULL, HAWSER_UPDATES(v));
+    HAWSER_UNIT(loop, "spin", spin, .updates = {v});
     if (is(&how, "observer"))
         hawser_observe(job, observe, &how);
     return run_probe(job, program, status, &error);

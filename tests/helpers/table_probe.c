@@ -1,4 +1,5 @@
-/* table_probe.c - makes a table of a function that the servers have, or have not. Usage: table_probe HOST:PORT KEYFILE FUNCTION f64|f32 [PARAMETER ...] */
+/* table_probe.c - makes a table of a function that the servers have, or have not. Usage: table_probe HOST:PORT KEYFILE
+ * FUNCTION f64|f32 [PARAMETER ...] */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

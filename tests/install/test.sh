@@ -43,6 +43,20 @@ for header in "$prefix"/usr/include/hawser/*.h; do
         fail "$(basename "$header") does not stand alone"
 done
 
+# C++ reads the headers, and fills their structs with designated initialisers; fields that are not named are zero.
+for cxx in g++ clang++; do
+    command -v $cxx >/dev/null || continue
+    for header in "$prefix"/usr/include/hawser/*.h; do
+        printf '#include <hawser/%s>\n' "$(basename "$header")" >"$prefix/one.cc"
+        $cxx -std=c++20 -Wall -Wextra -pedantic -Werror -I"$prefix/usr/include" -fsyntax-only "$prefix/one.cc" ||
+            fail "$(basename "$header") is not C++ ($cxx)"
+    done
+    # shellcheck disable=SC2046
+    $cxx -std=c++20 -Wall -Wextra -pedantic -Werror -Wno-missing-field-initializers "$here/consumer.cc" -o "$prefix/cxx" \
+        $(pkg-config --cflags --libs hawser) || fail "consumer.cc is not built by $cxx"
+    [ "$("$prefix/cxx" --workers 3)" = 30 ] || fail "the program in C++ ($cxx) is wrong"
+done
+
 if ! { cmake -G "$generator" -S "$here" -B "$prefix/consumer" -DCMAKE_PREFIX_PATH="$prefix/usr" -DCMAKE_C_COMPILER="$compiler" &&
     cmake --build "$prefix/consumer"; } >"$prefix/log" 2>&1; then
     cat "$prefix/log" >&2

@@ -68,6 +68,39 @@ for problem in said["problems"]:
         assert abs(solvers["hawser"]["lambda_min"] / solvers["glmnet"]["lambda_min"] - 1) < 1e-9, problem
 END
 
+# The evaluator of topics, against the same probability as a product over tokens, each given those before it.
+PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$top/bench/topics" "$python" - <<'END'
+import math
+import numpy as np
+import peers
+draw, topics = np.random.default_rng(7), 3
+pairs = [(int(draw.integers(5)), int(draw.integers(topics))) for _ in range(60)]
+seen, totals, expected = {}, [0] * topics, 0.0
+for w, k in pairs:
+    expected += math.log((seen.get((w, k), 0) + peers.BETA) / (totals[k] + 5 * peers.BETA))
+    seen[w, k] = seen.get((w, k), 0) + 1
+    totals[k] += 1
+corpus = {"frequencies": np.bincount([w for w, _ in pairs], minlength=5)}
+found = peers.likelihood(corpus, topics, np.array([w for w, _ in seen]), np.array([k for _, k in seen]), np.array(list(seen.values())))
+assert abs(found - expected / 60) < 1e-12, (found, expected / 60)
+END
+if "$python" -c 'import tomotopy' 2>/dev/null || "${HAWSER_BINARY:-$top/build/release/src/hawser}" train lda --help >/dev/null 2>&1; then
+    "$top/bench/topics/run" --quick --python "$python" --work "$work" --json >"$work/topics"
+    python3 - "$work/topics" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "topics" and len(said["problems"]) == 1, said
+problem = said["problems"][0]
+assert -5 < problem["target"] < -2 and problem["samplers"], problem
+for name, sampler in problem["samplers"].items():
+    points = sampler["curves"][0]
+    assert [p["passes"] for p in points] == sorted(p["passes"] for p in points) and all(p["wall"] > 0 for p in points), points
+    assert name == "warplda" or points[-1]["likelihood"] > problem["target"] - 0.6, (name, points)  # some chains stay at less likely topics
+END
+else
+    echo "bench/topics is left out: neither tomotopy nor hawser train lda is here"
+fi
+
 "$python" -c 'import sklearn, threadpoolctl' 2>/dev/null || { echo "bench/rows is left out: $python has no scikit-learn"; exit 0; }
 problems=text # each fit of the peer starts a Python
 [ -z "${HAWSER_TEST_LONG:-}" ] || problems=blobs,uniform,text

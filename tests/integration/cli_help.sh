@@ -109,7 +109,7 @@ for word in $(grep -oE 'train [a-z]+' ours | cut -d ' ' -f 2 | sort -u); do
 done
 has out "^  lambda.min.ratio +--lambda-min-ratio$"
 code 2 "$hawser" train lasso small.svm --alpha 1
-says "unknown option --alpha; glmnet's alpha is --l1-ratio; scikit-learn's alpha is --lambda"
+says "unknown option --alpha: lasso has none; of the algorithms, these have it: lda; glmnet's alpha is --l1-ratio; scikit-learn's alpha is --lambda"
 code 2 "$hawser" train svm small.svm --standardize
 says "unknown option --standardize: svm has none; of the algorithms, these have it: .*lasso.*softmax"
 code 2 "$hawser" plan kmeans small.svm --no-intercept
@@ -188,12 +188,13 @@ says "bash, zsh and fish"
 small_problem
 awk '{ $1 = ($1 > 0) ? 1 : -1; print }' small.svm >classes.svm
 awk '{ $1 = ($1 > 0) ? int($1) + 1 : 0; print }' small.svm >counts.svm
+printf '0 1:2 3:1\n0 2:4\n' >words.svm
 "$hawser" help json >page
 for words in "train lasso small.svm" "train lasso small.svm --cv 3" "train lasso small.svm --cv 3 --cv-metric mae" "train logistic classes.svm --cv 3" "train linear small.svm" \
     "train logistic classes.svm --validation classes.svm" "train lasso small.svm --validation small.svm" \
     "train poisson counts.svm --cv 3" "train poisson counts.svm --validation counts.svm" \
     "train kmeans small.svm --clusters 2 --validation small.svm" "train svm classes.svm --validation classes.svm" \
-    "train softmax classes.svm --validation classes.svm" \
+    "train softmax classes.svm --validation classes.svm" "train lda words.svm --iterations 3" \
     "train svm small.svm --loss epsilon --validation small.svm" "run -n 2 -- train lasso small.svm"; do
     # shellcheck disable=SC2086
     code 0 "$hawser" $words --quiet --json

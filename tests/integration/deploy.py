@@ -13,13 +13,16 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+from ports import free_port  # noqa: E402
+
 HAWSER, SOURCE = os.environ["HAWSER_BINARY"], os.environ["HAWSER_SOURCE"]
 USER = 10001
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}  # the command would take them for options
 SECONDS = 120
 VERSION = subprocess.run([HAWSER, "version"], capture_output=True, text=True, check=True, env=CLEAN).stdout.split()[1]
 failures = 0
-HELD = []  # sockets of free_port
 
 
 def hawser(*words):
@@ -104,15 +107,6 @@ def run_unit(scratch, path):
         done = subprocess.run(as_systemd(command, stands_for), capture_output=True, text=True, timeout=SECONDS, check=False, env=CLEAN)
         check(done.returncode == 0, f"{command}: {done.returncode}: {done.stderr}")
     check(manager.wait(SECONDS) == 0, f"the manager of the unit's node: {manager.stderr.read()}")
-
-
-def free_port():
-    """A port that no other process is given: a bound socket that does not listen lets in one that reuses the address."""
-    one = socket.socket()
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    one.bind(("127.0.0.1", 0))
-    HELD.append(one)
-    return one.getsockname()[1]
 
 
 def run_serve_unit(scratch, path):

@@ -224,10 +224,10 @@ def signals_come_early():
             err = text_of("err")
             if it.process.returncode == 130 and not os.path.exists("m.st"):
                 # Nodes that had joined already report with the same signal the node that was lost or has left.
-                # A run that ended before its first certificate has the same line on each node.
-                said = {line[line.find("] ") + 1:] for line in err.split("\n") if "was lost" not in line and "has left the job" not in line and
-                        (f"ended by {number.name}" in line or "nothing was reached" in line)}
+                said = [line for line in err.split("\n") if "was lost" not in line and "has left the job" not in line and
+                        (f"ended by {number.name}" in line or "nothing was reached" in line)]
                 check(len(said) == 1, f"{words} {number!r}: {err}")
+            check(err.count("ending at the next agreed clock") < 2, f"{words} {number!r}: {err}")
             check(turn not in (0, 1) or not os.path.exists("m.st") or is_model("m.st"), f"{words}: half a model")
             check(not [name for name in os.listdir(".") if name.startswith("hawser-")], f"{words}: left behind: {os.listdir('.')}")
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""examples/kmeans.c, factors.c and network.c: programs by rows under bsp, ssp and tap, with the same bits under bsp for any number of threads and
-nodes. k-means is compared with Lloyd's method written here, the others with what their data were made of."""
+"""examples/kmeans.c, factors.c, network.c and standardise.c: programs by rows under bsp, ssp and tap, with the same bits under bsp for any number of threads and
+nodes. k-means is compared with Lloyd's method written here, the others with what their data were made of. examples/topics.c finds planted topics."""
 import math
 import os
 import random
@@ -57,8 +57,8 @@ def check_kmeans(chance):
         found = [[float(x) for x in line.split(",")] for line in lines[:-1]]
         own = sum(min(math.dist(p, c) ** 2 for c in found) for p in points)
         assert len(found) == 5 and abs(float(lines[-1].split()[1]) / own - 1) < 1e-3, (sync, lines, own)
-    assert "usage" in output("kmeans", "0", "points.csv", code=1) and "usage" in output("kmeans", "3x", "points.csv", code=1)
-    assert "601 centres, but only 600 rows" in output("kmeans", "601", "points.csv", code=1)
+    for word in ("0", "3x", "601"):
+        assert f"K is '{word}'; it takes a whole number from 1 to 600" in output("kmeans", word, "points.csv", code=2)
 
 
 def check_factors(chance):
@@ -78,7 +78,7 @@ def check_factors(chance):
         print(f"factors, {sync}: {error:.4f}, standard deviation {spread:.4f}")
         assert 0 < error < bound, (sync, error, spread)
     open("dense.csv", "w", encoding="utf-8").write("1,2\n3,4\n")
-    assert "must be sparse" in output("factors", "dense.csv", code=1)
+    assert "must be sparse" in output("factors", "dense.csv", code=3)
 
 
 def check_network(chance):
@@ -93,7 +93,100 @@ def check_network(chance):
         line = check_bits("network", "3", "spiral.csv") if sync == "bsp" else output("network", "3", "spiral.csv", "--workers", "3", "--sync", sync)
         print(f"network, {sync}: {line.strip()}")
         assert float(line.split()[-1]) > (0.6 if sync == "tap" else 0.9), (sync, line) # by chance 1/3
-    assert "the target 2 is no class from 0 to 1" in output("network", "2", "spiral.csv", code=1)
+    assert "the target 2 is no class from 0 to 1" in output("network", "2", "spiral.csv", code=3)
+
+
+def solve(A, b):
+    """Solves a small system by elimination."""
+    rows = [[*row, right] for row, right in zip(A, b)]
+    for k in range(len(rows)):
+        pivot = max(range(k, len(rows)), key=lambda i: abs(rows[i][k]))
+        rows[k], rows[pivot] = rows[pivot], rows[k]
+        for i in range(len(rows)):
+            if i != k:
+                factor = rows[i][k] / rows[k][k]
+                rows[i] = [a - factor * c for a, c in zip(rows[i], rows[k])]
+    return [row[-1] / row[k] for k, row in enumerate(rows)]
+
+
+def least_squares(columns, target, centred):
+    """Returns the error and the coefficients of standardised columns, by the normal equations."""
+    count, made = len(target), []
+    for column in columns:
+        mean = math.fsum(column) / count
+        deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in column) / count)
+        made.append([(v - (mean if centred else 0)) / deviation for v in column])
+    made.append([1.0] * count)
+    w = solve([[math.fsum(map(float.__mul__, a, b)) for b in made] for a in made], [math.fsum(map(float.__mul__, a, target)) for a in made])
+    errors = [y - math.fsum(c * v for c, v in zip(w, row)) for y, row in zip(target, zip(*made))]
+    return [math.sqrt(math.fsum(e * e for e in errors) / count), *w[:-1]]
+
+
+def check_standardise(chance):
+    """Columns of other means and scales; sparse ones are only scaled."""
+    for name, sparse in (("columns.csv", False), ("columns.svm", True)):
+        columns = [[0.0 if sparse and chance.random() < 0.3 else chance.gauss(k if not sparse else 0, 10.0 ** (k - 1)) for _ in range(200)] for k in range(4)]
+        target = [3.0 + row[0] - 0.2 * row[2] + chance.gauss(0, 0.1) for row in zip(*columns)]
+        with open(name, "w", encoding="utf-8") as f:
+            for y, row in zip(target, zip(*columns)):
+                f.write(f"{y!r}" + "".join(f" {j + 1}:{v!r}" if sparse else f",{v!r}" for j, v in enumerate(row) if v or not sparse) + "\n")
+        for sync in ("bsp", "ssp:2"):
+            words = check_bits("standardise", name) if sync == "bsp" else output("standardise", name, "--workers", "4", "--sync", sync)
+            found, wanted = [float(line.split()[-1]) for line in words.splitlines()], least_squares(columns, target, not sparse)
+            print(f"standardise, {name}, {sync}: {found}, least squares {wanted}")
+            assert len(found) == 5 and all(abs(a - b) < (1e-4 if sync == "bsp" else 1e-2) for a, b in zip(found, wanted)), (sync, found, wanted)
+    assert "leave out --type" in output("standardise", "columns.csv", "--type", "f32", code=2)
+
+
+def drawn_shares(chance, a, count):
+    """Shares that add up to 1, by a symmetric Dirichlet distribution."""
+    shares = [chance.gammavariate(a, 1) for _ in range(count)]
+    return [share / sum(shares) for share in shares]
+
+
+def planted_topics(chance, topics, words, documents, tokens):
+    """Writes documents of drawn topics. Returns the topics, and the mean log-probability of a token given the true topics of all others."""
+    planted = [drawn_shares(chance, 0.05, words) for _ in range(topics)]
+    made, of_word, of_topic = [], [[0] * topics for _ in range(words)], [0] * topics
+    for _ in range(documents):
+        shares = drawn_shares(chance, 0.1, topics)
+        drawn = [(k, chance.choices(range(words), planted[k])[0]) for k in chance.choices(range(topics), shares, k=tokens)]
+        made.append(drawn)
+        for k, w in drawn:
+            of_word[w][k] += 1
+            of_topic[k] += 1
+    entries = [(i, w, sum(v == w for _, v in drawn)) for i, drawn in enumerate(made) for w in sorted({v for _, v in drawn})]
+    with open("planted.mtx", "w", encoding="utf-8") as f:
+        f.write(f"%%MatrixMarket matrix coordinate real general\n{documents} {words} {len(entries)}\n")
+        f.writelines(f"{i + 1} {w + 1} {n}\n" for i, w, n in entries)
+    truth = 0.0
+    for drawn in made:
+        own = [sum(k == j for k, _ in drawn) for j in range(topics)]
+        for k, w in drawn:
+            truth += math.log(sum((own[j] - (j == k) + 0.1) / (tokens - 1 + topics * 0.1) * (of_word[w][j] - (j == k) + 0.01) /
+                                  (of_topic[j] - (j == k) + words * 0.01) for j in range(topics)))
+    return planted, truth / (documents * tokens)
+
+
+def check_topics(chance):
+    """The likelihood is that of the true topics, and the likeliest words are theirs. A chain may stay at topics that are less likely, so it has three tries."""
+    planted, truth = planted_topics(chance, 4, 150, 300, 60)
+    likeliest = [set(sorted(range(150), key=lambda w, p=p: -p[w])[:10]) for p in planted]
+    for nodes, words in ((1, []), (1, ["--workers", "4", "--sync", "ssp:2"]), (1, ["--workers", "3", "--threads", "1", "--sync", "ssp:1", "--rehearse", "7"]),
+                         (3, ["--workers", "6", "--sync", "ssp:2"])):
+        for seed in "123":
+            lines = output("topics", "4", "planted.mtx", "--seed", seed, *words, nodes=nodes).splitlines()
+            found = [(float(share), [int(w) for w in ten]) for share, *ten in map(str.split, lines[1:])]
+            assert len(found) == 4 and abs(sum(share for share, _ in found) - 1) < 0.003, found
+            if float(lines[0]) > truth - 0.01:
+                break
+        print(f"topics, {nodes} nodes {' '.join(words)}: {lines[0]}, with the true topics {truth:.6f}")
+        assert truth - 0.01 < float(lines[0]) < truth + 0.05, (lines[0], truth)
+        for own in likeliest:
+            assert max(len(own & set(ten)) for _, ten in found) >= 7, (own, found)
+    assert "K is '1'; it takes a whole number from 2 to 10000" in output("topics", "1", "planted.mtx", code=2)
+    open("tfidf.svm", "w", encoding="utf-8").write("0 1:1.5\n")
+    assert "has the value 1.5" in output("topics", "2", "tfidf.svm", code=6)
 
 
 def main():
@@ -103,6 +196,8 @@ def main():
         check_kmeans(chance)
         check_factors(chance)
         check_network(chance)
+        check_standardise(chance)
+        check_topics(chance)
 
 
 main()

@@ -11,8 +11,8 @@ for options in "--sync bsp" "--sync ssp:2" "--sync tap" "--sync ssp:1 --filter a
     has out '^verified: [0-9]+ records'
     has out 'read-my-writes'
 done
-for topology in all tree; do
-    code 0 "$hawser" run -n 3 -- train lasso d.svm --lambda-ratio 0.1 -k 5 --sync bsp --topology $topology --exchange-every 0.5 \
+for over in "bsp all" "bsp tree" "ssp:2 tree" "tap servers:1"; do
+    code 0 "$hawser" run -n 3 -- train lasso d.svm --lambda-ratio 0.1 -k 5 --sync "${over% *}" --topology "${over#* }" --exchange-every 0.5 \
         --max-clocks 60 -o m.st --record-history h
     code 0 "$hawser" check h
     code 0 "$hawser" check h h.2 h.1 --json

@@ -42,8 +42,13 @@ for algorithm in logistic lasso; do
     folds=("$hawser" train $algorithm folds.csv --header no --cv 4 --path 5 --json)
     code 0 "${folds[@]}"
     json out '"leaves no column" in o["notes"][0] and len(o["notes"]) == 1 and o["cv_standard_error"] is not None'
-    code 0 "${folds[@]}" --max-clocks "$(python3 -c 'import json; print(json.loads(open("out").readlines()[-1])["clocks"] // 2)')"
-    json out 'o["stop_reason"] == "clocks" and o["notes"][0].startswith("--cv 4 did not finish: lambda %.6g is the last" % o["lambda"])'
+    clocks=$(python3 -c 'import json; print(json.loads(open("out").readlines()[-1])["clocks"])')
+    for most in $((clocks / 2)) $((clocks - 1)); do # half of it, and within the last fit of the last fold
+        code 0 "${folds[@]}" --max-clocks $most
+        json out 'o["stop_reason"] == "clocks" and o["notes"][0].startswith("--cv 4 did not finish: lambda %.6g is the last" % o["lambda"])'
+    done
+    code 0 "$hawser" train $algorithm folds.csv --header no --cv 4 --path 1e-4,1e-5 --tol 1e-12 --json --max-clocks 1
+    json out 'o["lambda"] == 1e-4 and "nor did the first lambda of the path, 0.0001" in o["notes"][0]'
 done
 
 # Classes that a column separates: without a penalty the objective has no minimum, only a bound of 0.

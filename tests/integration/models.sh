@@ -82,6 +82,15 @@ check_large slot.pml holds -DSLOTS=2 -DPUTS=4
 for mutant in 1 2 3 4 5; do
     check slot.pml refused -DMUTANT=$mutant
 done
+check edge.pml holds
+check edge.pml holds -DWAITS
+check edge.pml holds -DDIES
+check edge.pml holds -DWAITS -DDIES
+for mutant in 1 2 3 6; do
+    check edge.pml refused -DMUTANT=$mutant
+done
+check edge.pml refused -DWAITS -DDIES -DMUTANT=4
+check edge.pml refused -DWAITS -DMUTANT=5
 check chunks.pml holds -DDELAY=0
 check chunks.pml holds -DDELAY=1
 check chunks.pml holds -DDELAY=0 -DWORKERS=3 -DITERATIONS=2
@@ -93,5 +102,24 @@ check view.pml holds
 check view.pml holds -DNODES=4
 for mutant in 1 2 3 4; do
     check view.pml refused -DMUTANT=$mutant
+done
+check members.pml holds
+check members.pml holds -DLOSSES=3
+for mutant in 1 2 3 4; do
+    check members.pml refused -DMUTANT=$mutant
+done
+check moving.pml holds -DS=0 -DEACH=2
+check moving.pml holds -DS=1
+check moving.pml holds -DTAP
+check_large moving.pml holds -DBLOCKS=3
+check_large moving.pml holds -DBLOCKS=3 -DTAP
+check moving.pml holds -DDRAWN -DS=1
+check moving.pml holds -DDRAWN -DTAP
+check_large moving.pml holds -DDRAWN -DEACH=2
+[ -z "${HAWSER_TEST_LONG:-}" ] || check_large moving.pml holds -DDRAWN -DBLOCKS=3 -DPERIOD=2
+check moving.pml refused -DLOOSE
+check moving.pml refused -DTAP -DMUTANT=1
+for mutant in 2 3 4 5 6; do
+    check moving.pml refused -DMUTANT=$mutant
 done
 exit $failed

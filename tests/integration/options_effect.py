@@ -16,7 +16,7 @@ SMALL = "d.csv"
 LONG = bool(os.environ.get("HAWSER_TEST_LONG"))
 # Options that are used, but change neither the model nor its numbers here: limits that are not reached, other outputs, where the work is done.
 EFFECT_ELSEWHERE = {
-    "validation", "max-clocks", "time-limit", "grace", "unit-warning", "unit-timeout", "timeout", "slow", "record-history", "check", "trace", "plot", "log-view",
+    "validation", "max-clocks", "time-limit", "grace", "unit-warning", "unit-timeout", "timeout", "slow", "record-history", "check", "rehearse", "trace", "plot", "log-view",
     "log-json", "threads", "memory-limit", "format", "header", "delimiter", "categories", "missing", "alone", "seed", "lambda-ratio", "exchange", "kkt-filter",
 }
 # Outputs of a training, which a plan does not have.
@@ -26,7 +26,7 @@ OF_NODES = {"topology": "tree", "backlog": "2k", "rate": "10M", "transport": "tc
             "interface": "127.0.0.1", "port-range": "7000-7900", "node-name": "birch", "key-file": "key", "listen": "1"}
 EXCHANGE = {"sync": "ssp:2", "exchange-every": "0.5", "filter": "absolute", "quota": "64", "max-held-clocks": "3", "encoding": "bf16", "merge": "average"}
 COMMON = {"seed": "9", "max-clocks": "1000", "time-limit": "100", "grace": "7", "unit-warning": "5", "unit-timeout": "50", "timeout": "60", "slow": "0:1.5",
-          "record-history": "history", "check": "yes", "trace": "t.csv", "plot": "p.svg", "log-view": "yes", "log-json": "j.jsonl", "validation": SMALL,
+          "record-history": "history", "check": "yes", "rehearse": "3", "trace": "t.csv", "plot": "p.svg", "log-view": "yes", "log-json": "j.jsonl", "validation": SMALL,
           "threads": "1", "memory-limit": "1G", "format": "csv", "header": "yes", "delimiter": ",", "categories": "none", "missing": "zero", "type": "f32",
           "columns": "a,b", "alone": "yes", "init-if-exists": "yes", "index-base": "1"}
 FOLDS = {"path": "3", "cv": "3", "folds": "folds"}
@@ -57,7 +57,7 @@ WORDS = {"lasso": NUMBERS + RATIO, "kmeans": ("--ignore", "y,c,k", "--clusters",
          "logistic": CLASSES + RATIO, "poisson": COUNTS + RATIO, "multitask": ("--target", "y,k", "--ignore", "c") + RATIO, "linear": NUMBERS}
 # Set by the words above, or about files that these data do not need; other tests have them.
 ELSEWHERE = {"target", "ignore", "lambda", "lambda-ratio", "weights", "offset", "exposure", "dates", "names", "init", "join", "output", "json", "quiet", "config",
-             "help", "help-all", "workers", "clusters", "C"}
+             "help", "help-all", "workers", "clusters", "C", "min-length", "min-documents", "max-documents", "max-words", "stop-words"}
 
 
 def make_files():

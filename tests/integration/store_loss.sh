@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# A node of a store is killed during each kind of request: every other node ends soon and names it, whether it served or requested.
+# A node of a store is killed during each kind of request: every other node that needs it ends soon and names it, whether it served or its clocks are waited
+# for. One that needs it no more goes on until the launcher ends it.
 source "$(dirname "$0")/cli.bash"
 probe=$(dirname "$hawser")/../tests/store_probe
 # Nodes 0 and 1 serve, node 2 only asks.
-cases=(push/1 pull/0 push_pull/2 list/1 sparse/0 near/1 clock/0 clock/2 waiting/1 waiting/2)
+cases=(push/1 pull/0 push_pull/1 list/1 sparse/0 near/1 clock/0 clock/2 waiting/1 waiting/2)
 # starts nodes that send requests of one kind
 begin() {
     rm -f pids
@@ -36,8 +37,12 @@ for case in "${cases[@]}"; do
     done
     has err "node $victim \(node-$victim\) was lost.*the job was using the store" # as the node says that noticed it first
 done
+begin 3 push_pull
+kill -9 "$(pid_of 2)"
+ends "push_pull/2" 0
+has err "node 2 \(node-2, pid [0-9]+\) was killed"
 # Nodes that are killed at once are all named. The others are stopped until all of them have ended.
-for kind in push near waiting; do
+for kind in near waiting; do
     begin 4 $kind
     kill -STOP "$(pid_of 0)" "$(pid_of 1)"
     kill -9 "$(pid_of 2)" "$(pid_of 3)"

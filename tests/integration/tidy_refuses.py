@@ -36,7 +36,14 @@ WRONG = [  # file, content, message
     ("tests/a.c", "int a;\n" * 1001, "1001 lines, at most 1000"),
     ("src/data/a.c", "/* TO" "DO */\n", "a note of work left"),
     ("include/hawser/a.h", "HAWSER_API int hawser_f(void);\n", "hawser_f is not documented"),
+    ("include/hawser/hawser.h", "/** F. */\n" + "HAWSER_API int hawser_f(void);\n" * 71, "71 calls, at most 70"),
+    ("include/hawser/hawser.h", "/** F. */\n" + "static inline int hawser_f(void)\n" * 71, "71 calls, at most 70"),
+    ("include/hawser/hawser.h", "int a;\n" * 501, "501 lines, at most 500"),
+    ("include/hawser/hawser.h", "/* " + "a" * 123 + " */\n", "129 columns, at most 125"),
+    ("include/hawser/hawser.h", '#include "hawser/stored.h"\n', "includes stored.h, which only programs that need it include"),
     ("src/data/a.c", "\nint f(void);\n", "begin with a sentence"),
+    ("README.md", "# A\n[a](docs/none.md)\n", "a link to a file that does not exist: docs/none.md"),
+    ("docs/a.md", "# A title\n[a](#a-title) [b](a.md#b)\n", "a link to a heading that does not exist: a.md#b"),
 ]
 RIGHT = [
     ("src/base/a.c", '#include "base/memory.h"\n\nstatic const char *const words[] = {"exit(1)"};\n'),
@@ -45,7 +52,9 @@ RIGHT = [
     ("src/cluster/a.c", "void f(void)\n{\n    poll(0, 0, -1);\n}\n"),
     ("src/linalg/a.c", "int f(int a)\n{\n    return __builtin_clz(a);\n}\n"),
     ("include/hawser/a.h", "/** Says x. */\nHAWSER_API int hawser_f(void);\nHAWSER_API int hawser_g(void);\n"),
+    ("include/hawser/hawser.h", '#include "hawser/data.h"\n/** F. */\n' + "HAWSER_API int hawser_f(void);\n" * 70),
     ("tests/a.c", "void f(char *a)\n{\n    strcpy(a, a);\n}\n"),
+    ("docs/a.md", "# A `title`, too\n[a](#a-title-too) [b](a.md) [c](https://example.org/none.md)\n"),
 ]
 
 
@@ -90,6 +99,15 @@ code, said = judge([("ARCHITECTURE.md", "# A page\n| `data/a`, `data/b` | a reas
 if code == 0 or said != ["ARCHITECTURE.md:2: names a circle of files that is none: data/a data/b"]:
     failures += 1
     print(f"of a circle that is none it says: {said}")
+CALLED = [("src/data/a.h", "int hw_f(int a);\n"), ("src/data/a.c", "int hw_f(int a)\n{\n    return a;\n}\n")]
+code, said = judge(CALLED)
+if code == 0 or said != ["src/data/a.h:2: no other file calls hw_f(): make it static"]:
+    failures += 1
+    print(f"of a function that no other file calls it says: {said}")
+code, said = judge([*CALLED, ("src/cli/b.c", '#include "data/a.h"\n\nint g(void)\n{\n    return hw_f(1);\n}\n')])
+if said:
+    failures += 1
+    print(f"the function is called, yet: {said}")
 HEADER = [("src/data/a.h", "int f(void);\n"), ("src/data/b/a.c", '#include "data/a.h"\n'), ("src/cli/a.c", "int a;\n")]
 code, said = judge(HEADER)
 if code == 0 or said != ["src/data/a.h:1: belongs beside data/b/a.c, which it is named after"]:

@@ -159,7 +159,7 @@ def far_columns(seed):
     by_row = algorithm in ("softmax", "svm", "kmeans")
     if algorithm in ("softmax", "lasso", "logistic") and "--cv" not in options and chance.random() < 0.5:
         options = options + ["--validation", "@.v.svm"]
-    workers = chance.choice([1, 2, 3]) if by_row else 1
+    workers = chance.choice([1, 2, 3])
     nodes = chance.choice([1, 1, 2, 3]) if workers == 3 else 1
     results = []
     for name in ("far", "near"):
@@ -194,6 +194,10 @@ def limited():
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         assert SANITIZED or peak < 100 << 10, (algorithm, peak)
         os.remove("tiny.model")
+    words = ("run", "-n", "2", "--", "train", "lasso", "tiny.svm", "--lambda", "0.1", "--workers", "2", "-o", "tiny.model")
+    run(*words)
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    assert SANITIZED or peak < 300 << 10, ("lasso on two nodes", peak)  # 13 bytes per column
 
 
 with tempfile.TemporaryDirectory() as folder:

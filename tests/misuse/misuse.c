@@ -1,7 +1,7 @@
 /*
- * Every public function with something wrong in its call: pointers that are NULL, enumerations out of range. The calls are written by
- * misuse.py from the headers; each must give a failed status, the documented empty value, or a mistake that the program or the run reports,
- * and none may crash.
+ * Every public function with something wrong in its call: pointers that are NULL, enumerations out of range. The calls are
+ * written by misuse.py from the headers; each must give a failed status, the documented empty value, or a mistake that the
+ * program or the run reports, and none may crash.
  */
 #include <math.h>
 #include <signal.h>
@@ -11,8 +11,16 @@
 #include <unistd.h>
 
 #include "hawser/algorithm.h"
+#include "hawser/app.h"
+#include "hawser/batches.h"
+#include "hawser/cocoa.h"
+#include "hawser/job_data.h"
+#include "hawser/kept_points.h"
+#include "hawser/moving.h"
 #include "hawser/record.h"
 #include "hawser/store.h"
+#include "hawser/stored.h"
+#include "hawser/vector.h"
 #include "program/program.h"
 
 enum { ROWS = 6, COLUMNS = 5, TEXT = 400 };
@@ -27,6 +35,7 @@ typedef struct fixture {
     hawser_options *options, *data_options;
     hawser_job *job, *other_job;
     hawser_store *store;
+    hawser_vector *vector;
     hawser_run *run;
     hawser_dataset *dataset, *row_dataset, *cut_dataset;
     hawser_model *model;
@@ -45,7 +54,7 @@ typedef struct fixture {
     /* Made for each case: */
     hawser_program *program;
     hawser_operator *parent;
-    hawser_state *state, *data, *other, *local, *stored, *states[2];
+    hawser_state *state, *data, *other, *local, *stored, *moving, *states[2];
     hawser_context *context;
     hawser_progress *progress;
     hawser_error error;
@@ -57,11 +66,16 @@ typedef struct fixture {
     bool more;
     hawser_generate generate;
     hawser_store_options store_options;
+    hawser_vector_options vector_options;
+    hawser_scatter scatter;
+    hawser_gather_function gather_function;
+    hawser_vector_facts vector_facts;
     hawser_serving serving;
     hawser_table table, table_out;
     hawser_request request;
     hawser_store_figures store_figures;
     hawser_chunk chunk;
+    hawser_moving_part moving_part;
     hawser_until until;
     hawser_sync sync;
     hawser_type type_out;
@@ -81,6 +95,7 @@ typedef struct fixture {
     hawser_job *made_job;
     hawser_run *made_run;
     hawser_store *made_store;
+    hawser_vector *made_vector;
     hawser_dataset *made_dataset;
     hawser_model *made_model;
     hawser_schema *made_schema;
@@ -255,21 +270,22 @@ static hawser_status solve_nothing(hawser_context *context, hawser_subproblem *s
 static void make_program(fixture *f)
 {
     hawser_program *p = f->program = hawser_program_new("misuse", f);
-    f->data = hawser_data_state(p, "data", &f->matrix, HAWSER_BY_COLUMN);
-    f->other = hawser_data_state(p, "other", &f->matrix, HAWSER_BY_COLUMN);
-    f->state = hawser_replicated_state(p, "state", COLUMNS, 1, NULL, (hawser_rule){0});
-    f->local = hawser_local_state(p, "local", f->data, 1, NULL);
-    f->stored = hawser_stored_state(p, "stored", COLUMNS, f->data, NULL, "add", NULL);
+    f->data = HAWSER_STATE(p, "data", HAWSER_DATA, .matrix = &f->matrix);
+    f->other = HAWSER_STATE(p, "other", HAWSER_DATA, .matrix = &f->matrix);
+    f->state = HAWSER_STATE(p, "state", HAWSER_REPLICATED, .rows = COLUMNS);
+    f->local = HAWSER_STATE(p, "local", HAWSER_LOCAL, .along = f->data);
+    static const size_t lines[] = {0, 1, 2};
+    f->moving = HAWSER_STATE(p, "moving", HAWSER_MOVING, .lines = 2, .offsets = lines, .parts = 2, .cut = lines);
+    f->stored = HAWSER_STATE(p, "stored", HAWSER_STORED, .rows = COLUMNS, .along = f->data, .function = "add");
     f->states[0] = f->state;
-    hawser_state *f32 = hawser_replicated_state_of(p, "f32", HAWSER_F32, COLUMNS, 1, NULL, (hawser_rule){0});
-    hawser_state *i64 = hawser_replicated_state_of(p, "i64", HAWSER_I64, COLUMNS, 1, NULL, (hawser_rule){0});
-    hawser_state *i32 = hawser_replicated_state_of(p, "i32", HAWSER_I32, COLUMNS, 1, NULL, (hawser_rule){0});
+    hawser_state *f32 = HAWSER_STATE(p, "f32", HAWSER_REPLICATED, .type = HAWSER_F32, .rows = COLUMNS);
+    hawser_state *i64 = HAWSER_STATE(p, "i64", HAWSER_REPLICATED, .type = HAWSER_I64, .rows = COLUMNS);
+    hawser_state *i32 = HAWSER_STATE(p, "i32", HAWSER_REPLICATED, .type = HAWSER_I32, .rows = COLUMNS);
     hawser_metric_declare(p, "metric", HAWSER_SUM);
-    hawser_reduces(hawser_unit(hawser_root(p), "probe", probe, HAWSER_READS(f->data),
-                               HAWSER_UPDATES(f->state, f->local, f->stored, f->other, f32, i64, i32)),
-                   1);
+    HAWSER_UNIT(hawser_root(p), "probe", probe, .reads = {f->data},
+                .updates = {f->state, f->local, f->stored, f->other, f->moving, f32, i64, i32}, .reduces = 1);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
-    hawser_unit(loop, "rest", rest, NULL, HAWSER_UPDATES(f->state));
+    HAWSER_UNIT(loop, "rest", rest, .updates = {f->state});
     f->parent = hawser_root(p);
 }
 
@@ -375,6 +391,12 @@ static void close_fixture(fixture *f)
         fclose(f->out);
 }
 
+static hawser_status take_nothing(void *user, void *array, const hawser_arrival *arrival)
+{
+    (void)user, (void)array, (void)arrival;
+    return HAWSER_OK;
+}
+
 /* What is new in each case. */
 static void prepare(fixture *f)
 {
@@ -387,6 +409,13 @@ static void prepare(fixture *f)
     f->store_options = (hawser_store_options){0};
     f->serving = (hawser_serving){0};
     f->table = (hawser_table){.name = "table", .last = 9};
+    f->gather_function = (hawser_gather_function){take_nothing, NULL};
+    f->scatter = (hawser_scatter){.values = f->doubles};
+    f->vector_options = (hawser_vector_options){.name = "vector", .count = 2};
+    must(f, hawser_vector_open(f->job, &f->vector_options, &f->vector, &f->error));
+    must(f, hawser_vector_scatter(f->vector, &f->scatter, &f->error));
+    f->scatter.iteration = 1;
+    f->vector_options.name = "other vector";
     f->request = (hawser_request){.keys = f->keys, .count = 1, .values = f->doubles, .out = f->doubles_out};
     f->until = (hawser_until){.clocks = 2};
     f->sync = hawser_bsp();
@@ -419,6 +448,8 @@ static void clean(fixture *f)
 {
     hawser_observe(f->job, NULL, NULL);
     hawser_store_close(f->made_store);
+    hawser_vector_close(f->made_vector);
+    hawser_vector_close(f->vector);
     hawser_run_free(f->made_run);
     hawser_close(f->made_job);
     hawser_dataset_free(f->made_dataset);
@@ -437,6 +468,7 @@ static void clean(fixture *f)
     free(f->found);
     hawser_program_free(f->program);
     f->made_store = NULL;
+    f->vector = f->made_vector = NULL;
     f->made_run = NULL;
     f->made_job = NULL;
     f->made_dataset = NULL;

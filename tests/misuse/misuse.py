@@ -15,6 +15,9 @@ KERNELS = {"hawser_column_dot", "hawser_column_axpy", "hawser_column_moments", "
     name + end for end in ("", "_f32") for name in ("hawser_row_dot", "hawser_row_axpy", "hawser_row_distance", "hawser_row_squares",
                                                     "hawser_multiply_block", "hawser_accumulate_block", "hawser_distances")}
 
+# These return the exit code of a process: tests/integration/app.sh.
+MAINS = {"hawser_app_main"}
+
 # What a parameter is given, by its type and name, or by its type alone.
 GIVEN = {
     "hawser_error *": "&f->error", "void *": "NULL", "FILE *": "f->out",
@@ -35,7 +38,7 @@ GIVEN = {
     "const hawser_matrix *": "&f->matrix", "const hawser_matrix * part": "&f->part",
     "const hawser_load *": "&f->load", "hawser_load *": "&f->load_out", "const hawser_generate *": "&f->generate",
     "hawser_rows *": "f->rows", "const hawser_rows *": "f->rows", "hawser_rows **": "&f->made_rows", "hawser_piece *": "&f->piece",
-    "hawser_batches *": "&f->batches", "const hawser_batches *": "&f->batches", "hawser_batch *": "&f->batch_out",
+    "hawser_batches *": "&f->batches", "const hawser_batches *": "&f->batches", "hawser_batch *": "&f->batch_out", "hawser_mini_batch *": "&(hawser_mini_batch){0}", "struct hawser_context *": "f->context",
     "const hawser_batch *": "&f->batch", "hawser_matrix *": "&f->matrix_out",
     "hawser_beside *": "&f->beside", "const hawser_arrays *": "&(const hawser_arrays){.matrix = f->matrix}",
     "const hawser_algorithm *": "&probe_algorithm", "hawser_training *": "&(hawser_training){0}",
@@ -43,7 +46,7 @@ GIVEN = {
     "hawser_load_figures *": "&f->figures_out", "bool *": "&f->more",
     "const hawser_store_options *": "&f->store_options", "const hawser_table *": "&f->table",
     "const hawser_request *": "&f->request", "const hawser_serving *": "&f->serving",
-    "hawser_store_figures *": "&f->store_figures", "hawser_ended *": "&f->ended", "hawser_table *": "&f->table_out", "hawser_chunk *": "&f->chunk",
+    "hawser_store_figures *": "&f->store_figures", "hawser_ended *": "&f->ended", "hawser_table *": "&f->table_out", "hawser_chunk *": "&f->chunk", "hawser_moving_part *": "&f->moving_part",
     "hawser_job **": "&f->made_job", "hawser_run **": "&f->made_run", "hawser_store **": "&f->made_store",
     "hawser_dataset **": "&f->made_dataset", "hawser_model **": "&f->made_model", "hawser_options **": "&f->made_options",
     "hawser_messages *": "f->messages", "const hawser_messages *": "f->messages", "hawser_messages **": "&f->made_messages",
@@ -59,7 +62,13 @@ GIVEN = {
     "const uint32_t *": "f->columns", "const uint64_t *": "f->keys", "uint64_t *": "f->numbers_out",
     "uint32_t *": "&f->number", "uint32_t **": "&f->found", "size_t *": "f->sizes_out", "const size_t *": "f->dims", "const void *": "f->doubles",
     "hawser_type *": "&f->type_out",
+    "hawser_vector *": "f->vector", "hawser_vector **": "&f->made_vector", "const hawser_vector_options *": "&f->vector_options",
+    "const hawser_scatter *": "&f->scatter", "const hawser_gather_function *": "&f->gather_function", "hawser_vector_facts *": "&f->vector_facts",
+    "hawser_gather_how": "HAWSER_GATHER_FUNCTION",
     "hawser_record *": "NULL", "const hawser_record *": "NULL", "hawser_record_function *": "f->visit", "hawser_scratch_visit *": "f->scratch_visit", "void **": "&f->bytes_out",
+    "const hawser_state_spec *": '&(const hawser_state_spec){.name = "fresh", .kind = HAWSER_REPLICATED, .rows = 3}',
+    "const hawser_unit_spec *": '&(const hawser_unit_spec){.name = "fresh", .run = f->unit}',
+    "const hawser_app_call *": "&(const hawser_app_call){0}", "int": "0",
     "hawser_rule": "(hawser_rule){0}", "hawser_until": "f->until", "hawser_sync": "f->sync",
     "hawser_split": "HAWSER_BY_COLUMN", "hawser_form": "HAWSER_AS_BF16", "hawser_plan_format": "HAWSER_PLAN_PHYSICAL", "hawser_type": "HAWSER_F64",
     "hawser_format": "HAWSER_SVMLIGHT", "hawser_source": "HAWSER_FROM_PROGRAM", "hawser_combine_by": "HAWSER_SUM",
@@ -72,31 +81,18 @@ SPECIAL = {
     ("hawser_job_own_rows", "rows"): "0", ("hawser_job_write_rows", "dataset"): "f->cut_dataset",
     ("hawser_schema_read", "text"): '"{\\"columns\\": []}"', ("hawser_schema_write", "text"): "&f->made_text",
     ("hawser_plan_text", "text"): "&f->made_text", ("hawser_run_log_view_text", "text"): "&f->made_text", ("hawser_train_plan", "text"): "&f->made_text",
-    ("hawser_program_resume", "position"): "NULL", ("hawser_data_state", "name"): '"fresh"', ("hawser_replicated_state", "name"): '"fresh"',
-    ("hawser_partitioned_state", "name"): '"fresh"', ("hawser_stored_state", "name"): '"fresh"',
-    ("hawser_local_state", "name"): '"fresh"', ("hawser_metric_declare", "name"): '"fresh"',
-    ("hawser_partitioned_matrix", "name"): '"fresh"', ("hawser_partitioned_matrix", "initial"): "NULL",
-    ("hawser_partitioned_matrix", "along"): "f->data", ("hawser_block_state", "name"): '"fresh"',
-    ("hawser_block_state", "initial"): "NULL", ("hawser_line", "state"): '"local"', ("hawser_part_lines", "state"): '"local"',
-    ("hawser_partitioned_state", "initial"): "NULL", ("hawser_partitioned_state", "count"): "COLUMNS",
-    ("hawser_stored_matrix", "name"): '"fresh"', ("hawser_stored_matrix", "initial"): "NULL",
-    ("hawser_stored_matrix", "along"): "f->data", ("hawser_stored_matrix", "function"): '"add"',
-    ("hawser_stored_state_of", "name"): '"fresh"', ("hawser_stored_state_of", "initial"): "NULL",
-    ("hawser_stored_state_of", "along"): "f->data", ("hawser_stored_state_of", "count"): "COLUMNS",
-    ("hawser_stored_state_of", "function"): '"add"', ("hawser_stored_state_of", "parameters"): "NULL",
-    ("hawser_stored_state", "initial"): "NULL", ("hawser_stored_state", "count"): "COLUMNS",
-    ("hawser_stored_state", "function"): '"add"', ("hawser_stored_state", "parameters"): "NULL",
-    ("hawser_local_state", "initial"): "NULL", ("hawser_replicated_state", "initial"): "NULL",
-    ("hawser_replicated_state_of", "name"): '"fresh"', ("hawser_replicated_state_of", "initial"): "NULL",
-    ("hawser_partitioned_state", "along"): "f->data", ("hawser_stored_state", "along"): "f->data",
-    ("hawser_local_state", "along"): "f->data", ("hawser_data_costs", "data"): "f->data",
-    ("hawser_tie", "local"): "f->local", ("hawser_tie", "replicated"): "f->state",
-    ("hawser_unit", "reads"): "NULL", ("hawser_unit_one", "reads"): "NULL",
+    ("hawser_program_resume", "position"): "NULL",
+    ("hawser_metric_declare", "name"): '"fresh"',
+    ("hawser_part_lines", "state"): '"local"',
     ("hawser_cocoa", "name"): '"fresh"', ("hawser_cocoa", "alpha"): "f->local",
-    ("hawser_cocoa", "v"): 'hawser_replicated_state(f->program, "v", ROWS, 1, NULL, (hawser_rule){0})',
-    ("hawser_data_view", "state"): '"data"', ("hawser_data_fetch", "state"): '"data"', ("hawser_data_replace", "state"): '"other"',
-    ("hawser_local", "state"): '"local"', ("hawser_part", "state"): '"local"',
-    ("hawser_next_chunk", "state"): '"stored"', ("hawser_prefetch", "state"): '"stored"', ("hawser_prefetch_wait", "state"): '"stored"', 
+    ("hawser_cocoa", "v"): 'HAWSER_STATE(f->program, "v", HAWSER_REPLICATED, .rows = ROWS)',
+    ("hawser_read_as", "numbers"): "&f->doubles_at", ("hawser_write_as", "numbers"): "&f->doubles_at",
+    ("hawser_line_as", "state"): '"local"', ("hawser_line_as", "numbers"): "&f->doubles_at", ("hawser_prefetch_wait_as", "state"): '"stored"',
+    ("hawser_prefetch_wait_as", "values"): "&f->doubles_at", ("hawser_result_as", "numbers"): "&f->doubles_at",
+    ("hawser_result_range_as", "values"): "f->doubles_out",
+    ("hawser_data_fetch", "state"): '"data"', ("hawser_data_beside", "state"): '"data"', ("hawser_data_batch", "state"): '"data"', ("hawser_data_replace", "state"): '"other"',
+    ("hawser_part", "state"): '"local"',
+    ("hawser_next_chunk", "state"): '"stored"', ("hawser_next_part", "state"): '"moving"', ("hawser_prefetch", "state"): '"stored"',
     ("hawser_model_get", "name"): '"tensor"', ("hawser_model_spread", "name"): '"tensor"',
     ("hawser_model_spread", "count"): "2", ("hawser_model_spread", "width"): "2", ("hawser_model_remove", "name"): '"absent"', ("hawser_model_text", "key"): '"fact"',
     ("hawser_model_tensor", "name"): "f->fresh", ("hawser_model_fact", "key"): "f->fresh",
@@ -105,8 +101,10 @@ SPECIAL = {
     ("hawser_open_options", "options"): "f->options", ("hawser_open_with", "options"): "f->options", ("hawser_messages_free", "messages"): "NULL",
     ("hawser_cluster_open", "options"): "f->options", ("hawser_cluster_close", "cluster"): "NULL",
     ("hawser_load_from_options", "options"): "f->data_options",
-    ("hawser_read_number", "text"): '"1.5"', ("hawser_algorithm_find", "name"): '"lasso"',
+    ("hawser_read_number", "text"): '"1.5"', ("hawser_algorithm_find", "name"): '"lasso"', ("hawser_algorithm_head", "name"): '"link"',
     ("hawser_job_agree", "own"): "HAWSER_OK", ("hawser_job_broadcast", "data"): "f->doubles_out",
+    ("hawser_vector_gather", "array"): "f->doubles_out", ("hawser_vector_finish", "array"): "f->doubles_out",
+    ("hawser_vector_close", "vector"): "NULL",
     ("hawser_model_from_bytes", "bytes"): "f->model_bytes", ("hawser_model_from_bytes", "size"): "f->model_size",
     ("hawser_model_load", "path"): "f->model_path", ("hawser_store_find", "name"): '"table"',
     ("hawser_store_load", "path"): "f->store_path", ("hawser_store_save", "path"): "f->store_path",
@@ -119,15 +117,10 @@ SPECIAL = {
     ("hawser_matrix_columns", "begin"): "0", ("hawser_matrix_rows", "begin"): "0",
     ("hawser_dataset_free", "dataset"): "NULL", ("hawser_job_fetch", "matrix"): "&f->matrix",
     ("hawser_progress_sync", "loop"): '"loop"', ("hawser_loop", "name"): '"fresh"', ("hawser_branch", "name"): '"fresh"',
-    ("hawser_unit", "name"): '"fresh"', ("hawser_unit_one", "name"): '"fresh"',
     ("hawser_record_restore", "object"): "f->doubles_out", ("hawser_record_restore", "size"): "0",
     ("hawser_batch_pack", "memory"): "f->doubles_out", ("hawser_batch_pack", "bytes"): "sizeof f->doubles_out",
     ("hawser_store_clock", "first"): "0", ("hawser_store_clock", "last"): "0",
 }
-for calls in ("hawser_cache", "hawser_view", "hawser_inc", "hawser_result", "hawser_result_range"):
-    SPECIAL |= {(f"{calls}_{kind}", "state"): f'"{kind}"' for kind in ("f32", "i64", "i32")}
-for kind, type_name in (("f32", "float"), ("i64", "int64_t"), ("i32", "int32_t")):
-    SPECIAL[f"hawser_result_range_{kind}", "values"] = f"({type_name} *)(void *)f->doubles_out"
 # Pointers that are documented to be optional: the call must end as the sound one does.
 OPTIONAL = {
     ("*", "error"), ("*", "user"), ("*", "initial"), ("*", "weights"),
@@ -136,34 +129,32 @@ OPTIONAL = {
     ("hawser_dataset_label", "text"), ("hawser_model_label", "schema"), ("hawser_model_label", "text"),
     ("hawser_model_get", "dims"), ("hawser_model_fact_at", "key"), ("hawser_model_fact_at", "value"),
     ("hawser_options_environment", "environment"), ("hawser_options_source", "where"), ("hawser_options_numbers", "count"),
-    ("hawser_open_with", "opening"), ("hawser_cluster_open", "opening"), ("hawser_program_new", "name"), ("hawser_stored_state", "function"), ("hawser_stored_state", "parameters"),
-    ("hawser_stored_state", "along"), ("hawser_partitioned_state", "along"), ("hawser_data_costs", "costs"), ("hawser_program_resume", "position"),
-    ("hawser_stored_state_of", "function"), ("hawser_stored_state_of", "parameters"), ("hawser_stored_state_of", "along"),
-    ("hawser_partitioned_matrix", "along"), ("hawser_part_lines", "first"), ("hawser_stored_matrix", "along"),
-    ("hawser_stored_matrix", "function"), ("hawser_stored_matrix", "parameters"),
-    ("hawser_branch", "name"), ("hawser_loop", "name"), ("hawser_unit", "reads"), ("hawser_unit", "updates"),
-    ("hawser_unit_one", "reads"), ("hawser_unit_one", "updates"), ("hawser_scratch_size", "release"), ("hawser_scratch_record", "visit"),
+    ("hawser_open_with", "opening"), ("hawser_cluster_open", "opening"), ("hawser_program_new", "name"),
+    ("hawser_program_resume", "position"),
+    ("hawser_part_lines", "first"),
+    ("hawser_branch", "name"), ("hawser_loop", "name"),
+    ("hawser_scratch_size", "release"), ("hawser_scratch_record", "visit"),
     ("hawser_tests_record", "visit"), ("hawser_tests_record", "object"),
-    ("hawser_part", "first"), ("hawser_result", "count"), ("hawser_result_f32", "count"), ("hawser_result_i64", "count"),
-    ("hawser_result_i32", "count"), ("hawser_prefetch", "keys"), ("hawser_observe", "observer"),
+    ("hawser_part", "first"), ("hawser_result_as", "count"),
+    ("hawser_prefetch", "keys"), ("hawser_observe", "observer"),
     ("hawser_store_open", "options"), ("hawser_store_find", "table"), ("hawser_store_serve", "serving"),
     ("hawser_read_number", "value"), ("hawser_print_number", "text"), ("hawser_model_fits", "options"), ("hawser_plan_note", "note"), ("hawser_name_keywords", "text"),
     # A mistake that no program can remember, or that its first child remembers.
-    ("hawser_tie", "local"), ("hawser_tie", "replicated"), ("hawser_derive", "replicated"), ("hawser_encoding", "replicated"),
-    ("hawser_state_filter", "replicated"), ("hawser_cocoa", "reads"),
-    ("hawser_data_costs", "data"),
+    ("hawser_cocoa", "reads"),
 }
 # In structs: pointers that are not optional. All others are.
-NEEDED_FIELDS = {("hawser_generate", "kind"), ("hawser_table", "name"), ("hawser_matrix", "offsets"), ("hawser_matrix", "indices"),
-                 ("hawser_matrix", "values"), ("hawser_batch", "rows")}
+NEEDED_FIELDS = {("hawser_vector_options", "name"), ("hawser_scatter", "values"), ("hawser_gather_function", "apply"),
+                 ("hawser_generate", "kind"), ("hawser_table", "name"), ("hawser_matrix", "offsets"), ("hawser_matrix", "indices"),
+                 ("hawser_matrix", "values"), ("hawser_batch", "rows"),
+                 ("hawser_state_spec", "name"), ("hawser_unit_spec", "name"), ("hawser_unit_spec", "run")}
 NEEDED_BY = {("hawser_push", "values"), ("hawser_push_pull", "values"), ("hawser_push_pull", "out"), ("hawser_pull", "out")}
 # Sound calls that would end what the other cases need, never end, or need a file that an option names.
 NO_SOUND_CALL = {"hawser_close", "hawser_run_free", "hawser_program_free", "hawser_options_free", "hawser_model_free",
                  "hawser_store_close", "hawser_store_serve", "hawser_interrupt", "hawser_open", "hawser_unit_fail",
-                 "hawser_fail", "hawser_cancellation_free", "hawser_dataset_free", "hawser_rows_close", "hawser_prefetch_wait", "hawser_prefetch_wait_f32", "hawser_prefetch_wait_i64",
-                 "hawser_job_fit", "hawser_job_init_numbers"}
+                 "hawser_fail", "hawser_cancellation_free", "hawser_dataset_free", "hawser_rows_close", "hawser_prefetch_wait_as",
+                 "hawser_job_fit", "hawser_job_init_numbers", "hawser_app_number", "hawser_data_beside", "hawser_data_batch"}
 # A name that is not known is no mistake here: the value says so.
-QUIET = {"hawser_metric", "hawser_progress_metric"}
+QUIET = {"hawser_progress_metric"}
 # Layouts that a state or a view does not take: its numbers stay what they are.
 UNCHECKED_STRUCTS = {("hawser_matrix_columns", "A"), ("hawser_matrix_rows", "A"), ("hawser_balance", "matrix"),
                      ("hawser_job_fetch", "matrix"), ("hawser_matrix_whole", "matrix"),
@@ -216,7 +207,8 @@ def read(paths):
         text = strip(open(path, encoding="utf-8").read())
         enums |= set(re.findall(r"typedef enum (\w+)", text))
         for name, body in re.findall(r"typedef struct (\w+) \{(.*?)\n\}", text, flags=re.S):
-            structs[name] = [parameter(f, "") for f in body.split(";") if f.strip()]
+            structs[name] = [parameter(f, "") for f in body.split(";")
+                             if f.strip() and not ("[" in f and "*" in f)]  # no array of pointers can be NULL
         declared = re.findall(r"HAWSER_API\s+([^;()]*?)\b(hawser_\w+)\s*\(((?:[^;()]|\([^;()]*\)(?:\([^;()]*\))?)*)\)"
                               r"(?:\s+HAWSER_\w+(?:\([^)]*\))?)*\s*;", text)
         if len(declared) != len(re.findall(r"^HAWSER_API", text, flags=re.M)):
@@ -330,7 +322,7 @@ def main():
     functions, enums, structs = read(sys.argv[1:])
     writer = Writer()
     for function in functions:
-        if function.name in KERNELS or not function.parameters:
+        if function.name in KERNELS | MAINS or not function.parameters:
             continue
         try:
             write_function(writer, function, structs, enums)

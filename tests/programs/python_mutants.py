@@ -12,6 +12,7 @@ import tempfile
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.environ.get("HAWSER_SOURCE", os.path.realpath(os.path.join(HERE, "..", "..")))
 PROGRAM, DATA, CHECKPOINTS, SHAPES, CONDITIONS = (f"test_{name}.py" for name in ("program", "program_data", "checkpoints", "shapes", "conditions"))
+MOVING = "test_moving.py"
 MUTANTS = [
     # The pass that compares shapes.
     ("shapes are not compared", "programs/shapes.py", "changed = True", "changed = True; body.pop()", SHAPES, "grow"),
@@ -29,12 +30,20 @@ MUTANTS = [
     ("a run that goes on has no position", "programs/run.py", "lib.hawser_program_resume(self.build.handle, position, len(position))", "pass", CHECKPOINTS, "bits_of_one"),
     ("a run that goes on has the first states", "programs/run.py", "start = self.saving.start if self.before is None else self.before.states", "start = self.saving.start",
      CHECKPOINTS, "each_sync"),
-    ("a part of a run is no checkpoint", "programs/run.py", "                result.save(self.saving.path)", "                pass", CHECKPOINTS, "ctrl_c"),
+    ("a part of a run is no checkpoint", "programs/run.py", "lambda: result.save(path) if result.node == 0 else None)", "lambda: None)", CHECKPOINTS, "ctrl_c"),
     ("blocks have the same batches", "programs/compiled_context.py", "iterator[stream] = _block(pointer(context))", "iterator[stream] = 0", DATA, "order_of_the_page"),
     ("batches have another seed", "programs/compiled_context.py", "iterator[seed] = load(_user(pointer(context)))", "iterator[seed] = 1", DATA, "order_of_the_page"),
     ("each target is the first", "programs/compile.py", 'array_in("outputs", k, kind.dtype)', 'array_in("outputs", 0, kind.dtype)', DATA, "several_targets"),
-    ("costs are ignored", "programs/build.py", "            self._add_costs(made, state)\n", "", DATA, "costs"),
+    ("costs are ignored", "programs/build.py", "            self._add_costs(spec, state)\n", "", DATA, "costs"),
     ("a part of a result begins at 0", "programs/run.py", "first = lines.start * (size // shape[0]) if values.size else 0", "first = 0", DATA, "parts_of_results"),
+    # Moving and entries states.
+    ("a part that is only read may be written", "programs/compiled_context.py", "readonly=not known.writable", "readonly=False", MOVING, "mistakes_of_units"),
+    ("an exception of an owner is lost", "programs/moving.py", "running.raised = error", "pass", MOVING, "mistakes_of_owners"),
+    ("a part has the lines of the first", "programs/compiled_context.py", "load(table + slot) + 8 * part[first_at]", "load(table + slot)", MOVING, "parts_are"),
+    ("an entries state has a number for each row", "programs/compile.py", 'call = "hawser_part_lines" if argument.kind == "lines" else "hawser_part"',
+     'call = "hawser_part_lines"', MOVING, "entries_are"),
+    ("parts have equally many lines", "programs/moving.py", "np.searchsorted(starts, starts[-1] * np.arange(parts + 1) // parts)",
+     "(len(starts) - 1) * np.arange(parts + 1) // parts", MOVING, "default_cuts"),
 ]
 
 

@@ -46,12 +46,22 @@ def _classes(targets):
     return [1.0 if y > middle else -1.0 for y in targets]
 
 
+def _kinds(targets):
+    ordered = sorted(targets)
+    return [float((y > ordered[len(ordered) // 3]) + (y > ordered[len(ordered) * 2 // 3])) for y in targets]
+
+
+def _noisy(values):
+    """Every third row has the value of another one: data to end a training early by."""
+    return [values[i - 1] if i % 3 == 0 else y for i, y in enumerate(values)]
+
+
 def _counts(targets):
     return [float(int(math.exp(min(y, 6.0)))) for y in targets]
 
 
 def draw(folder):
-    """Writes NAME.csv or NAME.svm with numbers as targets, NAME.classes.* with two classes, NAME.counts.* with counts, and the files that options name."""
+    """Writes NAME.csv or NAME.svm with numbers as targets, NAME.classes.* with two classes, NAME.kinds.* with three, NAME.noisy.* with these less well told apart, NAME.counts.* with counts, and the files that options name."""
     made = {}
     chance = random.Random(101)
     made["tall"] = _dense(chance, ROWS["tall"], 24), 8
@@ -62,7 +72,8 @@ def draw(folder):
     for name, (rows, nonzeros) in made.items():
         p = 300 if name == "words" else len(rows[0])
         targets = _targets(chance, rows, p, nonzeros, 0.5)
-        for suffix, values in (("", targets), (".classes", _classes(targets)), (".counts", _counts(targets))):
+        for suffix, values in (("", targets), (".classes", _classes(targets)), (".kinds", _kinds(targets)),
+                               (".noisy", _noisy(_kinds(targets))), (".counts", _counts(targets))):
             if name == "words":
                 _svmlight(os.path.join(folder, name + suffix + ".svm"), values, rows)
             else:
@@ -71,7 +82,8 @@ def draw(folder):
     targets = _targets(chance, rows, 12, 4, 0.5)
     extra = [[chance.choice([0.5, 1.0, 2.0, 3.5]), chance.gauss(0, 0.3)] for _ in rows]
     names = ["y", "count", "base"] + [f"x{j}" for j in range(12)]
-    for suffix, values in (("", targets), (".classes", _classes(targets)), (".counts", _counts(targets))):
+    for suffix, values in (("", targets), (".classes", _classes(targets)), (".kinds", _kinds(targets)),
+                               (".noisy", _noisy(_kinds(targets))), (".counts", _counts(targets))):
         _csv(os.path.join(folder, f"weighted{suffix}.csv"), names, [[y] + more + row for y, more, row in zip(values, extra, rows)])
     _write(os.path.join(folder, "factors"), [str(j % 3) for j in range(24)])
     _write(os.path.join(folder, "upper"), ["0.25" if j % 2 else "inf" for j in range(24)])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A new algorithm, filter, filter of tables, input format and policy touch few files: the patches beside this file, which add one of each, are
+"""A new algorithm, filter, filter of tables, input format, policy and kind of state touch few files: the patches beside this file, which add one of each, are
 applied to a copy, counted, built and used. Names come from the rows: options, help, completion, plans, JSON and histories have the new ones,
 and the command prints the metrics and the model of the new algorithm."""
 import json
@@ -14,7 +14,7 @@ import tempfile
 HERE = os.path.dirname(os.path.realpath(__file__))
 SOURCE = os.environ.get("HAWSER_SOURCE", os.path.realpath(os.path.join(HERE, "..", "..")))
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
-MOST = {"algorithm": 3, "filter": 2, "table_filter": 2, "format": 3, "policy": 9}  # files that a patch may touch
+MOST = {"algorithm": 3, "filter": 2, "table_filter": 2, "format": 3, "policy": 9, "kind": 4}  # files that a patch may touch
 LEFT_OUT = {"build", ".git", "tests", "bench", "experiments", "examples"}
 PROBE = """
 #include <stdio.h>
@@ -34,6 +34,57 @@ int main(int argc, char **argv)
     hawser_store_close(store);
     hawser_close(job);
     return status != HAWSER_OK;
+}
+"""
+# Two loops count in a transient state, which is zeros again when the second one begins; a local state counts on.
+KIND = """
+#include <stdio.h>
+#include "hawser/hawser.h"
+static hawser_status count(hawser_context *context)
+{
+    float *t;
+    double *x;
+    size_t first, lines = hawser_part(context, "t", &first);
+    HAWSER_TRY(hawser_write(context, "t", &t));
+    HAWSER_TRY(hawser_write(context, "x", &x));
+    for (size_t i = 0; i < lines; i++)
+        t[i] += (float)(first + i + 1);
+    x[0] += 1;
+    return HAWSER_OK;
+}
+int main(int argc, char **argv)
+{
+    hawser_job *job = NULL;
+    hawser_run *run = NULL;
+    hawser_error error = {HAWSER_OK, ""};
+    if (hawser_open(&argc, argv, &job, &error) != HAWSER_OK)
+        return 1;
+    hawser_program *wrong = hawser_program_new("wrong", NULL);
+    HAWSER_STATE(wrong, "t", HAWSER_TRANSIENT, .rows = 7, .gain = 2);
+    if (hawser_run_program(job, wrong, &run, &error) != HAWSER_BAD_PROGRAM)
+        return 1;
+    puts(error.text);
+    hawser_program_free(wrong);
+    hawser_program *program = hawser_program_new("right", NULL);
+    hawser_state *t = HAWSER_STATE(program, "t", HAWSER_TRANSIENT, .type = HAWSER_F32, .rows = 7);
+    hawser_state *x = HAWSER_STATE(program, "x", HAWSER_LOCAL, .each = true, .rows = 1);
+    HAWSER_UNIT(HAWSER_LOOP(hawser_root(program), "long", hawser_bsp(), .clocks = 5), "a", count, .updates = {t, x});
+    HAWSER_UNIT(HAWSER_LOOP(hawser_root(program), "short", hawser_ssp(1), .clocks = 2), "b", count, .updates = {t, x});
+    if (hawser_plan_print(job, program, HAWSER_PLAN_LOGICAL, stdout, &error) != HAWSER_OK || hawser_run_program(job, program, &run, &error) != HAWSER_OK) {
+        puts(error.text);
+        return 1;
+    }
+    const float *got_t;
+    const double *got_x;
+    if (hawser_result(run, "t", &got_t, NULL, &error) != HAWSER_OK || hawser_result(run, "x", &got_x, NULL, &error) != HAWSER_OK)
+        return 1;
+    for (size_t i = 0; i < 7; i++)
+        printf("%g ", (double)got_t[i]);
+    printf("and %g\\n", got_x[0]);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    hawser_close(job);
+    return 0;
 }
 """
 failures = []
@@ -137,13 +188,27 @@ def use_algorithm(hawser, folder):
         check(line in done.stderr, f"{words[0]}: {done.stderr}")
 
 
-def use_library(top, made, folder):
+def compile_with(top, made, folder, text):
     source, probe = os.path.join(folder, "probe.c"), os.path.join(folder, "probe")
     with open(source, "w", encoding="ascii") as file:
-        file.write(PROBE)
+        file.write(text)
     library = os.path.join(made, "src")
     call("cc", "-I", os.path.join(top, "include"), source, "-o", probe, "-L", library, "-lhawser", f"-Wl,-rpath,{library}", cwd=folder)
-    text = call(probe, cwd=folder)
+    return probe
+
+
+def use_kind(hawser, top, made, folder):
+    """Threads and nodes have the same results of the new kind; a plan and a refusal name it."""
+    probe = compile_with(top, made, folder, KIND)
+    for words in ((probe, "--workers", "3"), (probe, "--workers", "1"), (hawser, "run", "-n", "2", "--", probe, "--workers", "3")):
+        text = call(*words, cwd=folder)
+        check("2 4 6 8 10 12 14 and 7" in text, f"the result of a transient state: {text}")
+        check("state 't' is transient and has no .gain, which is for a state that is replicated" in text, f"the refusal of a field: {text}")
+        check("t: transient 7 f32;" in text, f"the plan of a transient state: {text}")
+
+
+def use_library(top, made, folder):
+    text = call(compile_with(top, made, folder, PROBE), cwd=folder)
     check("sparse (rows with a number that is zero)" in text, f"the refusal of an unknown filter: {text}")
 
 
@@ -165,6 +230,7 @@ def main():
             use(os.path.join(made, "src", "hawser"), folder)
             use_algorithm(os.path.join(made, "src", "hawser"), folder)
             use_library(top, made, folder)
+            use_kind(os.path.join(made, "src", "hawser"), top, made, folder)
     for text in failures:
         print("FAILED:", text)
     return 1 if failures else 0

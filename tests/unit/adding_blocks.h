@@ -1,5 +1,5 @@
-/* adding_blocks.h - blocks that solve a problem together without a runtime. Each runs on a thread of its own, and hw_linear_part adds up their
- * numbers in the order of blocks. For test files that begin with cmocka's includes. */
+/* adding_blocks.h - blocks that solve a problem together without a runtime. Each runs on a thread of its own, and
+ * hw_linear_part adds up their numbers in the order of blocks. For test files that begin with cmocka's includes. */
 #ifndef HW_TESTS_UNIT_ADDING_BLOCKS_H
 #define HW_TESTS_UNIT_ADDING_BLOCKS_H
 
@@ -91,7 +91,8 @@ static inline hw_linear_part adding_part(adding_block *block)
     return (hw_linear_part){.block = block->number, .blocks = block->group->blocks, .add = adding_add, .source = block};
 }
 
-/* Calls `run` on `blocks` blocks, each with its own argument. Returns the number of sums; SIZE_MAX if blocks did not make the same sums. */
+/* Calls `run` on `blocks` blocks, each with its own argument. Returns the number of sums; SIZE_MAX if blocks did not make
+ * the same sums. */
 static inline size_t adding_run(uint32_t blocks, size_t stop_after, void (*run)(adding_block *block), void *const *arguments)
 {
     adding_group group = {.blocks = blocks, .stop_after = stop_after};

@@ -1,5 +1,5 @@
-/* The lasso through the program API: every sync, several numbers of workers, filters, merges, paths and real data. A slow cyclic descent in this
- * file computes the optimum. */
+/* The lasso through the program API: every sync, several numbers of workers, filters, merges, paths and real data. A slow
+ * cyclic descent in this file computes the optimum. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,7 +87,8 @@ static hawser_dataset *make(size_t n, size_t p, double correlation, uint64_t see
     return data;
 }
 
-/* Returns the optimum of the elastic net with an intercept, by cyclic descent on plain residuals; *zero is the objective at zero. */
+/* Returns the optimum of the elastic net with an intercept, by cyclic descent on plain residuals; *zero is the objective at
+ * zero. */
 static double optimum(const hawser_dataset *data, double lambda, double l1_ratio, double *zero)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
@@ -152,7 +153,7 @@ static double objective_of_model(const fit *done, const hawser_dataset *data, do
     double *predictions = calloc(n, sizeof(double)), sum = 0.0;
     hawser_error error = {0};
     const hawser_algorithm *lasso = hawser_algorithm_find("lasso");
-    if (lasso->predict(done->training.model, data, predictions, &error) != HAWSER_OK)
+    if (hawser_algorithm_head(lasso, "prediction")->compute(done->training.model, data, predictions, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     for (size_t i = 0; i < n; i++)
         sum += 0.5 * pow(hawser_dataset_target(data)[i] - predictions[i], 2.0) / (double)n;
@@ -167,8 +168,8 @@ static void assert_v_is_true(const fit *done, const hawser_dataset *data)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     size_t count = 0;
-    const double *alpha = hawser_result(done->training.run, "alpha", &count),
-                 *v = hawser_result(done->training.run, "v", &count);
+    const double *alpha = RESULT(double, done->training.run, "alpha", &count),
+                 *v = RESULT(double, done->training.run, "v", &count);
     assert_int_equal(count, X->rows);
     double *again = calloc(X->rows, sizeof(double)), size = 1.0;
     hawser_multiply(X, alpha, 0.0, again);
@@ -179,7 +180,8 @@ static void assert_v_is_true(const fit *done, const hawser_dataset *data)
     free(again);
 }
 
-/* Checks that the training has converged, that its numbers are those of the saved model, and that it is as good as the reference. */
+/* Checks that the training has converged, that its numbers are those of the saved model, and that it is as good as the
+ * reference. */
 static void check(const hawser_dataset *data, double lambda, double l1_ratio, double best, double zero, fit done)
 {
     double tolerance = hawser_options_number(done.options, "tol");
@@ -309,7 +311,7 @@ static void bits_do_not_depend_on_threads(void **unused)
         for (size_t t = 0; t < 3; t++) {
             size_t count = 0;
             fit done = TRAIN(data, "lambda-ratio", "0.05", "workers", "4", "threads", threads[t], "solver", solvers[s]);
-            const double *alpha = hawser_result(done.training.run, "alpha", &count);
+            const double *alpha = RESULT(double, done.training.run, "alpha", &count);
             assert_null(hawser_run_figures(done.training.run)->repeatable);
             if (t == 0)
                 memcpy(first, alpha, sizeof first);

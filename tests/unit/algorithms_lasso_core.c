@@ -1,5 +1,5 @@
-/* The lasso's arithmetic without a runtime: blocks are played in turn, and everything is compared with a slow coordinate descent that
- * works on an explicitly centred dense copy and shares no code with the library. */
+/* The lasso's arithmetic without a runtime: blocks are played in turn, and everything is compared with a slow coordinate
+ * descent that works on an explicitly centred dense copy and shares no code with the library. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -299,7 +299,8 @@ static void free_columns(void **unused)
     drop(&q);
 }
 
-/* Above which lambda nothing but one bounded column moves, in closed form: its own coefficient is the unbounded one, or a bound. */
+/* Above which lambda nothing but one bounded column moves, in closed form: its own coefficient is the unbounded one, or a
+ * bound. */
 static void lambda_max_beside_a_bounded_column(void **unused)
 {
     (void)unused;
@@ -338,7 +339,8 @@ static void lambda_max_beside_a_bounded_column(void **unused)
     }
 }
 
-/* lambda_max where the first `count` columns are free; what is left of the target is no larger than it and orthogonal to all of them. */
+/* lambda_max where the first `count` columns are free; what is left of the target is no larger than it and orthogonal to all
+ * of them. */
 static double lambda_max_beside(problem *q, size_t count)
 {
     uint32_t list[100] = {0};
@@ -364,8 +366,9 @@ static double lambda_max_beside(problem *q, size_t count)
     return most;
 }
 
-/* Columns without a penalty that depend on each other: lambda_max is that of ten which do not, whatever their scales; where they are
- * alike but for a billionth, what is left is orthogonal to all; where there are more of them than rows, nothing is left. */
+/* Columns without a penalty that depend on each other: lambda_max is that of ten which do not, whatever their scales; where
+ * they are alike but for a billionth, what is left is orthogonal to all; where there are more of them than rows, nothing is
+ * left. */
 static void lambda_max_beside_dependent_columns(void **unused)
 {
     (void)unused;
@@ -402,8 +405,8 @@ static size_t at_bounds(const problem *q, const uint32_t *list, size_t count)
     return at;
 }
 
-/* Columns without a penalty that are bounded on one side only: some end on the bound, some do not, and the gap closes all the same;
- * with all columns like that it is non-negative least squares. */
+/* Columns without a penalty that are bounded on one side only: some end on the bound, some do not, and the gap closes all
+ * the same; with all columns like that it is non-negative least squares. */
 static void one_sided_free_columns(void **unused)
 {
     (void)unused;
@@ -434,7 +437,8 @@ static void one_sided_free_columns(void **unused)
     }
 }
 
-/* One round in Gram space, in residual space or of plain descent, cut short at that look; returns the objective that it leaves. */
+/* One round in Gram space, in residual space or of plain descent, cut short at that look; returns the objective that it
+ * leaves. */
 static double cut_round(int kind, size_t looks)
 {
     problem q;
@@ -479,8 +483,8 @@ static double cut_round(int kind, size_t looks)
     return objective;
 }
 
-/* Wherever a round is cut short, its image is that of the coefficients that it leaves (cut_round), and it does look: later cuts
- * leave more done. */
+/* Wherever a round is cut short, its image is that of the coefficients that it leaves (cut_round), and it does look: later
+ * cuts leave more done. */
 static void stops_within_a_round(void **unused)
 {
     (void)unused;

@@ -1,5 +1,5 @@
-/* algorithms_lasso_problem.h - small problems for tests of the lasso's parts, and a slow coordinate descent that solves them. For test files
- * that begin with cmocka's includes. */
+/* algorithms_lasso_problem.h - small problems for tests of the lasso's parts, and a slow coordinate descent that solves
+ * them. For test files that begin with cmocka's includes. */
 #ifndef HW_TESTS_UNIT_ALGORITHMS_LASSO_PROBLEM_H
 #define HW_TESTS_UNIT_ALGORITHMS_LASSO_PROBLEM_H
 

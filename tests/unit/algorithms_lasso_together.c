@@ -1,4 +1,5 @@
-/* What the lasso's blocks do together, played without a runtime: searches over a face, and descents on a working set of all. */
+/* What the lasso's blocks do together, played without a runtime: searches over a face, and descents on a working set of
+ * all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -73,8 +74,8 @@ static void image_of(const problem *q, double *v)
             v[i] += q->dense[j * q->n + i] * q->lasso.problem.alpha[j];
 }
 
-/* On the optimum's own face a search over any number of blocks finds the optimum; from elsewhere it never makes things worse, keeps
- * within the bounds and keeps v = X alpha. After a request to stop it takes one more sum. */
+/* On the optimum's own face a search over any number of blocks finds the optimum; from elsewhere it never makes things
+ * worse, keeps within the bounds and keeps v = X alpha. After a request to stop it takes one more sum. */
 static void search_over_blocks(void **unused)
 {
     (void)unused;
@@ -124,7 +125,8 @@ static void search_over_blocks(void **unused)
         }
 }
 
-/* Blocks that have posted their working sets and computed their parts of the union's Gram matrix, as the runtime would have it. */
+/* Blocks that have posted their working sets and computed their parts of the union's Gram matrix, as the runtime would have
+ * it. */
 static void enter_joint(problem *q, hw_lasso_block *blocks)
 {
     uint32_t count = q->lasso.choices.blocks;
@@ -224,8 +226,8 @@ static void reach_optimum(problem *q, hw_lasso_block *blocks, bool gram, bool di
     free(alpha);
 }
 
-/* A descent of several blocks finds the optimum in either space, with the same coefficients on every block. After a request to stop all of them
- * end it together, and where one block lacks its products none moves. */
+/* A descent of several blocks finds the optimum in either space, with the same coefficients on every block. After a request
+ * to stop all of them end it together, and where one block lacks its products none moves. */
 static void descent_over_blocks(void **unused)
 {
     (void)unused;

@@ -1,4 +1,5 @@
-/* Pure parts of logistic regression: the loss in long double, feasible dual points, and a line search that never increases the objective. */
+/* Pure parts of logistic regression: the loss in long double, feasible dual points, and a line search that never increases
+ * the objective. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,10 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/coefficients.h"
 #include "algorithms/logistic/evaluate.h"
 #include "algorithms/logistic/kind.h"
 #include "algorithms/logistic/loss.h"
+#include "algorithms/model/facts.h"
 #include "algorithms/newton/block.h"
 #include "algorithms/newton/inexact.h"
 #include "comma_locale.h"
@@ -197,8 +198,8 @@ static void test_line(void **state)
     }
 }
 
-/* Along any step the quadratic model agrees with the objective to second order once whole steps have succeeded. Before that, and after a step that was
- * shortened, its curvature is larger, never smaller. */
+/* Along any step the quadratic model agrees with the objective to second order once whole steps have succeeded. Before that,
+ * and after a step that was shortened, its curvature is larger, never smaller. */
 static void test_model(void **state)
 {
     (void)state;
@@ -246,8 +247,8 @@ static void test_model(void **state)
     }
 }
 
-/* Passes and conjugate gradients find the model's minimum: every member's optimality condition holds, under every penalty. A hasty run does not change
- * a model that it cannot solve, and members that stay zero may leave. */
+/* Passes and conjugate gradients find the model's minimum: every member's optimality condition holds, under every penalty. A
+ * hasty run does not change a model that it cannot solve, and members that stay zero may leave. */
 static void test_inexact(void **state)
 {
     (void)state;
@@ -342,12 +343,21 @@ static void test_facts_in_a_comma_locale(void **state)
     hawser_error error;
     hawser_model *model = NULL;
     const hw_linear_problem linear = {.labels = {0.5, 1.25}, .class_weights = {1, 2.5}};
-    double predictions[] = {0.2, 0.9}, step = 0;
-    bool good =
-        hawser_model_new(&model, &error) == HAWSER_OK && hw_logistic_kind.model_facts(&linear, model, &error) == HAWSER_OK;
-    good = good && hw_logistic_label(model, 2, predictions, &error) == HAWSER_OK &&
+    const double x[] = {-1.0, 2.0}, one = 1.0, zero = 0.0;
+    double predictions[2] = {0}, step = 0;
+    hawser_matrix matrix = {
+        .type = HAWSER_F64, .layout = HAWSER_DENSE_ROWS, .rows = 2, .cols = 1, .stored = 2, .stride = 1, .values = x};
+    hawser_dataset *data = NULL;
+    bool good = hawser_model_new(&model, &error) == HAWSER_OK &&
+                hawser_model_fact(model, "columns", "1", &error) == HAWSER_OK &&
+                hw_logistic_kind.model_facts(&linear, model, &error) == HAWSER_OK &&
+                hawser_model_tensor(model, "coefficients", HAWSER_F64, (const size_t[2]){1, 0}, &one, &error) == HAWSER_OK &&
+                hawser_model_tensor(model, "intercept", HAWSER_F64, (const size_t[2]){1, 0}, &zero, &error) == HAWSER_OK &&
+                hawser_dataset_from(&matrix, NULL, &data, &error) == HAWSER_OK;
+    good = good && hw_logistic_label(model, data, predictions, &error) == HAWSER_OK &&
            hawser_model_fact(model, "step", "0.75", &error) == HAWSER_OK;
-    step = hw_linear_fact(model, "step", 0);
+    hawser_dataset_free(data);
+    step = hw_model_number(model, "step", 0);
     setlocale(LC_ALL, "C");
     assert_true(good && step == 0.75 && predictions[0] == 0.5 && predictions[1] == 1.25);
     assert_string_equal(hawser_model_text(model, "labels"), "0.5 1.25");

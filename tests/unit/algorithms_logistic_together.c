@@ -1,4 +1,5 @@
-/* Newton's models, solved by one block and by several that divide the work: the same bits on all of these, and the same objective as on one. */
+/* Newton's models, solved by one block and by several that divide the work: the same bits on all of these, and the same
+ * objective as on one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -211,7 +212,8 @@ static void failed_sum_ends_the_run(void **state)
     free(p);
 }
 
-/* If a request to stop arrives with a sum, whichever it is, all sides end after the same sum at the same point, not worse than the start. */
+/* If a request to stop arrives with a sum, whichever it is, all sides end after the same sum at the same point, not worse
+ * than the start. */
 static void stop_ends_all_sides_alike(void **state)
 {
     (void)state;

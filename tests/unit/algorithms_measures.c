@@ -1,5 +1,5 @@
-/* algorithms_measures.c - sorting in place, quantiles and areas against plain definitions, and the measures of three classes against all
- * pairs of rows. */
+/* algorithms_measures.c - sorting in place, quantiles and areas against plain definitions, and the measures of three classes
+ * against all pairs of rows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

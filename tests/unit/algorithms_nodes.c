@@ -1,5 +1,5 @@
-/* algorithms_nodes.c - trainings over nodes: hawser_train gives every node the model of node 0, byte for byte, and all that node 0 knows of the
- * training; a failure of node 0 alone is one of all. */
+/* algorithms_nodes.c - trainings over nodes: hawser_train gives every node the model of node 0, byte for byte, and all that
+ * node 0 knows of the training; a failure of node 0 alone is one of all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -25,8 +25,8 @@ typedef struct work {
     const char *name;
     const char *pairs[16];
     bool stops; /* node 0's observer asks the job to end */
-    bool
-        strange; /* the validation data have another label or a negative count, which node 0 notices when the training has ended */
+    /* the validation data have another label or a negative count, which node 0 notices when the training has ended */
+    bool strange;
     bool aimless;  /* the validation data have no target, */
     bool misfits;  /* the validation data have too many columns, each of which node 0 notices before it */
     bool on_lead;  /* hawser_training_input.result_on_lead */
@@ -81,7 +81,8 @@ static uint64_t predict(const hawser_algorithm *algorithm, const hawser_model *m
     hawser_dataset *turned = NULL;
     if (algorithm->split == HAWSER_BY_ROW)
         assert_int_equal(hawser_dataset_turn(data, &turned, &error), HAWSER_OK);
-    if (algorithm->predict(model, turned != NULL ? turned : data, values, &error) != HAWSER_OK)
+    if (hawser_algorithm_head(algorithm, "prediction")->compute(model, turned != NULL ? turned : data, values, &error) !=
+        HAWSER_OK)
         fail_msg("%s: %s", algorithm->name, error.text);
     hawser_dataset_free(turned);
     return hw_hash(values, sizeof values, 1);

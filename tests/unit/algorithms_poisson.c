@@ -1,4 +1,5 @@
-/* Pure parts of Poisson regression: the loss in long double, the best intercept, feasible dual points and the distance to the best of them. */
+/* Pure parts of Poisson regression: the loss in long double, the best intercept, feasible dual points and the distance to
+ * the best of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -107,7 +108,8 @@ static void test_look(void **state)
             assert_true(fabs(p.pull[i] - p.weights[i] * (p.target[i] - mean)) <= 1e-14 * size);
             assert_true(fabs(p.curve[i] - p.weights[i] * fmax(mean, 1e-4 * fabs(p.target[i] - mean))) <= 1e-14 * size);
         }
-        /* The best intercept, from a near one, from one at which all means are zero, and from one at which they are infinite. */
+        /* The best intercept, from a near one, from one at which all means are zero, and from one at which they are
+         * infinite. */
         static const double from[] = {0.0, -2000.0, 2000.0, NAN};
         for (size_t k = 0; k < 4; k++) {
             p.point.intercept = from[k];
@@ -123,7 +125,8 @@ static void test_look(void **state)
     }
 }
 
-/* Returns the loss's part of the dual at means t, in long double; pulls of means that sum to the counts need no intercept. */
+/* Returns the loss's part of the dual at means t, in long double; pulls of means that sum to the counts need no
+ * intercept. */
 static long double exact_dual(const problem *p, const double *theta, double scale)
 {
     long double sum = 0.0L;

@@ -1,5 +1,5 @@
-/* algorithms_record.c - the driver's record of linear models: it is written, zeroed and read back between the driver's tests, and the training has
- * the same bits. With a record that loses a field it has others. */
+/* algorithms_record.c - the driver's record of linear models: it is written, zeroed and read back between the driver's
+ * tests, and the training has the same bits. With a record that loses a field it has others. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -127,12 +127,15 @@ static const work works[] = {
     {"lasso", {"path", "5", "cv", "3", "max-clocks", "400", NULL}},
     {"multitask", {"path", "4", "cv", "3", "sigma", "3", "max-clocks", "300", NULL}},
     {"lasso", {"path", "6", "validation-fraction", "0.3", "merge", "average", "max-clocks", "400", NULL}},
-    {"lasso", {"lambda-ratio", "0.001", "sigma", "0.4", "exchange-every", "1", "max-clocks", "200", NULL}}, /* rises: sigma' is doubled */
+    /* rises: sigma' is doubled */
+    {"lasso", {"lambda-ratio", "0.001", "sigma", "0.4", "exchange-every", "1", "max-clocks", "200", NULL}},
     {"lasso", {"lambda-ratio", "0.1", "tol", "1e-17", "max-clocks", "900", NULL}}, /* ends by precision */
-    {"lasso", {"lambda-ratio", "0.1", "certify-every", "1", "exchange-every", "0.05", "max-clocks", "300", NULL}}, /* crawls */
+    /* crawls */
+    {"lasso", {"lambda-ratio", "0.1", "certify-every", "1", "exchange-every", "0.05", "max-clocks", "300", NULL}},
     {"logistic", {"path", "4", "cv", "3", "max-clocks", "400", NULL}},
     {"poisson", {"path", "4", "cv", "3", "max-clocks", "400", NULL}},
-    {"logistic", {"path", "3", "solver", "minibatch", "batch", "20", "epochs", "6", "max-clocks", "400", NULL}}, /* ends with its epochs */
+    /* ends with its epochs */
+    {"logistic", {"path", "3", "solver", "minibatch", "batch", "20", "epochs", "6", "max-clocks", "400", NULL}},
 };
 /* clang-format on */
 
@@ -161,11 +164,11 @@ static hw_linear_record *find_record(const hawser_program *program)
 
 static size_t array_bytes(const hw_linear_record *record, size_t offset)
 {
-    size_t count = record->most, folds = record->folds;
-    return offset == offsetof(hw_linear_record, lambdas)  ? count * sizeof *record->lambdas
-           : offset == offsetof(hw_linear_record, rows)   ? count * sizeof *record->rows
-           : offset == offsetof(hw_linear_record, errors) ? count * folds * sizeof *record->errors
-                                                          : folds * sizeof *record->fold_weights;
+    size_t count = record->results.most, folds = record->results.folds;
+    return offset == offsetof(hw_linear_record, lambdas)          ? count * sizeof *record->lambdas
+           : offset == offsetof(hw_linear_record, results.rows)   ? count * sizeof *record->results.rows
+           : offset == offsetof(hw_linear_record, results.errors) ? count * folds * sizeof *record->results.errors
+                                                                  : folds * sizeof *record->results.fold_weights;
 }
 
 static void drop_record(const hawser_progress *progress, void *user)
@@ -210,12 +213,13 @@ static void drops_of_the_record_do_not_change_trainings(void **state)
 #define ARRAY(name) {#name, offsetof(hw_linear_record, name), 0, true}
 #define NUMBER(name) {#name, offsetof(hw_linear_record, name), sizeof((hw_linear_record *)0)->name, false}
 
-/* The fields that these trainings notice. The visit takes all numbers as one, so that no other field can be left out alone. */
+/* The fields that these trainings notice. The visit takes all numbers as one, so that no other field can be left out
+ * alone. */
 static const loss losses[] = {
     ARRAY(lambdas),
-    ARRAY(rows),
-    ARRAY(errors),
-    ARRAY(fold_weights),
+    ARRAY(results.rows),
+    ARRAY(results.errors),
+    ARRAY(results.fold_weights),
     NUMBER(at),
     NUMBER(fold_at),
     NUMBER(zero_objective),
@@ -263,23 +267,25 @@ static void field_that_is_lost_changes_a_training(void **state)
 static void record_that_is_read_has_each_byte(void **state)
 {
     (void)state;
-    hw_linear_choices choices = {.lambda_count = 3, .settings = {.folds = 4}};
+    hw_linear_choices choices = {.lambda_count = 3, .settings.choice = {.folds = 4}};
     hw_linear_record record, read = {0};
     hawser_error error = {0};
     assert_int_equal(hw_linear_record_new(&record, &choices, &error), HAWSER_OK);
     size_t begin = offsetof(hw_linear_record, at);
     memset((char *)&record + begin, 1, sizeof record - begin);
     for (size_t k = 0; k < 12; k++)
-        record.errors[k] = record.lambdas[k % 3] = record.rows[k % 3].gap = record.fold_weights[k % 4] = (double)(k + 1);
+        record.results.errors[k] = record.lambdas[k % 3] = record.results.rows[k % 3].gap =
+            record.results.fold_weights[k % 4] = (double)(k + 1);
     void *bytes = NULL;
     size_t size = 0;
     assert_int_equal(hawser_record_save(hw_linear_record_visit, &record, &bytes, &size, &error), HAWSER_OK);
     assert_int_equal(hawser_record_restore(hw_linear_record_visit, &read, bytes, size, &error), HAWSER_OK);
-    assert_memory_equal((char *)&record.most, (char *)&read.most, sizeof record - offsetof(hw_linear_record, most));
+    assert_memory_equal((char *)&record.results.most, (char *)&read.results.most,
+                        sizeof record - offsetof(hw_linear_record, results.most));
     assert_memory_equal(record.lambdas, read.lambdas, 3 * sizeof *read.lambdas);
-    assert_memory_equal(record.rows, read.rows, 3 * sizeof *read.rows);
-    assert_memory_equal(record.errors, read.errors, 12 * sizeof *read.errors);
-    assert_memory_equal(record.fold_weights, read.fold_weights, 4 * sizeof *read.fold_weights);
+    assert_memory_equal(record.results.rows, read.results.rows, 3 * sizeof *read.results.rows);
+    assert_memory_equal(record.results.errors, read.results.errors, 12 * sizeof *read.results.errors);
+    assert_memory_equal(record.results.fold_weights, read.results.fold_weights, 4 * sizeof *read.results.fold_weights);
     assert_int_equal(hawser_record_restore(hw_linear_record_visit, &(hw_linear_record){0}, bytes, 8, &error),
                      HAWSER_BAD_INPUT);
     free(bytes);

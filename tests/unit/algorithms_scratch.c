@@ -1,6 +1,7 @@
 /*
- * algorithms_scratch.c - the ready algorithms when blocks drop their scratches between drawn clocks, and read back what their visit wrote: the
- * model has the same bits. Of every call in a visit that writes or reads a field, the test leaves the reading out in turn: that must be noticed.
+ * algorithms_scratch.c - the ready algorithms when blocks drop their scratches between drawn clocks, and read back what
+ * their visit wrote: the model has the same bits. Of every call in a visit that writes or reads a field, the test leaves the
+ * reading out in turn: that must be noticed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +46,8 @@ typedef struct work {
 
 typedef struct drops {
     uint64_t every, seed;
-    uint64_t changes; /* the view changes once in this many waiting calls; 0: never */
+    uint64_t changes;  /* the view changes once in this many waiting calls; 0: never */
+    uint64_t rehearse; /* of --rehearse; not given as an option, which the model would have among its facts */
 } drops;
 
 typedef struct outcome {
@@ -123,7 +125,7 @@ void __wrap_hawser_record_array(hawser_record *record, void **array, size_t size
     free(none);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- trainings ---- */
+/* -------------------------------------------------------------------------------------------------------- trainings ---- */
 
 /* Columns that share a factor, and a target. */
 static hawser_dataset *make_data(data_shape shape, factor_target target)
@@ -183,6 +185,7 @@ static outcome train(const work *given, const char *workers, drops dropped)
     hawser_training_input input = {.options = options, .data = data};
     hw_job_drop_scratch(job, dropped.every, dropped.seed, NULL);
     hw_job_change_view(job, dropped.changes, dropped.seed);
+    job->rehearse = dropped.rehearse;
     out.failed = algorithm->train(algorithm, job, &input, &training, &error) != HAWSER_OK;
     if (!out.failed) {
         const hawser_figures *figures = hawser_run_figures(training.run);
@@ -217,7 +220,8 @@ static const work works[] = {
     {"linear", SPARSE, {"max-clocks", "30", "exchange", "weights", NULL}},
     {"linear", DENSE, {"solver", "minibatch", "batch", "20", "epochs", "6", NULL}},
     {"linear", SPARSE, {"solver", "sgd", "epochs", "2", NULL}},
-    {"linear", SPARSE, {"solver", "minibatch", "batch", "2", "epochs", "4", "step", "0.1", NULL}}, /* diverges: the best weights are the result */
+    /* diverges: the best weights are the result */
+    {"linear", SPARSE, {"solver", "minibatch", "batch", "2", "epochs", "4", "step", "0.1", NULL}},
     {"linear", SPARSE, {"solver", "minibatch", "batch", "10", "epochs", "8", "step", "0.06", NULL}},
     {"linear", SPARSE, {"solver", "minibatch", "batch", "2", "epochs", "8", "step", "0.03", NULL}},
     {"linear", DENSE, {"solver", "gd", "max-clocks", "40", "step", "0.2", NULL}},
@@ -242,7 +246,8 @@ static const work works[] = {
     {"logistic", DENSE, {"lambda-ratio", "0.05", "sigma", "2", NULL}},
     {"logistic", SPARSE, {"certify-every", "3", "path", "3", "max-clocks", "100", NULL}},
     {"logistic", SPARSE, {"lambda-ratio", "0.1", "exchange-every", "0.5", "filter", "absolute", "quota", "300", NULL}},
-    {"logistic", SPARSE, {"lambda-ratio", "0.05", "solver", "dbpg", "max-clocks", "300", NULL}}, /* repeatable with one worker */
+    /* repeatable with one worker */
+    {"logistic", SPARSE, {"lambda-ratio", "0.05", "solver", "dbpg", "max-clocks", "300", NULL}},
     {"logistic", SPARSE, {"lambda-ratio", "0.05", "solver", "dbpg", "sync", "dc:0", "max-clocks", "300", NULL}},
     {"logistic", DENSE, {"solver", "dbpg", "groups", "3", "sync", "dc:0", "path", "2", "max-clocks", "300", NULL}},
     {"logistic", SPARSE, {"lambda-ratio", "0.1", "solver", "gd", "max-clocks", "150", "certify-every", "30", NULL}},
@@ -259,11 +264,14 @@ static const work works[] = {
     {"svm", DENSE, {"C", "0.1", "tol", "0", "max-iterations", "60", NULL}}, /* the best model is not the last one */
     {"svm", DENSE, {"path", "0.01,0.1", "solver", "primal", "max-iterations", "4", NULL}},
     {"svm", DENSE, {"loss", "squared-hinge", "solver", "primal", "tol", "0", NULL}}, /* ends where no step improves it */
-    {"svm", SMALL, {"C", "100", "loss", "epsilon", "tol", "1e-12", "max-iterations", "135", NULL}}, /* turns from the dual to the primal */
+    /* turns from the dual to the primal */
+    {"svm", SMALL, {"C", "100", "loss", "epsilon", "tol", "1e-12", "max-iterations", "135", NULL}},
     {"softmax", DENSE, {"lambda-ratio", "0.05", "l1-ratio", "0.5", NULL}},
-    {"logistic", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-5", NULL}}, /* all blocks solve it together */
+    /* all blocks solve it together */
+    {"logistic", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-5", NULL}},
     {"logistic", LARGE, {"path", "3", "lambda-min-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-8", NULL}},
-    {"logistic", LARGE, {"lambda", "0.001", "l1-ratio", "0", "tol", "1e-15", "max-clocks", "40", NULL}},                   /* without an L1 part */
+    /* without an L1 part */
+    {"logistic", LARGE, {"lambda", "0.001", "l1-ratio", "0", "tol", "1e-15", "max-clocks", "40", NULL}},
 };
 /* clang-format on */
 
@@ -324,7 +332,21 @@ static void changes_of_the_view_do_not_change_models(void **state)
     assert_true(changes > WORKS && linear > 10 * WORKS);
 }
 
-/* What a scan and a Gram matrix have is read back: models hardly depend on what speeds up a scan, or on which products are there already. */
+/* All that a training remembers is in states and records. Needs the models of the first test. */
+static void rehearsals_do_not_change_models(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < WORKS; k++)
+        for (size_t w = 0; w < workers_of(k) && (w == 0 || !SANITIZED); w++) {
+            outcome rehearsed = train(&works[k], workers[w], (drops){.rehearse = w == 0 ? 1 : 3});
+            if (whole[k][w].repeatable && !same(whole[k][w], rehearsed))
+                fail_msg("training %zu of %s, %s workers: under --rehearse it has other bits", k, works[k].algorithm,
+                         workers[w]);
+        }
+}
+
+/* What a scan and a Gram matrix have is read back: models hardly depend on what speeds up a scan, or on which products are
+ * there already. */
 static void visit_scan(hawser_record *record, void *object)
 {
     hw_linear_scan_visit(record, object, &(hawser_matrix){.rows = 3, .cols = 4});
@@ -458,6 +480,7 @@ int main(void)
         cmocka_unit_test(parts_are_read_back),
         cmocka_unit_test(drops_do_not_change_models),
         cmocka_unit_test(changes_of_the_view_do_not_change_models),
+        cmocka_unit_test(rehearsals_do_not_change_models),
         cmocka_unit_test(field_that_is_left_out_changes_a_model),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* The solution of quadratic models with an L1 norm against the best over all signs, each of which is a system of equations. */
+/* The solution of quadratic models with an L1 norm against the best over all signs, each of which is a system of
+ * equations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -24,7 +25,8 @@ static double drawn(uint64_t *state)
     return (double)(*state >> 33) / 4294967296.0 * 2.0 - 0.5; /* from -0.5 to 0.5 */
 }
 
-/* Draws a model whose matrix is that of rows with a common part, which makes it badly conditioned, and with few of them is singular. */
+/* Draws a model whose matrix is that of rows with a common part, which makes it badly conditioned, and with few of them is
+ * singular. */
 static model draw(uint64_t *state, size_t count, size_t rows, double common)
 {
     model m = {.count = count};

@@ -18,7 +18,8 @@ typedef struct columns {
     uint32_t numbers[COLUMNS];
 } columns;
 
-/* Makes columns with promises of 4^-0.5, 4^-1.5, ... relative to a scale of 1, many of them small, and some columns that cannot enter. */
+/* Makes columns with promises of 4^-0.5, 4^-1.5, ... relative to a scale of 1, many of them small, and some columns that
+ * cannot enter. */
 static void make(columns *c)
 {
     memset(c, 0, sizeof *c);
@@ -51,8 +52,8 @@ static bool candidate(const columns *c, size_t j)
     return c->norm[j] > 0.0 && c->l1[j] > 0.0 && c->alpha[j] == 0.0 && fabs(c->gradient[j]) > 1.0;
 }
 
-/* Each block counts its own candidates. As many enter as with one block, rounded up once per block, and no candidate enters before one of a better
- * grade. */
+/* Each block counts its own candidates. As many enter as with one block, rounded up once per block, and no candidate enters
+ * before one of a better grade. */
 static void sets_grow_as_with_one_block(void **unused)
 {
     (void)unused;

@@ -57,7 +57,8 @@ static void make(problem *q, hw_random *random)
     }
 }
 
-/* Checks that each column that is not live is well inside the dead zone, and that the gradient is exact or bounds a correlation inside it. */
+/* Checks that each column that is not live is well inside the dead zone, and that the gradient is exact or bounds a
+ * correlation inside it. */
 static size_t check(const hw_linear_scan *scan, const problem *q, const double *dual, double lambda)
 {
     size_t at = 0;

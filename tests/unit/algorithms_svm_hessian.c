@@ -66,10 +66,10 @@ static void check(hawser_layout layout, hawser_type type)
 {
     static table t;
     double hessian[WIDTH * (WIDTH + 1) / 2], packed[WIDTH], reduced[WIDTH];
-    hw_svm svm = {.problems = 1};
+    hw_svm svm = {.path.outputs = 1};
     hw_svm_block block = {.svm = &svm, .X = make(&t, layout, type), .width = WIDTH};
     hawser_error error = {0};
-    assert_int_equal(hw_row_tiles_new(&block.tiles, &block.X, &svm.centre, &error), HAWSER_OK);
+    assert_int_equal(hw_row_tiles_new(&block.tiles, &block.X, &svm.path.centre, &error), HAWSER_OK);
     block.primal = (hw_svm_primal){
         .hessian = hessian, .packed = packed, .reduced = reduced, .bends = t.bends, .direction = t.direction};
     hw_svm_hessian_make(&block);
@@ -94,7 +94,7 @@ static void matrix_pays_after_many_products(void **state)
     (void)state;
     hawser_matrix X = {.rows = 100, .cols = 20, .stored = 1600};
     double hessian[1];
-    hw_svm svm = {.X = &X, .problems = 1};
+    hw_svm svm = {.path.X = &X, .path.outputs = 1};
     hw_svm_memory memory = {.products = 4};
     hw_svm_block block = {.svm = &svm, .memory = &memory, .primal = {.hessian = hessian}};
     assert_false(hw_svm_hessian_pays(&block));

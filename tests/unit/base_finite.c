@@ -1,4 +1,5 @@
-/* Every form of the search for NaN and infinities, with one at every place, at every alignment of floats, beside what isfinite says. */
+/* Every form of the search for NaN and infinities, with one at every place, at every alignment of floats, beside what
+ * isfinite says. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

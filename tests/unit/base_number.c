@@ -16,7 +16,8 @@
 #include "hawser/options.h"
 #include "sanitized.h"
 
-/* The readers must stop where strtod does and give the same bits; the reader that gets the end may leave the word to the other. */
+/* The readers must stop where strtod does and give the same bits; the reader that gets the end may leave the word to the
+ * other. */
 static void same_as_strtod(const char *text)
 {
     enum { FRONT = 24 };

@@ -1,4 +1,5 @@
-/* base_shuffle.c - an order of [0, count) has every number once, and all orders are about equally frequent. Seeds are fixed. */
+/* base_shuffle.c - an order of [0, count) has every number once, and all orders are about equally frequent. Seeds are
+ * fixed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The command as a whole, called within this process, with the n-th allocation failing: exit code 5 and one line, nothing leaks, and
- * an output is the whole new file or what was there before. */
+/* The command as a whole, called within this process, with the n-th allocation failing: exit code 5 and one line, nothing
+ * leaks, and an output is the whole new file or what was there before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +15,7 @@
 #include "cli/cli.h"
 #include "directory.h"
 #include "failing.h"
+#include "sanitized.h"
 
 #ifdef __SANITIZE_THREAD__
 enum { STRIDE = 397 }; /* trainings take ten times as long */
@@ -87,7 +88,7 @@ static void fail_each(const char *line, const char *output)
     assert_int_equal(call(line, 0), 0);
     get_bytes(output, before, &before_size);
     /* All of the first ones; further ones, which are a training's own, by strides that meet others in each call. */
-    bool all = getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG") != '\0';
+    bool all = runs_long();
     for (long n = 1;; n += all || n < 100 ? 1 : STRIDE) {
         long alive = atomic_load(&live);
         int code = call(line, n);

@@ -66,7 +66,8 @@ static void fewer_nodes_fill_hosts_in_order(void **state)
     hw_hosts_free(&hosts);
 }
 
-/* The usual list of MPI says a host once a slot; under two users one host has two agents, and every node a name of its own. */
+/* The usual list of MPI says a host once a slot; under two users one host has two agents, and every node a name of its
+ * own. */
 static void a_repeated_host_is_the_same_host(void **state)
 {
     (void)state;

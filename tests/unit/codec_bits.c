@@ -198,7 +198,8 @@ static size_t add_one_by_one(unsigned char *rows, hw_bits_number number, const u
     return kept;
 }
 
-/* Draws finite numbers, so that no NaN bits are compared: also zeros of both signs, and numbers of which two add up to infinity. */
+/* Draws finite numbers, so that no NaN bits are compared: also zeros of both signs, and numbers of which two add up to
+ * infinity. */
 static void draw_numbers(hw_random *random, hw_bits_number number, void *numbers, size_t count)
 {
     for (size_t i = 0; i < count; i++) {

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Sets it for all that a program can set; false where there is none and none can be made. Undone by setlocale(LC_ALL, "C"). */
+/* Sets it for all that a program can set; false where there is none and none can be made. Undone by setlocale(LC_ALL,
+ * "C"). */
 static bool set_comma_locale(void)
 {
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8"};

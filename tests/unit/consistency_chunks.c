@@ -1,4 +1,5 @@
-/* Data-centric admission is compared with the paper's histories, and with definition 3 over every interleaving of a small case. */
+/* Data-centric admission is compared with the paper's histories, and with definition 3 over every interleaving of a small
+ * case. */
 #include "consistency/consistency.h"
 
 #include <setjmp.h>
@@ -39,7 +40,8 @@ static void perform(chunks *c, operation o)
         c->written[o.chunk] = o.iteration + 1;
 }
 
-/* Returns how many operations of a history are admitted in order. As in the paper, "r1[1][1]" is a read of chunk 1 by worker 1 in iteration 1. */
+/* Returns how many operations of a history are admitted in order. As in the paper, "r1[1][1]" is a read of chunk 1 by worker
+ * 1 in iteration 1. */
 static size_t admitted(const char *history, uint64_t delay)
 {
     chunks c = {0};

@@ -9,8 +9,8 @@
 
 #include "consistency/consistency.h"
 
-/* Every schedule of a few blocks and clocks. A block runs clock t when hw_admit_read allows it, and its update reaches each other block at any later
- * time, in order. The guarantees are checked with the true clocks, not with the clock tables. */
+/* Every schedule of a few blocks and clocks. A block runs clock t when hw_admit_read allows it, and its update reaches each
+ * other block at any later time, in order. The guarantees are checked with the true clocks, not with the clock tables. */
 enum { BLOCKS = 3, CLOCKS = 4 };
 
 typedef struct world {
@@ -146,7 +146,8 @@ static void bsp_applies_only_earlier_clocks(void **state)
         }
 }
 
-/* If t is the last clock whose test did not end the loop, a block may run clocks below t + 1 + W. W must allow all of its slack. */
+/* If t is the last clock whose test did not end the loop, a block may run clocks below t + 1 + W. W must allow all of its
+ * slack. */
 static void credit_does_not_limit_the_lead(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* data_batch.c - packed rows have the entries of the rows that were asked for, in their order, and the bound of their bytes holds. */
+/* data_batch.c - packed rows have the entries of the rows that were asked for, in their order, and the bound of their bytes
+ * holds. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -76,7 +77,8 @@ static void check_row(const hawser_matrix *packed, size_t k, const double *row)
         assert_true(found[j] == row[j]);
 }
 
-/* Takes an epoch of batches of a view of some rows, in memory of the size that the bound names, at its end for the address sanitizer. */
+/* Takes an epoch of batches of a view of some rows, in memory of the size that the bound names, at its end for the address
+ * sanitizer. */
 static void check_epoch(const drawn *d, size_t begin, size_t size, uint64_t seed)
 {
     hawser_matrix view = hawser_matrix_rows(&d->A, begin, d->A.rows), packed;

@@ -1,4 +1,5 @@
-/* Loads that are cancelled: before they begin, while a pipe has nothing to read, while one never ends, and while rows are read in pieces. */
+/* Loads that are cancelled: before they begin, while a pipe has nothing to read, while one never ends, and while rows are
+ * read in pieces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Columns gathered from rows by way of buckets: more rows than a stretch has, columns narrow and far, text, archives, limits, threads; all
- * against columns that were put together entry by entry. */
+/* Columns gathered from rows by way of buckets: more rows than a stretch has, columns narrow and far, text, archives,
+ * limits, threads; all against columns that were put together entry by entry. */
 #include "data_common.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Dense input by rows (rows_layout 1) is compared with the same input by columns: every reader, the cache file, pieces and writers. */
+/* Dense input by rows (rows_layout 1) is compared with the same input by columns: every reader, the cache file, pieces and
+ * writers. */
 #include "data_common.h"
 
 #include <math.h>

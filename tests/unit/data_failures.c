@@ -1,4 +1,5 @@
-/* Every load again and again, with the n-th allocation failing: it ends with a status, leaks nothing, and the next one works. */
+/* Every load again and again, with the n-th allocation failing: it ends with a status, leaks nothing, and the next one
+ * works. */
 #include "data_common.h"
 
 #include "directory.h"
@@ -35,6 +36,8 @@ static void any_failed_allocation_is_reported_and_leaks_nothing(void **state)
 {
     (void)state;
     put_file("s.svm", "1 1:1 9:2\n2 2:1\n");
+    put_file("t.txt", "aa bb\nbb cc dd\n\naa\n");
+    put_file("stop", "cc\n");
     put_file("c.csv", "y,a,b\n1,2,3\n2,,3\n");
     put_file("m.mtx", "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n3 1 1\n2 1 2\n3 3 1\n");
     put_file("a.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n");
@@ -50,7 +53,31 @@ static void any_failed_allocation_is_reported_and_leaks_nothing(void **state)
     fail_each("c.csv", (hawser_load){.missing = "mean", .weights = "b"});
     fail_each("m.mtx", (hawser_load){.target = "y", .names = "names"});
     fail_each("m.mtx", (hawser_load){.rows_layout = 1});
+    fail_each("t.txt", (hawser_load){.format = HAWSER_DOCUMENTS});
+    fail_each("t.txt", (hawser_load){.format = HAWSER_DOCUMENTS, .max_words = 2, .stop_words = "stop"});
+    fail_each("s.svm", (hawser_load){.max_documents = "1"});
     fail_each("a.mtx", (hawser_load){.type = HAWSER_F32});
+}
+
+/* Names of columns in another order than a model's. */
+static void failed_allocations_while_names_are_matched(void **state)
+{
+    (void)state;
+    const char *path = "s.svm";
+    put_file(path, "1 1:1 2:2\n2 2:1 3:1\n");
+    put_file("names", "a\nb\nc\n");
+    put_file("others", "c\nz\na\n");
+    for (int by_row = 0; by_row < 2; by_row++) {
+        hawser_load load = {.names = "names", .rows_layout = by_row, .index_base = 2};
+        hawser_schema *named = NULL;
+        hawser_dataset *dataset;
+        assert_int_equal(hawser_dataset_load(&path, 1, &load, &dataset, NULL), HAWSER_OK);
+        assert_int_equal(hawser_load_follow(&load, dataset, &named, NULL), HAWSER_OK);
+        load.names = "others";
+        fail_each(path, load);
+        hawser_dataset_free(dataset);
+        hawser_schema_free(named);
+    }
 }
 
 /* Text that is overwritten in place after its lines were counted, which is when room is made for what they come to. */
@@ -111,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_failed_allocation_is_reported_and_leaks_nothing),
+        cmocka_unit_test(failed_allocations_while_names_are_matched),
         cmocka_unit_test(text_that_changes_between_two_reads_is_refused),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

@@ -96,7 +96,8 @@ static void archives_are_known_by_content(void **state)
     }
 }
 
-/* Zeros behind an archive are the end of a block of its tape: any number for gzip, words of four bytes for xz, which another archive may follow. */
+/* Zeros behind an archive are the end of a block of its tape: any number for gzip, words of four bytes for xz, which another
+ * archive may follow. */
 static void zeros_may_follow_an_archive(void **state)
 {
     (void)state;

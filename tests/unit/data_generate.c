@@ -214,6 +214,41 @@ static void broken_arrays_are_refused(void **state)
     hawser_dataset_free(dataset);
 }
 
+/* Columns without entries count for nothing where they are most: the parts are those of the other columns side by side. */
+static void columns_without_entries_change_no_part(void **state)
+{
+    (void)state;
+    enum { WIDE = 200000, MOST = 40 };
+    uint64_t *wide = malloc((WIDE + 1) * sizeof *wide), near[MOST + 1];
+    size_t place[MOST + 1], found[MOST + 3], expected[MOST + 3];
+    assert_non_null(wide);
+    srand(7);
+    for (int trial = 0; trial < 30; trial++) {
+        size_t count = 1 + (size_t)rand() % MOST;
+        memset(wide, 0, (WIDE + 1) * sizeof *wide);
+        near[0] = 0;
+        for (size_t k = 0, at = 0; k < count; k++, at++) {
+            at += (size_t)rand() % (WIDE / MOST - 1) * (rand() % 3 != 0);
+            place[k] = at;
+            wide[at + 1] = 1 + (uint64_t)(rand() % (rand() % 5 == 0 ? 200 : 9));
+            near[k + 1] = near[k] + wide[at + 1];
+        }
+        place[count] = WIDE;
+        for (size_t j = 0; j < WIDE; j++)
+            wide[j + 1] += wide[j];
+        hawser_matrix A = {.rows = 300, .cols = WIDE, .stored = near[count], .layout = HAWSER_CSC, .offsets = wide}, B = A;
+        B.cols = count;
+        B.offsets = near;
+        for (size_t parts = 1; parts <= count + 2; parts++) {
+            hawser_balance(&A, parts, found);
+            hawser_balance(&B, parts, expected);
+            for (size_t p = 1; p <= parts; p++)
+                assert_int_equal(found[p], place[expected[p]]);
+        }
+    }
+    free(wide);
+}
+
 static void parts_are_balanced_and_not_empty(void **state)
 {
     (void)state;
@@ -283,7 +318,8 @@ static void frequent_columns_do_not_leave_one_part_all_columns(void **state)
     assert_true((double)(A.cols - bounds[1]) < 0.9 * (double)A.cols); /* of equal entries: 0.985 */
 }
 
-/* Whatever lines cost besides, a cut is where the costs of both sides differ by a line's at most; without costs it is hawser_balance's. */
+/* Whatever lines cost besides, a cut is where the costs of both sides differ by a line's at most; without costs it is
+ * hawser_balance's. */
 static void lines_that_cost_more(void **state)
 {
     (void)state;
@@ -333,6 +369,7 @@ int main(void)
         cmocka_unit_test(impossible_problems_are_refused),
         cmocka_unit_test(a_dataset_from_a_view_is_a_copy),
         cmocka_unit_test(broken_arrays_are_refused),
+        cmocka_unit_test(columns_without_entries_change_no_part),
         cmocka_unit_test(parts_are_balanced_and_not_empty),
         cmocka_unit_test(a_giant_column_leaves_the_others_a_part),
     };

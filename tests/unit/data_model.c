@@ -18,6 +18,7 @@
 static const float FLOATS[3] = {1.5F, -2, 1e-30F};
 static const double DOUBLES[6] = {0.1, -0.0, 1e300, 4, 5, 6};
 static const int64_t WHOLE[2] = {INT64_MAX, -7};
+static const int32_t COUNTS[3] = {INT32_MIN, 0, 7};
 
 static hawser_model *sample(void)
 {
@@ -28,6 +29,7 @@ static hawser_model *sample(void)
     assert_int_equal(hawser_model_tensor(model, "floats", HAWSER_F32, three, FLOATS, &error), HAWSER_OK);
     assert_int_equal(hawser_model_tensor(model, "weights", HAWSER_F64, matrix, DOUBLES, &error), HAWSER_OK);
     assert_int_equal(hawser_model_tensor(model, "index", HAWSER_I64, two, WHOLE, &error), HAWSER_OK);
+    assert_int_equal(hawser_model_tensor(model, "counts", HAWSER_I32, three, COUNTS, &error), HAWSER_OK);
     assert_int_equal(hawser_model_tensor(model, "empty", HAWSER_F64, none, NULL, &error), HAWSER_OK);
     assert_int_equal(hawser_model_fact(model, "algorithm", "ridge", &error), HAWSER_OK);
     assert_int_equal(hawser_model_fact(model, "algorithm", "lasso", &error), HAWSER_OK); /* the later one counts */
@@ -75,6 +77,8 @@ static void is_sample(const hawser_model *model)
     assert_true(dims[0] == 3 && dims[1] == 0);
     assert_memory_equal(hawser_model_get(model, "index", &type, NULL), WHOLE, sizeof WHOLE);
     assert_int_equal(type, HAWSER_I64);
+    assert_memory_equal(hawser_model_get(model, "counts", &type, dims), COUNTS, sizeof COUNTS);
+    assert_int_equal(type, HAWSER_I32);
     assert_non_null(hawser_model_get(model, "empty", NULL, dims));
     assert_int_equal(dims[0], 0);
     assert_null(hawser_model_get(model, "nothing", NULL, NULL));
@@ -114,7 +118,7 @@ static void saved_and_loaded(void **state)
     uint64_t header;
     memcpy(&header, bytes, sizeof header);
     assert_int_equal(header % 8, 0); /* the data begins aligned */
-    assert_int_equal(size, 8 + header + sizeof FLOATS + sizeof DOUBLES + sizeof WHOLE);
+    assert_int_equal(size, 8 + header + sizeof FLOATS + sizeof DOUBLES + sizeof WHOLE + sizeof COUNTS);
     assert_memory_equal(bytes + 8 + header, DOUBLES, sizeof DOUBLES);
     free(bytes);
 }

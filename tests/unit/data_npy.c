@@ -63,7 +63,8 @@ static void both_types_and_orders_are_read(void **state)
     }
 }
 
-/* The parts of two arrays laid end to end, one in either order, are the rows of the whole: each once, in order, and no more bytes. */
+/* The parts of two arrays laid end to end, one in either order, are the rows of the whole: each once, in order, and no more
+ * bytes. */
 static void parts_are_runs_of_rows(void **state)
 {
     (void)state;

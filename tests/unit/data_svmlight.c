@@ -210,8 +210,8 @@ static void threads_and_chunks_change_nothing(void **state)
     free(text);
 }
 
-/* Values of all lengths and forms behind indices of all lengths, with all that may stand between them: what each is was printed and
- * read by the C library. */
+/* Values of all lengths and forms behind indices of all lengths, with all that may stand between them: what each is was
+ * printed and read by the C library. */
 static void every_entry_equals_the_written_one(void **state)
 {
     (void)state;

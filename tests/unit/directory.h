@@ -1,5 +1,5 @@
-/* directory.h - a directory of its own for every test of a group: a cmocka setup and teardown. For test files that begin with cmocka's
- * includes. */
+/* directory.h - a directory of its own for every test of a group: a cmocka setup and teardown. For test files that begin
+ * with cmocka's includes. */
 #ifndef HW_TESTS_DIRECTORY_H
 #define HW_TESTS_DIRECTORY_H
 

@@ -1,6 +1,6 @@
 /*
- * Updates that are added up on the way. For every placement of up to six blocks on nodes and every shape the bits are those of updates that are
- * sent separately. Other tests check the number of messages, and sums that no block may send.
+ * Updates that are added up on the way. For every placement of up to six blocks on nodes and every shape the bits are those
+ * of updates that are sent separately. Other tests check the number of messages, and sums that no block may send.
  */
 #include "exchange_cluster.h"
 
@@ -303,7 +303,8 @@ static void sums_that_do_not_pay_are_not_sent(void **state)
     }
 }
 
-/* Along a tree of blocks, three of six have nothing below them and send their two parts up, two send a sum, and the root sends one total to five. */
+/* Along a tree of blocks, three of six have nothing below them and send their two parts up, two send a sum, and the root
+ * sends one total to five. */
 static void parts_are_added_up_along_a_tree_of_blocks(void **state)
 {
     (void)state;
@@ -351,7 +352,8 @@ static void every_rule_filter_and_rounding_gives_the_same_bits(void **state)
     }
 }
 
-/* If the blocks of each node are a subtree, a clock takes n - 1 messages up and n - 1 down, and a dense state as many times its bytes. */
+/* If the blocks of each node are a subtree, a clock takes n - 1 messages up and n - 1 down, and a dense state as many times
+ * its bytes. */
 static void sums_take_the_fewest_messages(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* Clocks whose changes are sent with those of a later clock: every update still counts once, and every block sees the updates that it must. */
+/* Clocks whose changes are sent with those of a later clock: every update still counts once, and every block sees the
+ * updates that it must. */
 #include "exchange_cluster.h"
 
 enum { N = 900, CLOCKS = 20 };
@@ -172,8 +173,8 @@ static void an_epoch_with_unsent_clocks_does_not_end(void **state)
     cluster_close(&c);
 }
 
-/* Two blocks have one slot towards each other, and one of them reads its inbox once in a thousand steps. No block may wait for a slot: clocks that do
- * not fit are coalesced, so few messages are in flight. */
+/* Two blocks have one slot towards each other, and one of them reads its inbox once in a thousand steps. No block may wait
+ * for a slot: clocks that do not fit are coalesced, so few messages are in flight. */
 static void full_queues_stop_no_block(void **state)
 {
     (void)state;

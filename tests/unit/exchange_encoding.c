@@ -124,7 +124,8 @@ static void dense_runs_stay_inside(void **state)
     }
 }
 
-/* Sums by the tree's definition: the left half is the largest power of two below the size. NaN stands for a block without an update. */
+/* Sums by the tree's definition: the left half is the largest power of two below the size. NaN stands for a block without an
+ * update. */
 static double tree_of(const double *x, uint32_t count)
 {
     uint32_t left = 1;

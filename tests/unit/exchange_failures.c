@@ -48,7 +48,8 @@ static hawser_status send(exchange *e, uint32_t source, hw_message *message, haw
     return status;
 }
 
-/* Changes no entry, a few or all in turn, with a part in between and with increments, which mark the entries that they touch. */
+/* Changes no entry, a few or all in turn, with a part in between and with increments, which mark the entries that they
+ * touch. */
 static hawser_status one_clock(exchange *e, uint32_t b, uint64_t clock, bool values, hawser_error *error)
 {
     hw_message *message;

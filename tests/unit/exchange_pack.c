@@ -174,7 +174,8 @@ static void scales_hold_values_of_8_bits(void **state)
     assert_false(hw_scale_of(&(double){NAN}, 1, &exponent));
 }
 
-/* With any byte changed or any length cut, unpacking fails, or its result passes to hw_payload_check. Sanitizers check the bounds. */
+/* With any byte changed or any length cut, unpacking fails, or its result passes to hw_payload_check. Sanitizers check the
+ * bounds. */
 static void malformed_updates_are_rejected(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /*
- * Reductions over every placement of blocks on nodes and every shape of adding up, with messages in random order: results have the bits of the
- * canonical tree. Repeated messages and repeated clocks change nothing, and malformed messages are rejected.
+ * Reductions over every placement of blocks on nodes and every shape of adding up, with messages in random order: results
+ * have the bits of the canonical tree. Repeated messages and repeated clocks change nothing, and malformed messages are
+ * rejected.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -276,7 +277,8 @@ static void long_vectors_are_combined_between_nodes(void **state)
         run_world(&w);
         if (s == 0)
             spread = w.large;
-        /* Spread, the two blocks of a node send one sum to the four blocks of other nodes. Gathered, two sums are sent up and the total down to five blocks. */
+        /* Spread, the two blocks of a node send one sum to the four blocks of other nodes. Gathered, two sums are sent up
+         * and the total down to five blocks. */
         assert_int_equal(w.large, CLOCKS * (s == 0 ? 3 * 4 : 2 + 4));
     }
     assert_true(spread > 0);
@@ -487,7 +489,8 @@ static void root_rejects_a_total(void **state)
     close_world(&w);
 }
 
-/* Along a tree, an end does not reach the block that reduces once more. Its parent notices, whichever of the two comes first. */
+/* Along a tree, an end does not reach the block that reduces once more. Its parent notices, whichever of the two comes
+ * first. */
 static void a_surplus_reduction_is_noticed_along_a_tree(void **state)
 {
     (void)state;

@@ -108,7 +108,7 @@ static void every_update_arrives_once(void **state)
                         run(&c, (schedule){8, seed, true}, seed);
                         for (uint32_t b = 0; b < blocks; b++) {
                             const double *base = hw_replica_base(c.replicas[b]);
-                            assert_sum(&c, base, dampings[d], 64);
+                            assert_sum(&c, base, blocks == 1 ? 1 : dampings[d], 64); /* of one block there is no sum */
                             assert_true(same_bits(base, hw_replica_cache(c.replicas[b]), c.n));
                             if (policies[p].kind == HW_POLICY_BSP)
                                 assert_true(same_bits(base, hw_replica_base(c.replicas[0]), c.n));

@@ -129,7 +129,8 @@ static void flushed_entries_are_exact(void **state)
     }
 }
 
-/* A delta that is too large for the format is sent in several clocks as its largest number. A single block does not round. */
+/* A delta that is too large for the format is sent in several clocks as its largest number. A single block does not
+ * round. */
 static void extreme_values_arrive(void **state)
 {
     (void)state;

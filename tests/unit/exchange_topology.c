@@ -28,7 +28,8 @@ static hw_topology *make(const char *words, const char *edges, uint32_t nodes)
     return topology;
 }
 
-/* Passes on one update of each origin along the trees. Every node must get it once, over links of the graph, by a shortest path. */
+/* Passes on one update of each origin along the trees. Every node must get it once, over links of the graph, by a shortest
+ * path. */
 static void check_trees(const char *words, const char *edges, uint32_t nodes)
 {
     static uint32_t children[NODES_MOST], queue[NODES_MOST], depth[NODES_MOST], shortest[NODES_MOST];
@@ -90,7 +91,8 @@ static void every_origin_reaches_every_node_once(void **state)
     check_trees("halton", NULL, NODES_MOST);
 }
 
-/* The graph is strongly connected for every number of nodes, with as many links per node as MALT's unless those do not connect it. */
+/* The graph is strongly connected for every number of nodes, with as many links per node as MALT's unless those do not
+ * connect it. */
 static void halton_connects_any_number_of_nodes(void **state)
 {
     (void)state;
@@ -185,8 +187,8 @@ static void names_are_checked(void **state)
 
 /* ------------------------------------------------------------------------------------- replicas over a topology ---- */
 
-/* Nodes with one block each. Each link of the graph keeps its messages in order, and a node passes them on when they arrive. A seed decides which
- * link delivers next. */
+/* Nodes with one block each. Each link of the graph keeps its messages in order, and a node passes them on when they arrive.
+ * A seed decides which link delivers next. */
 typedef struct net {
     cluster c; /* its links: [to][from] of the graph */
     hw_topology *topology;

@@ -1,5 +1,5 @@
-/* failing.h - stands between the library and the allocator: the n-th allocation fails, and what lives is counted. For files whose
- * name ends in _failures, which are linked with --wrap. */
+/* failing.h - stands between the library and the allocator: the n-th allocation fails, and what lives is counted. For files
+ * whose name ends in _failures, which are linked with --wrap. */
 #ifndef HW_TESTS_UNIT_FAILING_H
 #define HW_TESTS_UNIT_FAILING_H
 
@@ -10,7 +10,8 @@
 #include <sys/mman.h>
 
 static atomic_long countdown, live;
-static atomic_bool for_good; /* all after the n-th fail too */
+static atomic_bool for_good;                /* all after the n-th fail too */
+static _Thread_local long thread_countdown; /* likewise, of the allocations of this thread alone */
 
 void *__real_aligned_alloc(size_t alignment, size_t bytes);
 void *__real_malloc(size_t bytes);
@@ -36,6 +37,8 @@ static void (*before_array)(void); /* of memory that is zeroed, or grows */
 
 static bool fails(void)
 {
+    if (thread_countdown-- == 1)
+        return true;
     long left = atomic_fetch_sub(&countdown, 1);
     return left == 1 || (left < 1 && atomic_load(&for_good));
 }

@@ -1,7 +1,7 @@
 /*
- * The checker reads every field: histories of real runs, in which one field of one record is changed by one step or by a random amount, or the
- * same field of a server's GIVEN and its client's ANSWER. Digests of files are repaired, those of values are not. Each alteration is refused, or is in
- * the list below, which says why it is harmless.
+ * The checker reads every field: histories of real runs, in which one field of one record is changed by one step or by a
+ * random amount, or the same field of a server's GIVEN and its client's ANSWER. Digests of files are repaired, those of
+ * values are not. Each alteration is refused, or is in the list below, which says why it is harmless.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #include "history_real.h"
 #include "sanitized.h"
 
-/* ------------------------------------------------------------------------------------------------------------- fields ---- */
+/* ----------------------------------------------------------------------------------------------------------- fields ---- */
 
 typedef struct field {
     const char *name;
@@ -28,7 +28,7 @@ typedef struct field {
 #name, offsetof(hw_event_record, name), sizeof((hw_event_record *)0)->name                                          \
     }
 static const field fields[] = {FIELD(kind),   FIELD(flags), FIELD(range), FIELD(object), FIELD(actor), FIELD(from),
-                               FIELD(covers), FIELD(part),  FIELD(span),  FIELD(zero),   FIELD(epoch), FIELD(clock),
+                               FIELD(covers), FIELD(part),  FIELD(span),  FIELD(more),   FIELD(epoch), FIELD(clock),
                                FIELD(first),  FIELD(last),  FIELD(count), FIELD(digest)};
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -57,6 +57,7 @@ static const char *const kinds[] = {[HW_EVENT_STATE] = "STATE",
                                     [HW_EVENT_REDUCTIONS] = "REDUCTIONS",
                                     [HW_EVENT_STRICTER] = "STRICTER",
                                     [HW_EVENT_CHOSEN] = "CHOSEN",
+                                    [HW_EVENT_PASSED] = "PASSED",
                                     [HW_EVENT_CLOSE] = "CLOSE"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -126,7 +127,7 @@ static bool passes(const recorded *r, hw_verdict *verdict)
     return right;
 }
 
-/* ------------------------------------------------------------------------------------------------------- alterations ---- */
+/* ------------------------------------------------------------------------------------------------------ alterations ---- */
 
 static uint64_t value_of(const hw_event_record *record, const field *f)
 {
@@ -162,7 +163,7 @@ typedef struct alteration {
     bool pair; /* the client's ANSWER is altered in the same way */
 } alteration;
 
-/* --------------------------------------------------------------------------------------------- what is harmless, and why ---- */
+/* ---------------------------------------------------------------------------------------- what is harmless, and why ---- */
 
 static bool everywhere(const alteration *a)
 {
@@ -239,7 +240,8 @@ static bool of_a_list(const alteration *a)
     return (a->before.flags & HW_EVENT_LISTED) != 0;
 }
 
-/* Returns whether digests do not have what was read: pushes do not replace the values of the table, or none is of just these keys. */
+/* Returns whether digests do not have what was read: pushes do not replace the values of the table, or none is of just these
+ * keys. */
 static bool of_unknown_values(const alteration *a)
 {
     bool assigns = false, whole = false;
@@ -264,6 +266,32 @@ static bool of_failed_task(const alteration *a)
     return false;
 }
 
+/* Returns whether the part has no record before (after) this one: in the loop, or for its digest in the run. */
+static bool is_end(const alteration *a, bool first)
+{
+    const hw_event_record *own = &a->before;
+    bool any_epoch = first || strcmp(a->of->name, "digest") == 0;
+    for (size_t i = 0; i < a->all->count; i++) {
+        hw_event_record r = record_of(a->r, a->all->all[i]);
+        if (r.kind != HW_EVENT_PASSED || r.part != own->part || r.object != own->object)
+            continue;
+        if (r.epoch == own->epoch ? (first ? r.clock < own->clock : r.clock > own->clock)
+                                  : any_epoch && (first ? r.epoch < own->epoch : r.epoch > own->epoch))
+            return false;
+    }
+    return true;
+}
+
+static bool of_the_last_use(const alteration *a)
+{
+    return is_end(a, false);
+}
+
+static bool of_the_first_use(const alteration *a)
+{
+    return is_end(a, true);
+}
+
 #define OF(name)   (UINT32_C(1) << FIELD_##name)
 #define KIND(name) (UINT32_C(1) << HW_EVENT_##name)
 enum {
@@ -276,7 +304,7 @@ enum {
     FIELD_covers,
     FIELD_part,
     FIELD_span,
-    FIELD_zero,
+    FIELD_more,
     FIELD_epoch,
     FIELD_clock,
     FIELD_first,
@@ -292,7 +320,8 @@ static const struct {
     bool (*where)(const alteration *a);
     const char *why;
 } harmless[] = {
-    {KIND(NAME), OF(epoch) | OF(clock) | OF(first) | OF(last) | OF(count), false, everywhere, "a name is for people"},
+    {KIND(NAME), OF(kind) | OF(epoch) | OF(clock) | OF(first) | OF(last) | OF(count), false, everywhere,
+     "a name is for people"},
     {KIND(WAIT), ALL_FIELDS, false, everywhere, "a wait changes nothing"},
     {KIND(STATE), OF(count) | OF(digest), false, of_one_block,
      "nothing else has the size of a state, and a rebuild replaces its values"},
@@ -309,6 +338,8 @@ static const struct {
     {KIND(CLOSE), OF(clock) | OF(from), false, of_failed_job, "how a job has failed is for people"},
     {KIND(GIVEN) | KIND(TAKEN), OF(flags) | OF(covers), false, of_failed_task, "not all stripes need do a task that fails"},
     {KIND(ANSWER), OF(covers), false, of_failed_task, "why a task has failed is for people"},
+    {KIND(PASSED), OF(from) | OF(digest), false, of_the_last_use, "the next loop says who has a part that it begins with"},
+    {KIND(PASSED), OF(first), false, of_the_first_use, "a history does not have the first values of a part"},
     {KIND(GIVEN), OF(digest), true, of_unknown_values, "the values of a table are not computed again"},
 };
 enum { HARMLESS = sizeof harmless / sizeof *harmless };
@@ -324,7 +355,7 @@ static size_t why_harmless(const alteration *a)
     return i;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- trials ---- */
+/* ----------------------------------------------------------------------------------------------------------- trials ---- */
 
 typedef struct tally {
     size_t tried[KINDS], passed[HARMLESS + 1], refused; /* passed: by reason; the last one is none */
@@ -437,7 +468,7 @@ static void alter_run(recorded *r, uint64_t trials, uint64_t seed, tally *t)
     free(all.all);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- runs ---- */
+/* ------------------------------------------------------------------------------------------------------------- runs ---- */
 
 #define BSP                                                                                                                 \
     {                                                                                                                       \
@@ -455,6 +486,8 @@ static const real_run runs[] = {
     {"bsp on servers", 3, run_mixed, BSP, {"workers", "6", "topology", "servers:1"}},
     {"ssp", 1, run_mixed, SSP(1), {"workers", "3", "sync", "ssp:1"}},
     {"ssp on a tree", 3, run_mixed, SSP(1), {"workers", "3", "sync", "ssp:2", "topology", "tree"}},
+    {"ssp on servers", 3, run_mixed, SSP(1), {"workers", "6", "sync", "ssp:2", "topology", "servers:1"}},
+    {"tap on a tree", 3, run_mixed, BSP, {"workers", "6", "sync", "tap", "topology", "tree"}},
     {"ssp on nodes, rounded", 2, run_mixed, SSP(1), {"workers", "4", "sync", "ssp:1", "encoding", "int8"}},
     {"tap on nodes", 2, run_mixed, BSP, {"workers", "4", "sync", "tap"}},
     {"ssp, late", 2, run_mixed, SSP(2), {"workers", "2", "sync", "ssp:3", "rate", "30K", "backlog", "1"}},
@@ -465,6 +498,8 @@ static const real_run runs[] = {
     {"branches", 1, run_branches, BSP, {"workers", "3"}},
     {"branches on nodes", 2, run_branches, SSP(1), {"workers", "4"}},
     {"branches of one block", 1, run_branches, BSP, {"workers", "1"}},
+    {"moving", 1, run_moving, BSP, {"workers", "3"}},
+    {"moving on nodes", 2, run_moving, SSP(1), {"workers", "3"}},
     {"stored, one block", 1, run_stored, BSP, {"workers", "1"}},
     {"stored, bsp", 2, run_stored, BSP, {"workers", "3"}},
     {"stored, ssp", 2, run_stored, SSP(1), {"workers", "3"}},
@@ -480,8 +515,7 @@ static const real_run runs[] = {
 static void every_alteration_is_refused(void **state)
 {
     (void)state;
-    const char *asked = getenv("HAWSER_TEST_LONG");
-    bool all = asked != NULL && *asked != '\0';
+    bool all = runs_long();
     tally t = {0};
     for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
         recorded r = record_run(&runs[i]);

@@ -1,4 +1,5 @@
-/* What the checker accepts: the histories of the paper, and every history of thousands of random programs; what of them is beyond any barrier. */
+/* What the checker accepts: the histories of the paper, and every history of thousands of random programs; what of them is
+ * beyond any barrier. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +19,7 @@ static hw_verdict must_hold(const hw_history *history, uint64_t seed)
     return verdict;
 }
 
-/* ------------------------------------------------------------------------------------------------- the paper's histories ---- */
+/* -------------------------------------------------------------------------------------------- the paper's histories ---- */
 
 /* "r121" is the paper's r1[2][1]: worker, chunk, iteration. One stripe has both chunks. */
 static hw_history paper(const char *text, uint64_t delay)
@@ -89,9 +90,10 @@ static void late_writers(void **state)
     must_break("r111 r211 w111 w112 w111", 1, HW_RULE_TIMESTAMPS, 2);
 }
 
-/* ----------------------------------------------------------------------------------------------------- random programs ---- */
+/* -------------------------------------------------------------------------------------------------- random programs ---- */
 
-/* Reads of an iteration before some write of the one before, in one stripe of a table whose delay is 0: a barrier would stand between them. */
+/* Reads of an iteration before some write of the one before, in one stripe of a table whose delay is 0: a barrier would
+ * stand between them. */
 static size_t count_beyond_barrier(const hw_history *history)
 {
     size_t found = 0;

@@ -1,5 +1,5 @@
-/* Recorded histories as files: what a run writes can be read back whole; one that is cut off, damaged, mixed up or of a failed job is
- * refused. */
+/* Recorded histories as files: what a run writes can be read back whole; one that is cut off, damaged, mixed up or of a
+ * failed job is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -140,7 +140,7 @@ static void other_versions_are_named(void **state)
     bytes[6] = '3';
     assert_int_equal(hw_history_add(&history, "old", bytes, size, &error), HAWSER_BAD_INPUT);
     assert_non_null(strstr(error.text, "old is a history of another version"));
-    assert_non_null(strstr(error.text, "layout 3; this one reads layout 8"));
+    assert_non_null(strstr(error.text, "layout 3; this one reads layout B"));
     hw_history_free(&history);
     free(bytes);
 }
@@ -153,7 +153,7 @@ static void failed_jobs_are_marked_and_mixtures_are_refused(void **state)
     test_job test = OPEN_JOB("workers", "2", "record-history", "failed");
     hawser_program *program = hawser_program_new("empty", NULL);
     hawser_run *run = NULL;
-    hawser_unit(hawser_root(program), "fails", fail_at_once, NULL, NULL);
+    HAWSER_UNIT(hawser_root(program), "fails", fail_at_once);
     assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_BAD_PROGRAM);
     hawser_program_free(program);
     close_job(test);

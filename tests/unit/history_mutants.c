@@ -1,8 +1,9 @@
 /*
- * The checker can say no: honest histories of random programs, each with one thing made wrong, are all refused, by the rule that was broken.
+ * The checker can say no: honest histories of random programs, each with one thing made wrong, are all refused, by the rule
+ * that was broken.
  *
- * A mutant picks a place at random where its rule applies, changes the history there, and says which rules may name it: where one wrong thing
- * breaks two rules, either is right.
+ * A mutant picks a place at random where its rule applies, changes the history there, and says which rules may name it:
+ * where one wrong thing breaks two rules, either is right.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 
 #include "history_spots.h"
 
-/* ------------------------------------------------------------------------------------------------------ of the blocks ---- */
+/* ---------------------------------------------------------------------------------------------------- of the blocks ---- */
 
 static bool is_written(const hw_history *history, spot s)
 {
@@ -317,7 +318,7 @@ static bool of_no_block(hw_history *history, hw_random *random)
     return true;
 }
 
-/* ------------------------------------------------------------------------------------------------------- of the store ---- */
+/* ----------------------------------------------------------------------------------------------------- of the store ---- */
 
 static bool overlap(const hw_event_record *a, const hw_event_record *b)
 {
@@ -815,7 +816,7 @@ static bool woken_late(hw_history *history, hw_random *random)
     return true;
 }
 
-/* ---------------------------------------------------------------------------------------- of programs over the store ---- */
+/* --------------------------------------------------------------------------------------- of programs over the store ---- */
 
 /* The loop that an iteration is of: the last that begins no later. */
 static const hw_event_record *loop_of(const hw_history *history, uint64_t iteration)
@@ -921,7 +922,7 @@ static bool other_rest(hw_history *history, hw_random *random)
     return other_digest(history, random, HW_EVENT_ASKED, is_flushed);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- judged ---- */
+/* ----------------------------------------------------------------------------------------------------------- judged ---- */
 
 static const mutant mutants[] = {
     {"dropped read", dropped_read, {HW_RULE_DEFINITION, HW_RULES}},

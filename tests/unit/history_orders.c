@@ -1,9 +1,10 @@
 /*
- * Every order in which messages of a small case can arrive, through the exchange and the store as they are: nobody waits for ever, and the history
- * of each order is accepted.
+ * Every order in which messages of a small case can arrive, through the exchange and the store as they are: nobody waits for
+ * ever, and the history of each order is accepted.
  *
- * A case is run again and again; each time it makes other choices where it has some, until it has made all (a search without states). What a party
- * can do without a message it does at once, so that the orders differ in what arrives when, and in nothing else.
+ * A case is run again and again; each time it makes other choices where it has some, until it has made all (a search without
+ * states). What a party can do without a message it does at once, so that the orders differ in what arrives when, and in
+ * nothing else.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +63,7 @@ static void must_hold(hw_history *history)
     hw_history_free(history);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- replicas ---- */
+/* --------------------------------------------------------------------------------------------------------- replicas ---- */
 
 enum { REPLICAS = 2 };
 
@@ -108,7 +109,7 @@ static void replicas_in_every_order(void **state)
     static const hw_policy policies[] = {{HW_POLICY_BSP, 0}, {HW_POLICY_SSP, 1}, {HW_POLICY_TAP, 0}};
     for (int p = 0; p < 3; p++) {
         shape s = {
-            .clocks = p < 2 || longer() ? 3 : 2,
+            .clocks = p < 2 || runs_long() ? 3 : 2,
             .policy = policies[p],
             .spec = {.name = "w", .count = 3, .blocks = REPLICAS, .sources = REPLICAS, .rule = {.damping = 1, .gain = 1}}};
         orders o = {0};
@@ -121,7 +122,7 @@ static void replicas_in_every_order(void **state)
     }
 }
 
-/* -------------------------------------------------------------------------------------------------------------- store ---- */
+/* ------------------------------------------------------------------------------------------------------------ store ---- */
 
 /* All that needs no message on its way to the server: clients send, stripes work, answers arrive. */
 static void settle(world *w)
@@ -187,7 +188,8 @@ static void centric_step(market *m, asker *a, uint64_t step)
     hw_order reread = {.operation = HW_PULL, .first = 0, .last = m->spec.last, .clock = 0, .reread = true};
     reread.out = a->out[OPEN_MOST - 1];
     ask(m, a,
-        reread); /* its first iteration, over: both chunks, of which others and it itself may have written the next version */
+        /* its first iteration, over: both chunks, of which others and it itself may have written the next version */
+        reread);
 }
 
 /* Stale: a read that asks for clocks; then, in every other clock, a push, and the clock's end, which are not waited for. */
@@ -267,14 +269,14 @@ static void chunks_in_every_order(void **state)
 {
     (void)state;
     for (uint64_t delay = 0; delay <= 1; delay++)
-        every_order(market_of(2, true, delay, 0), longer() ? 3 : 2, 500, true);
+        every_order(market_of(2, true, delay, 0), runs_long() ? 3 : 2, 500, true);
     every_order(market_of(2, true, UINT64_MAX, 0), 2, 900, false);
     for (uint64_t delay = 0; delay <= 1; delay++) {
         market m = market_of(2, true, delay, 0);
         m.over = true;
         every_order(m, 2, 500, true);
     }
-    if (longer())
+    if (runs_long())
         every_order(market_of(3, true, 0, 0), 1, 1000, true);
 }
 

@@ -1,9 +1,11 @@
-/* history_real.h - histories of real runs: programs over states, over stored states, and over tables of the store, on threads and nodes. For test files
- * that begin with cmocka's includes; the test stands in a directory of its own. */
+/* history_real.h - histories of real runs: programs over states, over stored states, and over tables of the store, on
+ * threads and nodes. For test files that begin with cmocka's includes; the test stands in a directory of its own. */
 #ifndef HW_TESTS_HISTORY_REAL_H
 #define HW_TESTS_HISTORY_REAL_H
 
+#include "hawser/moving.h"
 #include "hawser/store.h"
+#include "hawser/stored.h"
 #include "history_runs.h"
 #include "nodes.h"
 
@@ -16,7 +18,7 @@ typedef struct real_run {
     const char *pairs[16];
 } real_run;
 
-/* ------------------------------------------------------------------------------------------------------------ programs ---- */
+/* --------------------------------------------------------------------------------------------------------- programs ---- */
 
 static void run_mixed(test_node *node)
 {
@@ -35,19 +37,23 @@ static hawser_status agree(hawser_context *context)
     double value = hawser_block(context) + 1.0, first = hawser_block(context) == 0 ? 2.0 : 0.0;
     HAWSER_TRY(hawser_allreduce(context, &value, 1, HAWSER_SUM));
     HAWSER_TRY(hawser_allreduce(context, &first, 1, HAWSER_MAX));
-    hawser_cache(context, "v")[0] += value + first;
+    HAWSER_WRITE(context, double, v);
+    v[0] += value + first;
     return HAWSER_OK;
 }
 
 static hawser_status count_clock(hawser_context *context)
 {
-    hawser_cache(context, "v")[hawser_block(context) % 4] += 1;
+    HAWSER_WRITE(context, double, v);
+    v[hawser_block(context) % 4] += 1;
     return HAWSER_OK;
 }
 
 static hawser_status add_one(hawser_context *context)
 {
-    hawser_cache(context, "u")[hawser_block(context)] += 1 + hawser_view(context, "v")[0];
+    HAWSER_WRITE(context, double, u);
+    HAWSER_READ(context, double, v);
+    u[hawser_block(context)] += 1 + v[0];
     return HAWSER_OK;
 }
 
@@ -56,17 +62,48 @@ static void run_branches(test_node *node)
 {
     const real_run *run = node->user;
     hawser_program *program = hawser_program_new("branches", NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", 4, 1, NULL, (hawser_rule){0});
-    hawser_state *u = hawser_replicated_state(program, "u", 8, 1, NULL, (hawser_rule){0});
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 4);
+    hawser_state *u = HAWSER_STATE(program, "u", HAWSER_REPLICATED, .rows = 8);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 4}, run->sync);
     bool late = run->sync.tightness == HAWSER_SSP;
-    hawser_operator *first = hawser_unit(loop, "agree", late ? count_clock : agree, NULL, HAWSER_UPDATES(v));
-    if (!late)
-        hawser_reduces(first, 2);
+    HAWSER_UNIT(loop, "agree", late ? count_clock : agree, .updates = {v}, .reduces = late ? 0 : 2);
     hawser_operator *branch = hawser_branch(loop, "branch", every_other, NULL);
-    hawser_operator *unit = hawser_unit(branch, "add", add_one, HAWSER_READS(v), HAWSER_UPDATES(u));
-    if (late)
-        hawser_unit_sync(unit, hawser_bsp());
+    const hawser_sync strict = hawser_bsp();
+    HAWSER_UNIT(branch, "add", add_one, .reads = {v}, .updates = {u}, .sync = late ? &strict : NULL);
+    hawser_run *result = NULL;
+    node->status = hawser_run_program(node->job, program, &result, &node->error);
+    hawser_run_free(result);
+    hawser_program_free(program);
+}
+
+static hawser_status change_parts(hawser_context *context)
+{
+    hawser_moving_part part;
+    for (;;) {
+        HAWSER_TRY(hawser_next_part(context, "n", &part));
+        if (part.number == UINT32_MAX)
+            return HAWSER_OK;
+        int32_t *values = part.values;
+        for (size_t i = 0; i < part.count; i++)
+            values[i] += (int32_t)hawser_block(context) + 1;
+    }
+}
+
+/* A moving state in two loops, beside a replicated one. */
+static void run_moving(test_node *node)
+{
+    static const size_t offsets[] = {0, 1, 3, 4, 7, 9, 12, 13}, cut[] = {0, 1, 2, 3, 4, 5, 7};
+    const real_run *run = node->user;
+    hawser_program *program = hawser_program_new("moving", NULL);
+    hawser_state *n = HAWSER_STATE(program, "n", HAWSER_MOVING, .type = HAWSER_I32, .lines = 7, .offsets = offsets,
+                                   .parts = 6, .cut = cut);
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 4);
+    for (int i = 0; i < 2; i++) {
+        hawser_operator *loop =
+            hawser_loop(hawser_root(program), i == 0 ? "first" : "second", (hawser_until){.clocks = 4}, run->sync);
+        HAWSER_UNIT(loop, i == 0 ? "change" : "again", change_parts, .updates = {n});
+        HAWSER_UNIT(loop, i == 0 ? "count" : "count again", count_clock, .updates = {v});
+    }
     hawser_run *result = NULL;
     node->status = hawser_run_program(node->job, program, &result, &node->error);
     hawser_run_free(result);
@@ -75,7 +112,8 @@ static void run_branches(test_node *node)
 
 static hawser_status fail_late(hawser_context *context)
 {
-    hawser_cache(context, "v")[hawser_block(context) % 4] += 1;
+    HAWSER_WRITE(context, double, v);
+    v[hawser_block(context) % 4] += 1;
     if (hawser_clock(context) == 3 && hawser_block(context) == 0)
         return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "this unit fails in clock 3");
     return HAWSER_OK;
@@ -86,9 +124,9 @@ static void run_failing(test_node *node)
 {
     const real_run *run = node->user;
     hawser_program *program = hawser_program_new("failing", NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", 4, 1, NULL, (hawser_rule){0});
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 4);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, run->sync);
-    hawser_unit(loop, "fail", fail_late, NULL, HAWSER_UPDATES(v));
+    HAWSER_UNIT(loop, "fail", fail_late, .updates = {v});
     hawser_run *result = NULL;
     hawser_error error = {0};
     if (hawser_run_program(node->job, program, &result, &error) == HAWSER_OK)
@@ -105,11 +143,12 @@ static hawser_status mix_chunks(hawser_context *context)
         HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
         if (chunk.block == UINT32_MAX)
             break;
+        const double *values = chunk.values;
         for (size_t i = 0; i < chunk.count; i++)
-            sum += chunk.values[i];
+            sum += values[i];
     }
     size_t first, count = hawser_part(context, "theta", &first);
-    double *theta = hawser_local(context, "theta");
+    HAWSER_WRITE(context, double, theta);
     for (size_t i = 0; i < count; i++)
         theta[i] = 0.25 * theta[i] + 0.01 * sum + 1;
     return HAWSER_OK;
@@ -130,21 +169,21 @@ static void run_stored(test_node *node)
     const real_run *run = node->user;
     static const double initial[12] = {1, 2, 3, 4, 5, 6};
     hawser_program *program = hawser_program_new("stored", NULL);
-    hawser_state *theta = hawser_stored_state(program, "theta", 23, NULL, NULL, NULL, NULL);
-    hawser_state *totals = hawser_stored_state(program, "totals", 12, NULL, initial, "add", NULL);
+    hawser_state *theta = HAWSER_STATE(program, "theta", HAWSER_STORED, .rows = 23);
+    hawser_state *totals = HAWSER_STATE(program, "totals", HAWSER_STORED, .rows = 12, .initial = initial, .function = "add");
     hawser_operator *twice = hawser_loop(hawser_root(program), "twice", (hawser_until){.clocks = 2}, hawser_bsp());
     hawser_operator *loop = hawser_loop(twice, "mix", (hawser_until){.clocks = 3}, run->sync);
-    hawser_unit(loop, "mix", mix_chunks, NULL, HAWSER_UPDATES(theta));
+    HAWSER_UNIT(loop, "mix", mix_chunks, .updates = {theta});
     hawser_sync sync = run->sync.tightness == HAWSER_BSP || run->sync.tightness == HAWSER_SSP ? run->sync : hawser_tap();
     hawser_operator *counting = hawser_loop(twice, "count", (hawser_until){.clocks = 3}, sync);
-    hawser_unit(counting, "count", count_totals, NULL, HAWSER_UPDATES(totals));
+    HAWSER_UNIT(counting, "count", count_totals, .updates = {totals});
     hawser_run *result = NULL;
     node->status = hawser_run_program(node->job, program, &result, &node->error);
     hawser_run_free(result);
     hawser_program_free(program);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- the store ---- */
+/* -------------------------------------------------------------------------------------------------------- the store ---- */
 
 enum { TABLE_KEYS = 60, LIST_KEYS = 7, STORE_CLOCKS = 4 };
 #define EVERYWHERE .first = 0, .last = TABLE_KEYS - 1
@@ -283,7 +322,7 @@ static void run_tables(test_node *node)
     hawser_store_close(t.store);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- files ---- */
+/* ------------------------------------------------------------------------------------------------------------ files ---- */
 
 /* The files of a job, by node. */
 typedef struct recorded {

@@ -1,4 +1,5 @@
-/* Histories of units that reduce: honest ones are accepted, and refused is each in which one thing is wrong, by the rule that it breaks. */
+/* Histories of units that reduce: honest ones are accepted, and refused is each in which one thing is wrong, by the rule
+ * that it breaks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

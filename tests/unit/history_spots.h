@@ -1,4 +1,5 @@
-/* history_spots.h - places in a history, for tests that make one thing wrong in it. For test files that begin with cmocka's includes. */
+/* history_spots.h - places in a history, for tests that make one thing wrong in it. For test files that begin with cmocka's
+ * includes. */
 #ifndef HW_TESTS_HISTORY_SPOTS_H
 #define HW_TESTS_HISTORY_SPOTS_H
 
@@ -134,7 +135,7 @@ static inline const hw_event_record *table_of(spot s)
     return i == SIZE_MAX ? NULL : &s.stream->records[i];
 }
 
-/* ----------------------------------------------------------------------------------------------------------- mutants ---- */
+/* ---------------------------------------------------------------------------------------------------------- mutants ---- */
 
 typedef struct mutant {
     const char *name;

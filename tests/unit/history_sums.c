@@ -1,6 +1,7 @@
 /*
- * Histories of replicas whose updates are added up on their way (exchange/adding.h), within nodes, along a tree and at servers: honest ones are
- * taken, and refused is each in which a sum lacks an update that it should have, has one twice, or is another than its addends come to.
+ * Histories of replicas whose updates are added up on their way (exchange/adding.h), within nodes, along a tree and at
+ * servers: honest ones are taken, and refused is each in which a sum lacks an update that it should have, has one twice, or
+ * is another than its addends come to.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +12,7 @@
 
 #include "history_spots.h"
 
-/* ------------------------------------------------------------------------------------------------------------- honest ---- */
+/* ----------------------------------------------------------------------------------------------------------- honest ---- */
 
 /* Blocks on nodes; what is under way is the cluster's. */
 typedef struct summing {
@@ -143,7 +144,7 @@ static hw_history history_of_sums(uint64_t seed)
     return history_of(&n);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- wrong ---- */
+/* ------------------------------------------------------------------------------------------------------------ wrong ---- */
 
 static bool is_sum(const hw_history *history, spot s)
 {

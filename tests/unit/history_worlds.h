@@ -1,6 +1,6 @@
 /*
- * history_worlds.h - honest histories of random programs, drawn by seed: replicas that exchange, and clients and servers of the store, with all
- * messages in an order of the seed's. For test files that begin with cmocka's includes.
+ * history_worlds.h - honest histories of random programs, drawn by seed: replicas that exchange, and clients and servers of
+ * the store, with all messages in an order of the seed's. For test files that begin with cmocka's includes.
  */
 #ifndef HW_TESTS_HISTORY_WORLDS_H
 #define HW_TESTS_HISTORY_WORLDS_H
@@ -12,7 +12,7 @@
 #include "store/note.h"
 #include "store_world.h"
 
-/* ---------------------------------------------------------------------------------------------------------- in memory ---- */
+/* -------------------------------------------------------------------------------------------------------- in memory ---- */
 
 typedef struct notes {
     hw_log *logs[512];
@@ -56,15 +56,10 @@ static bool one_in(hw_random *random, uint64_t of)
     return hw_random_below(random, of) == 0;
 }
 
-static inline bool longer(void)
-{
-    return getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
-}
-
 /* How many seeds are drawn. */
 static inline uint64_t seeds_of(uint64_t usual, uint64_t many)
 {
-    return longer() ? many : tried_of(usual);
+    return runs_long() ? many : tried_of(usual);
 }
 
 static inline hw_verdict judge(const hw_history *history)
@@ -75,7 +70,7 @@ static inline hw_verdict judge(const hw_history *history)
     return verdict;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- replicas ---- */
+/* --------------------------------------------------------------------------------------------------------- replicas ---- */
 
 typedef struct shape {
     hw_replica_spec spec;
@@ -230,7 +225,7 @@ static inline hw_history history_of_blocks(uint64_t seed)
     return history_of(&n);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- store ---- */
+/* ------------------------------------------------------------------------------------------------------------ store ---- */
 
 enum { WORKERS_MOST = 5, ITERATIONS_MOST = 8, OPEN_MOST = 12, STORE_KEYS = 97 };
 

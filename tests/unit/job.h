@@ -3,6 +3,7 @@
 #define HW_TESTS_UNIT_JOB_H
 
 #include "hawser/hawser.h"
+#include "result.h"
 #include "runtime/job/job.h"
 
 typedef struct test_job {

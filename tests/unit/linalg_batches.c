@@ -1,4 +1,5 @@
-/* linalg_batches.c - mini-batches: every row once an epoch, the same order whatever the size of batches, and an iterator that is plain memory. */
+/* linalg_batches.c - mini-batches: every row once an epoch, the same order whatever the size of batches, and an iterator
+ * that is plain memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,8 @@
 
 enum { MOST_ROWS = 3000 };
 
-/* Takes one epoch and returns its rows in order, in static memory; stores their number in *count. Checks every batch on the way. */
+/* Takes one epoch and returns its rows in order, in static memory; stores their number in *count. Checks every batch on the
+ * way. */
 static const size_t *epoch_of(hawser_batches *b, size_t *count)
 {
     static size_t all[MOST_ROWS + 1], rows[MOST_ROWS + 1];

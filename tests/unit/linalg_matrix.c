@@ -1,4 +1,5 @@
-/* The kernels are compared with plain long double loops, for every layout, type and variant, and variants with each other bit by bit. */
+/* The kernels are compared with plain long double loops, for every layout, type and variant, and variants with each other
+ * bit by bit. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -526,7 +527,8 @@ static void variants_agree_to_the_bit(void **state)
     assert_string_equal(hawser_kernels_name(), hw_kernels_variant(v - 1)->name);
 }
 
-/* Lanes are documented: entry i of a dense dot is in lane i mod 16, and of a sparse one in lane i mod 8. The tree is written out here again. */
+/* Lanes are documented: entry i of a dense dot is in lane i mod 16, and of a sparse one in lane i mod 8. The tree is written
+ * out here again. */
 static void lanes_and_tree_are_as_documented(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* The kernels over rows are compared with long double loops, in every layout and type; both dense layouts, and variants, with each other bit by bit. */
+/* The kernels over rows are compared with long double loops, in every layout and type; both dense layouts, and variants,
+ * with each other bit by bit. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -48,7 +49,8 @@ static void put(void *values, hawser_type type, size_t at, double value)
         ((double *)values)[at] = value;
 }
 
-/* About half of the entries are zero and not stored; values begin one number after the start of their arrays, so they are not aligned. */
+/* About half of the entries are zero and not stored; values begin one number after the start of their arrays, so they are
+ * not aligned. */
 static problem make(size_t rows, size_t cols, hawser_type type, uint64_t seed)
 {
     problem p = {.rows = rows, .cols = cols};

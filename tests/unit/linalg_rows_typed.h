@@ -1,4 +1,5 @@
-/* linalg_rows_typed.h - the tests of linalg_rows.c for arithmetic in T. It has no guard: linalg_rows.c includes it once per type. */
+/* linalg_rows_typed.h - the tests of linalg_rows.c for arithmetic in T. It has no guard: linalg_rows.c includes it once per
+ * type. */
 
 static T F(stored)(const problem *p, size_t i, size_t j)
 {
@@ -121,7 +122,8 @@ static void TEST(blocks_match_long_double)(void **state)
         }
 }
 
-/* Sums are documented to be made in the order of their terms. So plain loops have the same bits, and two calls those of one. */
+/* Sums are documented to be made in the order of their terms. So plain loops have the same bits, and two calls those of
+ * one. */
 static void TEST(sums_are_in_order)(void **state)
 {
     (void)state;

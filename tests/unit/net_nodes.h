@@ -37,7 +37,8 @@ typedef struct node {
     hw_transport *run; /* what arrives goes there instead, if it is of its session */
     uint32_t session;
     uint32_t refused;
-    bool echoes; /* what arrives goes back, from the net's own thread */
+    atomic_uint_fast64_t foreign; /* messages that the net dropped */
+    bool echoes;                  /* what arrives goes back, from the net's own thread */
 } node;
 
 static inline void node_up(void *argument, uint32_t number, const hw_net_hello *hello)
@@ -102,6 +103,13 @@ static inline void node_lost(void *argument, uint32_t number, const char *why, d
     pthread_mutex_unlock(&self->mutex);
 }
 
+static inline void node_foreign(void *argument, uint32_t number, const hw_envelope *envelope)
+{
+    (void)number;
+    (void)envelope;
+    atomic_fetch_add(&((node *)argument)->foreign, 1);
+}
+
 /* Assigns numbers from 1 to peers without one. */
 static inline hawser_status node_admit(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error)
 {
@@ -143,8 +151,12 @@ static inline hawser_status node_try(node *self, const hw_net_options *options, 
     pthread_mutex_init(&self->mutex, NULL);
     pthread_cond_init(&self->changed, &attributes);
     pthread_condattr_destroy(&attributes);
-    const hw_net_events events = {
-        .argument = self, .admit = node_admit, .up = node_up, .arrived = node_arrived, .lost = node_lost};
+    const hw_net_events events = {.argument = self,
+                                  .admit = node_admit,
+                                  .up = node_up,
+                                  .arrived = node_arrived,
+                                  .foreign = node_foreign,
+                                  .lost = node_lost};
     return hw_net_new(options, &events, &self->net, error);
 }
 

@@ -5,10 +5,20 @@
 #include "net_proxy.h"
 #include "transport/net/shake.h"
 
+enum { RAW_INCARNATION = 82 };
+
+/* Stamps a frame as the net of such a peer would. */
+static inline void stamp_raw(hw_frame *frame)
+{
+    frame->envelope.incarnation = RAW_INCARNATION;
+    frame->envelope.view = HW_VIEW_FIRST;
+}
+
 /* The handshake is ours, what follows is the test's; the socket, which blocks. */
 static inline int shake_hands_raw(node *server, uint32_t number)
 {
-    hw_identity self = {.job = "test", .name = "rogue", .build = "1.0 (test)", .key_length = 32, .incarnation = 77 + number};
+    hw_identity self = {
+        .job = "test", .name = "rogue", .build = "1.0 (test)", .key_length = 32, .incarnation = RAW_INCARNATION};
     self.key = (unsigned char *)(uintptr_t)TEST_KEY;
     atomic_store(&self.node, number);
     int fd = connect_to(port_of(hw_net_address(server->net)));

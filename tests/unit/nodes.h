@@ -87,8 +87,9 @@ static void *node_main(void *argument)
     return NULL;
 }
 
-/* Runs `body` on every node of `count`, each with the options `pairs` over `tables`; all of `nodes` are filled when it returns. by_hand: all but node 0
- * receive their number and the number of nodes from node 0, as if they were started by hand. */
+/* Runs `body` on every node of `count`, each with the options `pairs` over `tables`; all of `nodes` are filled when it
+ * returns. by_hand: all but node 0 receive their number and the number of nodes from node 0, as if they were started by
+ * hand. */
 static inline void run_nodes_with(const hawser_option *const *tables, test_node *nodes, uint32_t count, bool by_hand,
                                   const char *const *pairs, void (*body)(test_node *node), void *user)
 {

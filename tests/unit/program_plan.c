@@ -41,21 +41,19 @@ static char *print(hawser_plan_format format)
 {
     test_job test = OPEN_JOB("workers", "3", "filter", "absolute", "quota", "1k", "memory-limit", "100M");
     hawser_program *program = hawser_program_new("shown", NULL);
-    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(program, "v", 5, 1, NULL, (hawser_rule){.gain = 9});
-    hawser_state *alpha = hawser_local_state(program, "alpha", data, 1, NULL);
-    hawser_state *order = hawser_replicated_state(program, "order", 4, 1, NULL, (hawser_rule){0});
-    hawser_replicated_state(program, "spare", 1, 1, NULL, (hawser_rule){0});
-    hawser_tie(alpha, v);
-    hawser_derive(v, unit);
-    hawser_encoding(v, HAWSER_AS_INT8);
+    hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *v =
+        HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 5, .gain = 9, .derive = unit, .form = HAWSER_AS_INT8);
+    hawser_state *alpha = HAWSER_STATE(program, "alpha", HAWSER_LOCAL, .along = data, .tie = v);
+    hawser_state *order = HAWSER_STATE(program, "order", HAWSER_REPLICATED, .rows = 4);
+    HAWSER_STATE(program, "spare", HAWSER_REPLICATED, .rows = 1);
     hawser_metric_declare(program, "gap", HAWSER_SUM);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer",
                                          (hawser_until){.metric = "gap", .below = 0.01, .seconds = 9}, hawser_bsp());
-    hawser_unit_one(outer, "plan", unit, NULL, HAWSER_UPDATES(order));
+    HAWSER_UNIT(outer, "plan", unit, .one = true, .updates = {order});
     hawser_operator *inner = hawser_loop(outer, "inner", (hawser_until){.clocks = 10}, hawser_ssp(2));
-    hawser_unit(inner, "sweep", unit, HAWSER_READS(data, order), HAWSER_UPDATES(v, alpha));
-    hawser_unit(hawser_root(program), "report", unit, HAWSER_READS(v), NULL);
+    HAWSER_UNIT(inner, "sweep", unit, .reads = {data, order}, .updates = {v, alpha});
+    HAWSER_UNIT(hawser_root(program), "report", unit, .reads = {v});
     return plan_text(test, program, 1, format);
 }
 
@@ -93,22 +91,23 @@ static void physical_plan_has_placement_and_memory(void **state)
                                  "unit 'plan' on one block (block 0)", "placed with its part of A", NULL});
 }
 
-/* A body is cut where a unit reads what an earlier one updates; not for states that it leaves alone, nor for its own part of a partitioned one. */
+/* A body is cut where a unit reads what an earlier one updates; not for states that it leaves alone, nor for its own part of
+ * a partitioned one. */
 static void plans_show_stages(void **state)
 {
     (void)state;
     test_job test = OPEN_JOB("workers", "3", "memory-limit", "100M");
     hawser_program *program = hawser_program_new("staged", NULL);
-    hawser_state *a = hawser_replicated_state(program, "a", 5, 1, NULL, (hawser_rule){0});
-    hawser_state *b = hawser_replicated_state(program, "b", 5, 1, NULL, (hawser_rule){0});
-    hawser_state *p = hawser_partitioned_state(program, "p", 9, NULL, NULL);
+    hawser_state *a = HAWSER_STATE(program, "a", HAWSER_REPLICATED, .rows = 5);
+    hawser_state *b = HAWSER_STATE(program, "b", HAWSER_REPLICATED, .rows = 5);
+    hawser_state *p = HAWSER_STATE(program, "p", HAWSER_PARTITIONED, .rows = 9);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 10}, hawser_ssp(2));
-    hawser_unit(loop, "one", unit, NULL, HAWSER_UPDATES(a, p));
-    hawser_unit(loop, "two", unit, NULL, HAWSER_UPDATES(b, p));
+    HAWSER_UNIT(loop, "one", unit, .updates = {a, p});
+    HAWSER_UNIT(loop, "two", unit, .updates = {b, p});
     hawser_operator *nested = hawser_sequence(hawser_sequence(loop));
-    hawser_unit(nested, "three", unit, HAWSER_READS(b), HAWSER_UPDATES(p));
-    hawser_unit(nested, "four", unit, HAWSER_READS(p), NULL);
-    hawser_unit_sync(hawser_unit(loop, "five", unit, NULL, HAWSER_UPDATES(a)), hawser_ssp(1));
+    HAWSER_UNIT(nested, "three", unit, .reads = {b}, .updates = {p});
+    HAWSER_UNIT(nested, "four", unit, .reads = {p});
+    HAWSER_UNIT(loop, "five", unit, .updates = {a}, .sync = &(hawser_sync){HAWSER_SSP, 1});
     char *text = plan_text(test, program, 1, HAWSER_PLAN_PHYSICAL);
     static const char *const wanted[] = {"shipped to the blocks; 3 stages in a clock",
                                          "'one' on each block, stage 0",
@@ -129,13 +128,13 @@ static void plans_show_inner_loops(void **state)
     (void)state;
     test_job test = OPEN_JOB("workers", "3", "memory-limit", "100M");
     hawser_program *program = hawser_program_new("nested", NULL);
-    hawser_state *a = hawser_replicated_state(program, "a", 5, 1, NULL, (hawser_rule){0});
-    hawser_state *p = hawser_partitioned_state(program, "p", 9, NULL, NULL);
+    hawser_state *a = HAWSER_STATE(program, "a", HAWSER_REPLICATED, .rows = 5);
+    hawser_state *p = HAWSER_STATE(program, "p", HAWSER_PARTITIONED, .rows = 9);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 10}, hawser_ssp(2));
     hawser_operator *inner = hawser_loop(loop, "inner", (hawser_until){.clocks = 4}, hawser_bsp());
-    hawser_unit(inner, "one", unit, NULL, HAWSER_UPDATES(a));
-    hawser_unit(hawser_parallel(loop), "two", unit, NULL, HAWSER_UPDATES(p));
-    hawser_unit(loop, "three", unit, HAWSER_READS(p), NULL);
+    HAWSER_UNIT(inner, "one", unit, .updates = {a});
+    HAWSER_UNIT(hawser_parallel(loop), "two", unit, .updates = {p});
+    HAWSER_UNIT(loop, "three", unit, .reads = {p});
     char *text = plan_text(test, program, 1, HAWSER_PLAN_PHYSICAL);
     static const char *const wanted[] = {"'loop' until 10 clocks; ssp:2; shipped to the blocks; 5 stages in a clock",
                                          "'inner' until 4 clocks; bsp; a part of each clock of 'loop'",
@@ -157,9 +156,9 @@ static void a_plan_under_tap_says_that_updates_may_take_more(void **state)
     for (int k = 0; k < 4; k++) {
         test_job test = k == 3 ? OPEN_JOB("workers", "1") : OPEN_JOB("workers", "3");
         hawser_program *program = hawser_program_new("apart", NULL);
-        hawser_state *v = hawser_replicated_state(program, "v", 5, 1, NULL, (hawser_rule){0});
+        hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 5);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, syncs[k]);
-        hawser_unit(loop, "unit", unit, NULL, HAWSER_UPDATES(v));
+        HAWSER_UNIT(loop, "unit", unit, .updates = {v});
         char *text = plan_text(test, program, 1, HAWSER_PLAN_PHYSICAL);
         assert_int_equal(strstr(text, "\n  under tap only credit, 256 clocks, limits how far blocks are apart: ") != NULL,
                          k == 2);
@@ -182,9 +181,9 @@ static void late_updates_are_bounded_by_credit(void **state)
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         test_job test = OPEN_JOB("workers", "3");
         hawser_program *program = hawser_program_new("apart", NULL);
-        hawser_state *v = hawser_replicated_state(program, "v", 5, 1, NULL, (hawser_rule){0});
+        hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 5);
         hawser_until until = {.clocks = cases[k].clocks, .seconds = 1};
-        hawser_unit(hawser_loop(hawser_root(program), "loop", until, cases[k].sync), "unit", unit, NULL, HAWSER_UPDATES(v));
+        HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", until, cases[k].sync), "unit", unit, .updates = {v});
         hawser_error error = {0};
         hw_plan *plan = NULL;
         assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
@@ -207,8 +206,8 @@ static void a_plan_above_the_memory_limit_is_rejected(void **state)
     (void)state;
     test_job test = OPEN_JOB("workers", "4", "memory-limit", "1M");
     hawser_program *program = hawser_program_new("big", NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", 50000, 1, NULL, (hawser_rule){0});
-    hawser_unit(hawser_root(program), "unit", unit, NULL, HAWSER_UPDATES(v));
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 50000);
+    HAWSER_UNIT(hawser_root(program), "unit", unit, .updates = {v});
     hawser_error error = {0};
     assert_int_equal(hawser_plan_print(test.job, program, HAWSER_PLAN_PHYSICAL, stdout, &error), HAWSER_NO_MEMORY);
     assert_non_null(strstr(error.text, "--memory-limit"));
@@ -216,7 +215,8 @@ static void a_plan_above_the_memory_limit_is_rejected(void **state)
     close_job(test);
 }
 
-/* Returns what a plan in one process counts for this many bytes, a multiple of 16: a sixteenth more, for holes between allocations. */
+/* Returns what a plan in one process counts for this many bytes, a multiple of 16: a sixteenth more, for holes between
+ * allocations. */
 static uint64_t counted(uint64_t bytes)
 {
     return bytes + bytes / 16;
@@ -227,14 +227,16 @@ static void expected_memory_replaces_the_worst_case(void **state)
 {
     (void)state;
     test_job test = OPEN_JOB("workers", "4", "memory-limit", "8M");
-    hawser_program *program = hawser_program_new("large", NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", 500000, 1, NULL, (hawser_rule){0});
-    hawser_unit(hawser_root(program), "unit", unit, NULL, HAWSER_UPDATES(v));
+    hawser_program *program = NULL;
     hawser_error error = {0};
     hw_plan *plan = NULL;
-    assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_NO_MEMORY);
-    hawser_state_expect(v, 1000);
-    assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
+    for (int expects = 0; expects < 2; expects++) {
+        hawser_program_free(program);
+        program = hawser_program_new("large", NULL);
+        hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 500000, .expect = expects ? 1000 : 0);
+        HAWSER_UNIT(hawser_root(program), "unit", unit, .updates = {v});
+        assert_int_equal(hw_job_plan(test.job, program, &plan, &error), expects ? HAWSER_OK : HAWSER_NO_MEMORY);
+    }
     uint64_t before = plan->memory_needed;
     hw_plan_free(plan);
     hawser_scratch_expect(program, 10000, 704);
@@ -243,27 +245,55 @@ static void expected_memory_replaces_the_worst_case(void **state)
     hw_plan_free(plan);
     hawser_scratch_expect(program, 8 << 20, 0);
     assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_NO_MEMORY);
-    hawser_state_expect(hawser_stored_state(program, "w", 10, NULL, NULL, NULL, NULL), 5);
+    HAWSER_STATE(program, "w", HAWSER_STORED, .rows = 10, .expect = 5);
     assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_BAD_PROGRAM);
-    assert_non_null(strstr(error.text, "state 'w' is expected to use 5 entries"));
+    assert_non_null(strstr(error.text, "state 'w' is stored and has no .expect"));
     hawser_program_free(program);
     close_job(test);
 }
 
-/* The plan counts the shares of two reductions: as many numbers as the unit declares, or as it expects if these are fewer. */
+/* The plan counts a copy of each block's part of data that a unit transforms: of dense data the values. */
+static void transformed_data_count_in_memory(void **state)
+{
+    (void)state;
+    static double values[4000];
+    const hawser_matrix A = {.rows = 10, .cols = 400, .stored = 4000, .values = values, .stride = 10};
+    test_job test = OPEN_JOB("workers", "4");
+    uint64_t needed[2];
+    for (int k = 0; k < 2; k++) {
+        hawser_program *program = hawser_program_new("transforms", NULL);
+        hawser_error error = {0};
+        hw_plan *plan = NULL;
+        hawser_state *data = HAWSER_STATE(program, "data", HAWSER_DATA, .matrix = &A, .split = HAWSER_BY_COLUMN);
+        HAWSER_UNIT(hawser_root(program), "reads", unit, .reads = {data});
+        if (k == 1)
+            HAWSER_UNIT(hawser_root(program), "writes", unit, .updates = {data});
+        assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
+        needed[k] = plan->memory_needed;
+        hw_plan_free(plan);
+        hawser_program_free(program);
+    }
+    assert_int_equal(needed[1] - needed[0], sizeof values);
+    close_job(test);
+}
+
+/* The plan counts the shares of two reductions: as many numbers as the unit declares, or as it expects if these are
+ * fewer. */
 static void reductions_count_in_memory(void **state)
 {
     (void)state;
     test_job test = OPEN_JOB("workers", "4");
-    hawser_program *program = hawser_program_new("reduces", NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", 10, 1, NULL, (hawser_rule){0});
-    hawser_operator *reducing = hawser_unit(hawser_root(program), "unit", unit, NULL, HAWSER_UPDATES(v));
+    hawser_program *program = NULL;
+    hawser_state *v = NULL;
     hawser_error error = {0};
     hw_plan *plan = NULL;
     uint64_t needed[3];
     for (int k = 0; k < 3; k++) {
-        if (k == 1)
-            hawser_reduces(reducing, 5000);
+        hawser_program_free(program);
+        program = hawser_program_new("reduces", NULL);
+        v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 10);
+        hawser_operator *reducing =
+            HAWSER_UNIT(hawser_root(program), "unit", unit, .updates = {v}, .reduces = k > 0 ? 5000 : 0);
         if (k == 2)
             hawser_reduces_expect(reducing, 100, 300);
         assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_OK);
@@ -272,14 +302,15 @@ static void reductions_count_in_memory(void **state)
     }
     assert_int_equal(needed[1] - needed[0], counted(2 * 4 * 5000 * sizeof(double)));
     assert_int_equal(needed[2] - needed[0], counted(2 * 4 * 100 * sizeof(double)));
-    hawser_reduces_expect(hawser_unit(hawser_root(program), "other", unit, NULL, HAWSER_UPDATES(v)), 100, 300);
+    hawser_reduces_expect(HAWSER_UNIT(hawser_root(program), "other", unit, .updates = {v}), 100, 300);
     assert_int_equal(hw_job_plan(test.job, program, &plan, &error), HAWSER_BAD_PROGRAM);
     assert_non_null(strstr(error.text, "'other' declares no reductions"));
     hawser_program_free(program);
     close_job(test);
 }
 
-/* Plans for nodes that do not exist: the placement of blocks, and the most bytes of a clock. A message has 100 numbers, 800 bytes. */
+/* Plans for nodes that do not exist: the placement of blocks, and the most bytes of a clock. A message has 100 numbers, 800
+ * bytes. */
 static void a_plan_over_nodes_has_placement_and_traffic(void **state)
 {
     const struct {
@@ -304,17 +335,18 @@ static void a_plan_over_nodes_has_placement_and_traffic(void **state)
         /* Up from each of three nodes, down to each: six messages, of which node 0 sends two, and node 2 one each way. */
         {"tree", "4", 4, hawser_bsp(), {"1600 bytes out of node 0, 4800 out of all", "added up on their way"}},
         /* Without adding up, every node's update is sent to three others over the same tree: twelve messages. */
-        {"tree", "4", 4, hawser_tap(), {"9600 out of all", "topology tree"}},
+        {"tree", "4", 4, hawser_tap(), {"4000 bytes out of node 0, 9600 out of all", "topology tree"}},
+        {"servers:1", "3", 3, hawser_ssp(2), {"3200 bytes out of node 0, 4800 out of all", "those that wait for a link"}},
         {"servers:1", "3", 3, hawser_bsp(), {"1600 bytes out of node 0, 3200 out of all", "topology servers:1"}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         test_job test = OPEN_JOB("workers", cases[i].workers, "topology", cases[i].topology);
         hawser_program *program = hawser_program_new("far", NULL);
-        hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-        hawser_state *v = hawser_replicated_state(program, "v", 100, 1, NULL, (hawser_rule){0});
+        hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+        hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 100);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 9}, cases[i].sync);
-        hawser_unit(loop, "sweep", unit, HAWSER_READS(data), HAWSER_UPDATES(v));
+        HAWSER_UNIT(loop, "sweep", unit, .reads = {data}, .updates = {v});
         char *text = plan_text(test, program, cases[i].nodes, HAWSER_PLAN_PHYSICAL);
         for (int k = 0; k < 3 && cases[i].says[k] != NULL; k++)
             if (strstr(text, cases[i].says[k]) == NULL)
@@ -323,8 +355,8 @@ static void a_plan_over_nodes_has_placement_and_traffic(void **state)
     }
 }
 
-/* One of twelve columns of five entries costs as much as all others, so it has a block nearly to itself. Several nodes ignore the costs, because
- * they assigned the columns when they read the input. */
+/* One of twelve columns of five entries costs as much as all others, so it has a block nearly to itself. Several nodes
+ * ignore the costs, because they assigned the columns when they read the input. */
 static void costs_of_columns_change_the_split(void **state)
 {
     static const double costs[12] = {[1] = 143};
@@ -333,9 +365,8 @@ static void costs_of_columns_change_the_split(void **state)
     for (uint32_t nodes = 1; nodes <= 2; nodes++) {
         test_job test = OPEN_JOB("workers", "2");
         hawser_program *program = hawser_program_new("uneven", NULL);
-        hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-        hawser_data_costs(data, costs);
-        hawser_unit(hawser_root(program), "look", unit, HAWSER_READS(data), NULL);
+        hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .costs = costs);
+        HAWSER_UNIT(hawser_root(program), "look", unit, .reads = {data});
         char *text = plan_text(test, program, nodes, HAWSER_PLAN_PHYSICAL);
         if (strstr(text, says[nodes - 1]) == NULL ||
             (strstr(text, "the costs that the program adds to lines") != NULL) != (nodes == 1))
@@ -365,6 +396,7 @@ int main(void)
                                        cmocka_unit_test(plans_are_printed_as_dot),
                                        cmocka_unit_test(a_plan_above_the_memory_limit_is_rejected),
                                        cmocka_unit_test(expected_memory_replaces_the_worst_case),
+                                       cmocka_unit_test(transformed_data_count_in_memory),
                                        cmocka_unit_test(reductions_count_in_memory),
                                        cmocka_unit_test(a_plan_over_nodes_has_placement_and_traffic),
                                        cmocka_unit_test(too_many_nodes_are_rejected),

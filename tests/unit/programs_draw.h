@@ -1,6 +1,6 @@
 /*
- * programs_draw.h - draws a program from a seed: data, states, operators, units and policies. It says in words what it has drawn, and which of the
- * plan's refusals the program must meet. It includes nothing of src/.
+ * programs_draw.h - draws a program from a seed: data, states, operators, units and policies. It says in words what it has
+ * drawn. It includes nothing of src/.
  */
 #ifndef HW_TESTS_UNIT_PROGRAMS_DRAW_H
 #define HW_TESTS_UNIT_PROGRAMS_DRAW_H
@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "hawser/hawser.h"
+#include "hawser/stored.h"
 
 enum {
     BLOCKS = 4,
@@ -20,7 +21,10 @@ enum {
     SIZE = 1100,
     ROWS = 13,
     COLS = 11,
-    CELLS = ROWS * COLS
+    CELLS = ROWS * COLS,
+    LINES = 9,          /* of a moving state, */
+    PARTS = 2 * BLOCKS, /* its parts, */
+    NUMBERS = 4 * LINES /* and its numbers */
 };
 
 typedef enum kind { REPLICATED, DERIVED, PARTITIONED, ALONG, LOCAL, STORED, ADDED, KINDS } kind;
@@ -60,7 +64,9 @@ typedef struct drawn_unit {
     bool reads[STATES], updates[STATES];
     bool unsure[STATES]; /* it reads a state that blocks add to meanwhile */
     way how[STATES];
-    bool solves; /* CoCoA: it is a local solver */
+    bool solves;              /* CoCoA: it is a local solver */
+    bool moves, writes_parts; /* it uses the moving state, and changes it */
+    bool counts_entries, writes_entries;
     bool strict; /* it has a sync of its own */
     hawser_sync sync;
 } drawn_unit;
@@ -72,6 +78,20 @@ typedef struct drawn_operator {
     bool tested; /* a loop ends by a metric, too, to which its test adds the number of its calls */
     hawser_sync sync;
 } drawn_operator;
+
+/* The moving state "n", and the entries state "z". */
+typedef struct drawn_parts {
+    bool there, begins;
+    hawser_type type;
+    bool own; /* it has an owner function, else parts rotate */
+    size_t lines, offsets[LINES + 1], cut[PARTS + 1];
+    uint32_t parts;
+} drawn_parts;
+
+typedef struct drawn_entries {
+    bool there, begins;
+    hawser_type type;
+} drawn_entries;
 
 typedef struct drawn {
     uint64_t seed;
@@ -86,9 +106,12 @@ typedef struct drawn {
     bool shares;      /* all tests count their calls together, beside their own */
     bool counts;      /* entry 0 of a replicated state counts its updates */
     bool relative;    /* the job has the relative filter */
+    bool filtered;    /* the job has a filter and a quota */
     drawn_state state[STATES];
     drawn_unit unit[UNITS];
-    drawn_operator operator[OPERATORS];
+    drawn_operator op[OPERATORS];
+    drawn_parts moving;
+    drawn_entries entries;
     /* What units have seen and done, on several threads. */
     atomic_bool early;   /* a unit has not seen what the policy promises */
     atomic_bool reached; /* one has seen no more than that, of a state with several updates in a clock */
@@ -131,7 +154,7 @@ static uint64_t apart(uint64_t seed, uint32_t what)
     return next(&random);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- drawing ---- */
+/* ---------------------------------------------------------------------------------------------------------- drawing ---- */
 
 static bool is_split(const drawn *d)
 {
@@ -285,7 +308,8 @@ static hawser_type stored_type(uint64_t *random, const drawn_state *s)
     return types[one_in(random, 20) ? 3 : one_in(random, 20) ? 2 : below(random, fitting)];
 }
 
-/* Draws the type of a state. Few integers keep what integers cannot have, and few ties are of other types: they are refused. */
+/* Draws the type of a state. Few integers keep what integers cannot have, and few ties are of other types: they are
+ * refused. */
 static void draw_type(drawn *d, uint32_t number)
 {
     static const hawser_type types[] = {HAWSER_F64, HAWSER_F32, HAWSER_I64, HAWSER_I32};
@@ -368,28 +392,29 @@ static void draw_unit(uint64_t *random, const choices *may, const drawn *d, draw
 static bool has_only_units(const drawn *d, int container)
 {
     for (uint32_t i = 0; i < d->operators; i++)
-        if (d->operator[i].parent == container && d->operator[i].kind !=
-            UNIT &&(d->operator[i].kind != SEQUENCE || !has_only_units(d, (int)i)))
+        if (d->op[i].parent == container && d->op[i].kind != UNIT &&
+            (d->op[i].kind != SEQUENCE || !has_only_units(d, (int)i)))
             return false;
     return true;
 }
 
 static bool is_late(const drawn *d, int loop)
 {
-    const drawn_operator *o = &d->operator[loop];
+    const drawn_operator *o = &d->op[loop];
     return o->kind == LOOP && (o->sync.tightness == HAWSER_SSP || o->sync.tightness == HAWSER_TAP);
 }
 
 /* Returns the nearest loop around an operator, or -1. */
 static int loop_around(const drawn *d, int number)
 {
-    int above = d->operator[number].parent;
-    while (above >= 0 && d->operator[above].kind != LOOP)
-        above = d->operator[above].parent;
+    int above = d->op[number].parent;
+    while (above >= 0 && d->op[above].kind != LOOP)
+        above = d->op[above].parent;
     return above;
 }
 
-/* Returns whether the blocks run a loop by themselves: it has units only, and sequences of them, or is late. A loop in a late one is a part of it. */
+/* Returns whether the blocks run a loop by themselves: it has units only, and sequences of them, or is late. A loop in a
+ * late one is a part of it. */
 static bool is_shipped(const drawn *d, int loop)
 {
     for (int above = loop_around(d, loop); above >= 0; above = loop_around(d, above))
@@ -410,10 +435,10 @@ static int shipped_around(const drawn *d, int number)
 static void draw_below(uint64_t *random, const choices *may, drawn *d, int parent, uint32_t depth)
 {
     static const operator_kind kinds[] = {UNIT, UNIT, UNIT, UNIT, SEQUENCE, LOOP, LOOP, PARALLEL, BRANCH};
-    operator_kind above = parent < 0 ? SEQUENCE : d->operator[parent].kind;
+    operator_kind above = parent < 0 ? SEQUENCE : d->op[parent].kind;
     uint32_t count = 1 + below(random, above == BRANCH ? 2 : CHILDREN);
     for (uint32_t i = 0; i < count && (i == 0 || d->units < 5); i++) {
-        drawn_operator *o = &d->operator[d->operators];
+        drawn_operator *o = &d->op[d->operators];
         operator_kind k = depth > 3 || d->units >= 5 ? UNIT : kinds[below(random, 9)];
         if (above == PARALLEL && i == 0)
             k = UNIT;
@@ -438,7 +463,7 @@ static void draw_below(uint64_t *random, const choices *may, drawn *d, int paren
 static bool uses(const drawn *d, int container, uint32_t state, bool reads, bool updates)
 {
     for (uint32_t i = 0; i < d->operators; i++) {
-        const drawn_operator *o = &d->operator[i];
+        const drawn_operator *o = &d->op[i];
         const drawn_unit *unit = &d->unit[o->unit];
         if ((int)i == container && o->kind == UNIT)
             return (reads && unit->reads[state]) || (updates && unit->updates[state]);
@@ -455,9 +480,9 @@ static void draw_branches(const choices *may, drawn *d)
         uint64_t random = apart(d->seed, 64 + i);
         uint32_t children = 0;
         for (uint32_t child = 0; child < d->operators; child++)
-            children += d->operator[child].parent ==(int) i;
-        if (d->operator[i].kind == SEQUENCE && d->operator[i].parent == 0 && children <= 2 && !one_in(&random, 4))
-            d->operator[i].kind = BRANCH;
+            children += d->op[child].parent == (int)i;
+        if (d->op[i].kind == SEQUENCE && d->op[i].parent == 0 && children <= 2 && !one_in(&random, 4))
+            d->op[i].kind = BRANCH;
     }
 }
 
@@ -472,11 +497,11 @@ static bool chooses_first(const drawn *d, uint32_t branch, uint64_t clock)
 static bool runs_in(const drawn *d, uint32_t number, uint64_t clock)
 {
     int own = (int)number;
-    for (int above = d->operator[number].parent; above >= 0; own = above, above = d->operator[above].parent) {
+    for (int above = d->op[number].parent; above >= 0; own = above, above = d->op[above].parent) {
         int first = 0;
-        while (d->operator[first].parent != above)
+        while (d->op[first].parent != above)
             first++;
-        if (d->operator[above].kind == BRANCH &&(own == first) != chooses_first(d, (uint32_t)above, clock))
+        if (d->op[above].kind == BRANCH && (own == first) != chooses_first(d, (uint32_t)above, clock))
             return false;
     }
     return true;
@@ -504,12 +529,12 @@ static void draw_sync(uint64_t *random, const choices *may, const drawn *d, int 
 static void draw_nest(const choices *may, drawn *d, int loop)
 {
     uint64_t random = apart(d->seed, 24 + (uint32_t)loop);
-    drawn_operator *o = &d->operator[loop];
+    drawn_operator *o = &d->op[loop];
     int above = loop_around(d, loop);
     bool late = may->sync.tightness == HAWSER_SSP || may->sync.tightness == HAWSER_TAP;
     if (shipped_around(d, loop) >= 0) {
         o->tested = o->tested && one_in(&random, 6);
-        o->sync = one_in(&random, 24) ? hawser_ssp(3) : one_in(&random, 2) ? hawser_bsp() : d->operator[above].sync;
+        o->sync = one_in(&random, 24) ? hawser_ssp(3) : one_in(&random, 2) ? hawser_bsp() : d->op[above].sync;
     } else if (late && (may->flat || one_in(&random, 2))) {
         o->sync = one_in(&random, 24) ? hawser_centric(0) : may->sync;
     }
@@ -518,16 +543,26 @@ static void draw_nest(const choices *may, drawn *d, int loop)
 /* Returns the operator that the blocks run as one: a loop, the units of a parallel, or a unit alone. */
 static int phase_of(const drawn *d, int unit)
 {
-    int above = d->operator[unit].parent, loop = shipped_around(d, unit);
-    return loop >= 0 ? loop : above >= 0 && d->operator[above].kind == PARALLEL ? above : unit;
+    int above = d->op[unit].parent, loop = shipped_around(d, unit);
+    return loop >= 0 ? loop : above >= 0 && d->op[above].kind == PARALLEL ? above : unit;
+}
+
+/* What a unit on one block makes of a replicated state is exact, and a damping weighs sums of several blocks' changes. */
+static double gain_of(const drawn *d, const drawn_unit *unit, uint32_t s)
+{
+    return unit->one ? 1 : d->state[s].gain;
+}
+
+static double damping_of(const drawn *d, const drawn_unit *unit, uint32_t s)
+{
+    return unit->one || d->blocks == 1 || d->state[s].bounded ? 1 : d->state[s].damping;
 }
 
 static void find_unsure(drawn *d)
 {
     for (uint32_t i = 0; i < d->operators; i++)
-        for (uint32_t s = 0; s < d->states && d->operator[i].kind == UNIT; s++)
-            d->unit[d->operator[i].unit].unsure[s] =
-                d->state[s].kind == ADDED && uses(d, phase_of(d, (int)i), s, false, true);
+        for (uint32_t s = 0; s < d->states && d->op[i].kind == UNIT; s++)
+            d->unit[d->op[i].unit].unsure[s] = d->state[s].kind == ADDED && uses(d, phase_of(d, (int)i), s, false, true);
 }
 
 /* Returns whether a unit waits by a sync of its own: it has an exchanged state that its loop updates. */
@@ -551,11 +586,79 @@ static bool uses_stored(const drawn *d, const drawn_unit *unit)
 static void draw_own_sync(const choices *may, drawn *d, uint32_t number)
 {
     uint64_t random = apart(d->seed, 8 + number);
-    drawn_unit *unit = &d->unit[d->operator[number].unit];
+    drawn_unit *unit = &d->unit[d->op[number].unit];
     int loop = phase_of(d, (int)number);
-    bool fits = d->operator[loop].kind == LOOP && !uses_stored(d, unit) && has_what_to_wait_for(d, unit, loop);
+    bool fits = d->op[loop].kind == LOOP && !uses_stored(d, unit) && has_what_to_wait_for(d, unit, loop);
     unit->sync = one_in(&random, 8) ? hawser_ssp(2) : one_in(&random, 2) ? hawser_ssp(1) : hawser_bsp();
     unit->strict = may->sync.tightness != HAWSER_BSP && one_in(&random, fits ? 3 : 60);
+}
+
+/* Returns whether a unit can use the moving state: it is on all blocks, beside no other child of a parallel, and in no loop
+ * within a loop that the blocks run, since that would add stages. */
+static bool can_move(const drawn *d, int number)
+{
+    const drawn_unit *unit = &d->unit[d->op[number].unit];
+    int loop = shipped_around(d, number);
+    if (unit->one || unit->solves || (loop >= 0 && loop != loop_around(d, number)))
+        return false;
+    for (int above = d->op[number].parent; above >= 0; above = d->op[above].parent)
+        if (d->op[above].kind == PARALLEL || d->op[above].sync.tightness == HAWSER_DELAY ||
+            d->op[above].sync.tightness == HAWSER_CENTRIC)
+            return false;
+    return true;
+}
+
+/* Draws the lines and parts of the moving state. */
+static void draw_parts(uint64_t *random, drawn *d)
+{
+    static const hawser_type types[] = {HAWSER_F64, HAWSER_F32, HAWSER_I64, HAWSER_I32};
+    drawn_parts *n = &d->moving;
+    *n = (drawn_parts){.there = one_in(random, 3), .begins = one_in(random, 2), .own = one_in(random, 2)};
+    n->type = types[below(random, 4)];
+    n->lines = below(random, LINES + 1);
+    n->parts = d->blocks * (1 + below(random, 2));
+    for (size_t line = 0; line < n->lines; line++)
+        n->offsets[line + 1] = n->offsets[line] + below(random, 4);
+    for (uint32_t p = 1; p < n->parts; p++)
+        n->cut[p] = n->cut[p - 1] + below(random, (uint32_t)(n->lines - n->cut[p - 1]) / 2 + 1);
+    n->cut[n->parts] = n->lines;
+}
+
+/* Draws the moving state and the entries state, and which units use them. */
+static void draw_more(drawn *d)
+{
+    static const hawser_type types[] = {HAWSER_F64, HAWSER_F32, HAWSER_I64, HAWSER_I32};
+    uint64_t random = apart(d->seed, 200);
+    draw_parts(&random, d);
+    d->entries = (drawn_entries){.there = d->layout == HAWSER_CSR && d->split == HAWSER_BY_ROW && one_in(&random, 2),
+                                 .begins = one_in(&random, 2),
+                                 .type = types[below(&random, 4)]};
+    for (uint32_t i = 0; i < d->operators; i++) {
+        if (d->op[i].kind != UNIT)
+            continue;
+        drawn_unit *unit = &d->unit[d->op[i].unit];
+        bool moves = one_in(&random, 2), writes = one_in(&random, 2), counts = one_in(&random, 2);
+        bool parallel = d->op[i].parent >= 0 && d->op[d->op[i].parent].kind == PARALLEL;
+        unit->moves = d->moving.there && can_move(d, (int)i) && moves;
+        unit->writes_parts = unit->moves && writes;
+        unit->counts_entries = d->entries.there && !unit->one && !unit->solves && !parallel && can_move(d, (int)i) && counts;
+        unit->writes_entries = unit->counts_entries && one_in(&random, 2);
+    }
+}
+
+/* Returns the block that has a part in a clock. */
+static uint32_t owner_of_part(uint32_t part, uint64_t clock, uint32_t blocks, void *user)
+{
+    const drawn *d = user;
+    uint64_t shift = (clock * clock + d->seed) % blocks;
+    return (uint32_t)((part / (d->moving.parts / blocks) + shift) % blocks);
+}
+
+static uint32_t block_of_part(const drawn *d, uint32_t part, uint64_t clock)
+{
+    if (d->moving.own)
+        return owner_of_part(part, clock, d->blocks, (void *)(uintptr_t)d);
+    return (uint32_t)((part + d->blocks - clock % d->blocks) % d->blocks);
 }
 
 static drawn draw(uint64_t seed, choices may)
@@ -579,23 +682,24 @@ static drawn draw(uint64_t seed, choices may)
     draw_branches(&may, &d);
     draw_solvers(&d);
     for (uint32_t i = 0; i < d.operators; i++)
-        if (d.operator[i].kind == LOOP && has_only_units(&d, (int)i))
-            draw_sync(&random, &may, &d, (int)i, &d.operator[i]);
+        if (d.op[i].kind == LOOP && has_only_units(&d, (int)i))
+            draw_sync(&random, &may, &d, (int)i, &d.op[i]);
     for (uint32_t i = 0; i < d.operators; i++)
-        if (d.operator[i].kind == LOOP &&(shipped_around(&d, (int)i) >= 0 || !has_only_units(&d, (int)i)))
+        if (d.op[i].kind == LOOP && (shipped_around(&d, (int)i) >= 0 || !has_only_units(&d, (int)i)))
             draw_nest(&may, &d, (int)i);
     for (uint32_t i = 0; i < d.operators; i++)
-        if (d.operator[i].kind == UNIT)
+        if (d.op[i].kind == UNIT)
             draw_own_sync(&may, &d, i);
     find_unsure(&d);
+    draw_more(&d);
     return d;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- in words ---- */
+/* --------------------------------------------------------------------------------------------------------- in words ---- */
 
 static void say_operator(const drawn *d, int number, int depth, FILE *out)
 {
-    const drawn_operator *o = &d->operator[number];
+    const drawn_operator *o = &d->op[number];
     static const char *const names[] = {"unit", "sequence", "parallel", "loop", "branch"};
     static const char *const syncs[] = {"bsp", "ssp", "tap", "delay", "dc"};
     const drawn_unit *unit = &d->unit[o->unit];
@@ -615,13 +719,15 @@ static void say_operator(const drawn *d, int number, int depth, FILE *out)
         for (uint32_t s = 0; s < d->states; s++)
             fprintf(out, "%s", unit->reads[s] ? (char[]){' ', (char)('a' + s), 0} : "");
         fprintf(out, ", updates");
+        fprintf(out, "%s%s", unit->moves ? unit->writes_parts ? " n" : " (reads n)" : "",
+                unit->counts_entries ? unit->writes_entries ? " z" : " (reads z)" : "");
         for (uint32_t s = 0; s < d->states; s++)
             if (unit->updates[s])
                 fprintf(out, " %c%s", 'a' + s, (const char *const[]){"", " (touch)", " (inc)"}[unit->how[s]]);
     }
     fprintf(out, "\n");
     for (uint32_t i = 0; i < d->operators; i++)
-        if (d->operator[i].parent == number)
+        if (d->op[i].parent == number)
             say_operator(d, (int)i, depth + 1, out);
 }
 
@@ -656,324 +762,16 @@ static void say(const drawn *d, FILE *out)
                     (unsigned long long)state->max_held);
         fprintf(out, state->form != HAWSER_EXACT ? ", in form %d\n" : "\n", (int)state->form);
     }
+    if (d->moving.there)
+        fprintf(out, "  state n: moving, %zu lines of %s in %u parts, %s%s\n", d->moving.lines, type_names[d->moving.type],
+                d->moving.parts, d->moving.own ? "with an owner" : "rotating",
+                d->moving.begins ? ", with first values" : "");
+    if (d->entries.there)
+        fprintf(out, "  state z: entries of %s%s\n", type_names[d->entries.type],
+                d->entries.begins ? ", with first values" : "");
     for (uint32_t i = 0; i < d->operators; i++)
-        if (d->operator[i].parent<0)
+        if (d->op[i].parent < 0)
             say_operator(d, (int)i, 0, out);
-}
-
-/* --------------------------------------------------------------------------------------------------------- refusals ---- */
-
-/* What the plan refuses: texts of docs/refusals.md. */
-typedef enum refusal {
-    TWO_UPDATE,
-    ONE_READS,
-    ONE_LOCAL,
-    ONE_REDUCES,
-    SYNC_REDUCES,
-    ROWS_BY_COLUMN,
-    COLUMNS_BY_ROW,
-    NOT_SPLIT,
-    SAME_WORK,
-    STORED_ORDER,
-    ONE_STORED,
-    NONE_STORED,
-    NOT_ALL_STORED,
-    LOADED_BY_COLUMN,
-    LOADED_BY_ROW,
-    TIED_ALONE,
-    ADDED_CENTRIC,
-    TWO_POLICIES,
-    SYNC_OUTSIDE,
-    SYNC_STORED,
-    SYNC_IDLE,
-    SYNC_LOOSER,
-    FILTER_IDLE,
-    WHOLE_RULE,
-    WHOLE_FORM,
-    WHOLE_RELATIVE,
-    TIED_TYPES,
-    OTHER_BLOCKS,
-    STORED_I32,
-    ADDED_I64,
-    MOST_BEGINS,
-    NEST_ORDERED,
-    INNER_TESTED,
-    INNER_SYNC,
-    INNER_STORED,
-    BRANCH_TAP,
-    BRANCH_INNER,
-    BRANCH_STORED,
-    MANY_STAGES,
-    REFUSALS
-} refusal;
-static const char *const refusal_texts[] = {
-    "two children of a parallel update state",
-    "a child of a parallel reads state",
-    "runs on one block, so it cannot update local state",
-    "runs on one block, so it cannot reduce over all blocks",
-    "reduces over all blocks, but loop",
-    "is split by column, but its matrix is stored by rows",
-    "is split by row, but its matrix is stored by columns (CSC)",
-    "split",
-    "every block would do the same work",
-    "but the store has these changes only when the clock has ended",
-    "so it cannot update all shares of stored state",
-    "which is for stored states, and it has none",
-    "which is for stored states, but it updates",
-    "is split by row, but hawser_job_load has given each of the",
-    "the rows of its own blocks (hawser_load.split = HAWSER_BY_ROW)",
-    "to which it is tied; declare both",
-    "which needs one writer per chunk, but all blocks add to stored state",
-    "under policies that order its chunks differently",
-    "has a sync of its own, but is in no loop that blocks run by themselves",
-    "has a sync of its own, but uses stored states",
-    "has a sync of its own, but uses no replicated or partitioned state that loop",
-    "which waits less than",
-    "has a filter (hawser_state_filter), but no unit updates it",
-    "whose updates are added up exactly: it can have no",
-    "which is sent exactly: it cannot be rounded",
-    "which the relative filter cannot order",
-    "only states of f64 can be tied",
-    "give --workers",
-    "which the store does not keep",
-    "cannot change without a risk of wrapping around",
-    "only one that is added to can begin elsewhere",
-    "holds other operators than units, so it can only be bsp, ssp or tap",
-    "where blocks agree on no test; end it by a number of clocks alone",
-    "give it the sync of the loop around it, or bsp",
-    "but the store has the changes of a clock when it has ended",
-    "under tap, where no clock waits for the metrics by which it would be chosen",
-    "and it is chosen once for a clock",
-    "has units that use stored states, which the store counts in every clock",
-    "begins one stage too many",
-};
-
-typedef uint64_t refusal_set; /* one bit each */
-
-/* Returns the refusals of what a state of this type cannot have. */
-static refusal_set refusals_of_type(const drawn *d, const drawn_state *s)
-{
-    bool whole = is_whole(s) && s->kind <= DERIVED;
-    bool relative = s->filter != NULL ? has_relative_filter(s) : d->relative;
-    return (refusal_set)(whole && (s->damping != 1 || s->gain != 1 || s->bounded)) << WHOLE_RULE |
-           (refusal_set)(whole && s->form != HAWSER_EXACT) << WHOLE_FORM |
-           (refusal_set)(whole && relative) << WHOLE_RELATIVE |
-           (refusal_set)(s->kind >= STORED && s->type == HAWSER_I32) << STORED_I32 |
-           (refusal_set)(s->kind == ADDED && !s->most && s->type == HAWSER_I64) << ADDED_I64 |
-           (refusal_set)(s->most && s->begins) << MOST_BEGINS |
-           (refusal_set)(s->tied >= 0 && (s->type != HAWSER_F64 || d->state[s->tied].type != HAWSER_F64)) << TIED_TYPES;
-}
-
-static refusal_set refusals_of_states(const drawn *d, uint32_t nodes)
-{
-    refusal_set found = 0;
-    bool by_rows = d->layout == HAWSER_CSR || d->layout == HAWSER_DENSE_ROWS;
-    found |= (refusal_set)(d->split == HAWSER_BY_COLUMN && by_rows) << ROWS_BY_COLUMN;
-    found |= (refusal_set)(d->split == HAWSER_BY_ROW && d->layout == HAWSER_CSC) << COLUMNS_BY_ROW;
-    for (uint32_t s = 0; s < d->states; s++)
-        found |= (refusal_set)(d->state[s].kind >= ALONG && d->state[s].width > 0 && !is_split(d)) << NOT_SPLIT;
-    for (uint32_t s = 0; s < d->states; s++)
-        found |= (refusal_set)(d->state[s].begins && d->state[s].parts > d->blocks) << OTHER_BLOCKS;
-    for (uint32_t s = 0; s < d->states; s++)
-        found |= (refusal_set)(d->state[s].filter != NULL && !uses(d, -1, s, false, true)) << FILTER_IDLE |
-                 refusals_of_type(d, &d->state[s]);
-    if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_COLUMN)
-        found |= (refusal_set)(d->split == HAWSER_BY_ROW) << LOADED_BY_COLUMN;
-    if (nodes > 1 && d->source >= SVMLIGHT && d->load == HAWSER_BY_ROW)
-        found |= (refusal_set)(d->split != HAWSER_BY_ROW) << LOADED_BY_ROW;
-    return found;
-}
-
-static refusal_set refusals_of_unit(const drawn *d, const drawn_unit *unit)
-{
-    refusal_set found = (refusal_set)(unit->one && unit->reduces) << ONE_REDUCES;
-    for (uint32_t s = 0; s < d->states; s++) {
-        const drawn_state *state = &d->state[s];
-        if (!unit->updates[s])
-            continue;
-        found |= (refusal_set)(unit->one && state->kind == LOCAL) << ONE_LOCAL;
-        found |= (refusal_set)(unit->one && state->kind == STORED) << ONE_STORED;
-        found |= (refusal_set)(state->tied >= 0 && !unit->updates[state->tied]) << TIED_ALONE;
-        found |= (refusal_set)(unit->data && !is_split(d) && !unit->one && d->blocks > 1 &&
-                               (state->kind == REPLICATED || state->kind == DERIVED))
-                 << SAME_WORK;
-    }
-    return found;
-}
-
-/* Fills `order` with the units below an operator, in their order. */
-static uint32_t units_below(const drawn *d, int container, uint32_t *order, uint32_t count)
-{
-    for (uint32_t i = 0; i < d->operators; i++) {
-        if (d->operator[i].parent != container)
-            continue;
-        if (d->operator[i].kind == UNIT)
-            order[count++] = d->operator[i].unit;
-        else
-            count = units_below(d, (int)i, order, count);
-    }
-    return count;
-}
-
-static refusal_set refusals_of_loop(const drawn *d, int loop)
-{
-    refusal_set found = 0;
-    uint32_t order[UNITS], count = units_below(d, loop, order, 0);
-    hawser_tightness tightness = d->operator[loop].sync.tightness;
-    bool stores = false, exchanges = false, centric = tightness == HAWSER_CENTRIC || tightness == HAWSER_DELAY;
-    for (uint32_t s = 0; s < d->states; s++)
-        for (uint32_t u = 0; u < count; u++) {
-            const drawn_unit *unit = &d->unit[order[u]];
-            bool stored = d->state[s].kind >= STORED;
-            stores |= stored && (unit->reads[s] || unit->updates[s]);
-            exchanges |= d->state[s].kind < LOCAL && unit->updates[s];
-            found |= (refusal_set)(tightness != HAWSER_BSP && unit->reduces) << SYNC_REDUCES;
-            found |= (refusal_set)(tightness == HAWSER_CENTRIC && d->state[s].kind == ADDED && unit->updates[s])
-                     << ADDED_CENTRIC;
-            for (uint32_t before = 0; before < u && stored && is_shipped(d, loop); before++)
-                found |= (refusal_set)(d->unit[order[before]].updates[s] && (unit->reads[s] || unit->updates[s]))
-                         << STORED_ORDER;
-        }
-    found |= (refusal_set)(centric && !stores) << NONE_STORED | (refusal_set)(centric && stores && exchanges)
-                                                                    << NOT_ALL_STORED;
-    return found;
-}
-
-enum { STEPS = 400 }; /* of a clock; a loop of more is refused before */
-
-/* One run of a unit in a clock of a shipped loop. */
-typedef struct drawn_step {
-    uint32_t operator, turn; /* turn: which of the unit's runs in the clock */
-} drawn_step;
-
-/* Lists the runs of units in a clock in their order, one for each iteration of the loops around them. Returns their number. */
-static uint32_t steps_below(const drawn *d, int container, uint32_t turn, drawn_step *steps, uint32_t count)
-{
-    for (uint32_t i = 0; i < d->operators; i++) {
-        const drawn_operator *o = &d->operator[i];
-        if (o->parent != container)
-            continue;
-        if (o->kind == UNIT && count < STEPS)
-            steps[count++] = (drawn_step){i, turn};
-        for (uint32_t round = 0; o->kind != UNIT && round < (o->kind == LOOP ? o->clocks : 1); round++)
-            count = steps_below(d, (int)i, o->kind == LOOP ? turn * o->clocks + round : turn, steps, count);
-    }
-    return count;
-}
-
-/* Counts the stages of a clock: one begins where a unit reads what another has changed in this stage on other blocks. */
-static uint32_t stages_of(const drawn *d, int loop)
-{
-    drawn_step steps[STEPS];
-    uint32_t count = steps_below(d, loop, 0, steps, 0), stages = 1;
-    bool changed[STATES] = {false};
-    for (uint32_t i = 0; i < count; i++) {
-        const drawn_unit *unit = &d->unit[d->operator[steps[i].operator].unit];
-        bool cut = false;
-        for (uint32_t s = 0; s < d->states; s++)
-            cut |= changed[s] && (unit->reads[s] || (unit->updates[s] && d->state[s].kind <= DERIVED));
-        stages += cut;
-        for (uint32_t s = 0; s < d->states; s++)
-            changed[s] = (changed[s] && !cut) || (unit->updates[s] && d->state[s].kind < LOCAL);
-    }
-    return stages;
-}
-
-/* Finds what a loop around other operators, or inside of a late one, may not be. */
-static refusal_set refusals_of_nest(const drawn *d, int loop)
-{
-    const drawn_operator *o = &d->operator[loop];
-    int outer = shipped_around(d, loop), above = loop_around(d, loop);
-    refusal_set found = 0;
-    uint32_t order[UNITS], count = units_below(d, loop, order, 0);
-    bool ordered = o->sync.tightness == HAWSER_CENTRIC || o->sync.tightness == HAWSER_DELAY;
-    if (outer < 0) {
-        found |= (refusal_set)(ordered && !has_only_units(d, loop)) << NEST_ORDERED;
-        return found | (refusal_set)(is_shipped(d, loop) && stages_of(d, loop) > 64) << MANY_STAGES;
-    }
-    bool same =
-        o->sync.tightness == d->operator[above].sync.tightness && o->sync.staleness == d->operator[above].sync.staleness;
-    for (uint32_t u = 0; u < count; u++)
-        found |= (refusal_set)uses_stored(d, &d->unit[order[u]]) << INNER_STORED;
-    return found | (refusal_set)o->tested << INNER_TESTED |
-           (refusal_set)(o->sync.tightness != HAWSER_BSP && !same) << INNER_SYNC;
-}
-
-static refusal_set refusals_of_branch(const drawn *d, int branch)
-{
-    int loop = shipped_around(d, branch);
-    uint32_t order[UNITS], count = units_below(d, branch, order, 0);
-    refusal_set found = 0;
-    for (uint32_t u = 0; u < count && loop >= 0; u++)
-        found |= (refusal_set)uses_stored(d, &d->unit[order[u]]) << BRANCH_STORED;
-    return found | (refusal_set)(loop >= 0 && d->operator[loop].sync.tightness == HAWSER_TAP) << BRANCH_TAP |
-           (refusal_set)(loop >= 0 && loop_around(d, branch) != loop) << BRANCH_INNER;
-}
-
-static refusal_set refusals_of_parallel(const drawn *d, int parallel)
-{
-    refusal_set found = 0;
-    for (uint32_t s = 0; s < d->states; s++)
-        for (uint32_t i = 0; i < d->operators; i++)
-            for (uint32_t j = 0; j < d->operators; j++)
-                if (i != j && d->operator[i].parent == parallel && d->operator[j].parent == parallel &&
-                              uses(d, (int)i, s, false, true))
-                    found |= (refusal_set)uses(d, (int)j, s, false, true) << TWO_UPDATE |
-                             (refusal_set)uses(d, (int)j, s, true, false) << ONE_READS;
-    return found;
-}
-
-/* Returns by how many clocks a sync lets a block be behind. */
-static uint32_t slack_of(hawser_sync sync)
-{
-    return sync.tightness == HAWSER_BSP ? 0 : sync.tightness == HAWSER_SSP ? sync.staleness : UINT32_MAX;
-}
-
-static refusal_set refusals_of_own_sync(const drawn *d, uint32_t number)
-{
-    const drawn_unit *unit = &d->unit[d->operator[number].unit];
-    int loop = phase_of(d, (int)number), near = loop_around(d, (int)number);
-    if (!unit->strict)
-        return 0;
-    if (d->operator[loop].kind != LOOP)
-        return UINT64_C(1) << SYNC_OUTSIDE;
-    return (refusal_set)uses_stored(d, unit) << SYNC_STORED |
-           (refusal_set)!has_what_to_wait_for(d, unit, loop) << SYNC_IDLE |
-           (refusal_set)(slack_of(unit->sync) > slack_of(d->operator[near].sync)) << SYNC_LOOSER;
-}
-
-/* Returns the age that a loop's policy allows a chunk; policies without an order of chunks have none. */
-static uint32_t age_of(hawser_sync sync)
-{
-    return sync.tightness == HAWSER_BSP ? 0 : sync.tightness == HAWSER_CENTRIC ? sync.staleness : UINT32_MAX;
-}
-
-static refusal_set refusals_of_ages(const drawn *d)
-{
-    for (uint32_t s = 0; s < d->states; s++)
-        for (uint32_t i = 0; i < d->operators; i++)
-            for (uint32_t j = 0; j < i; j++)
-                if (d->state[s].kind >= STORED &&
-                    d->operator[i].kind == LOOP && d->operator[j].kind == LOOP && is_shipped(d, (int)i) &&
-                    is_shipped(d, (int)j) && uses(d, (int)i, s, false, true) && uses(d, (int)j, s, false, true) &&
-                    age_of(d->operator[i].sync) != age_of(d->operator[j].sync))
-                    return UINT64_C(1) << TWO_POLICIES;
-    return 0;
-}
-
-/* Returns the set of refusals that a program gives reason for; 0: it must run. */
-static refusal_set refusals_of(const drawn *d, uint32_t nodes)
-{
-    refusal_set found = refusals_of_states(d, nodes) | refusals_of_ages(d);
-    for (uint32_t u = 0; u < d->units; u++)
-        found |= refusals_of_unit(d, &d->unit[u]);
-    for (uint32_t i = 0; i < d->operators; i++)
-        found |= d->operator[i].kind == LOOP       ? refusals_of_loop(d, (int)i) | refusals_of_nest(d, (int)i)
-                 : d->operator[i].kind == BRANCH   ? refusals_of_branch(d, (int)i)
-                 : d->operator[i].kind == PARALLEL ? refusals_of_parallel(d, (int)i)
-                 : d->operator[i].kind == UNIT     ? refusals_of_own_sync(d, i)
-                                                   : 0;
-    return found;
 }
 
 #endif

@@ -1,15 +1,16 @@
 /*
- * programs_oracle.h - what a drawn program computes under BSP: one unit after the other on plain arrays, on one thread, without messages. What a unit
- * computes (hashes, changes) is here as well, because a unit and the oracle share it. It includes nothing of src/.
+ * programs_oracle.h - what a drawn program computes under BSP: one unit after the other on plain arrays, on one thread,
+ * without messages. What a unit computes (hashes, changes) is here as well, because a unit and the oracle share it. It
+ * includes nothing of src/.
  *
  * Whole numbers are added without rounding. Others are rounded, so they have the bits of the canonical tree alone.
  */
 #ifndef HW_TESTS_UNIT_PROGRAMS_ORACLE_H
 #define HW_TESTS_UNIT_PROGRAMS_ORACLE_H
 
-#include "programs_draw.h"
+#include "programs_refused.h"
 
-/* --------------------------------------------------------------------------------------------- what data and units are ---- */
+/* ------------------------------------------------------------------------------------------ what data and units are ---- */
 
 static bool is_stored(const drawn *d, size_t i, size_t j)
 {
@@ -63,8 +64,8 @@ static uint64_t hash_of_call(uint32_t unit, uint32_t block, uint64_t clock)
     return unit + 7 * (uint64_t)block + 77 * clock + 1;
 }
 
-/* Returns a number as a state of a type has it. A sum, a difference, a product and a quotient of two floats that are computed in doubles and then
- * rounded are those of floats. */
+/* Returns a number as a state of a type has it. A sum, a difference, a product and a quotient of two floats that are
+ * computed in doubles and then rounded are those of floats. */
 static double in_type(hawser_type type, double value)
 {
     return type == HAWSER_F64 ? value : type == HAWSER_F32 ? (double)(float)value : (double)(int64_t)value;
@@ -102,11 +103,27 @@ static double change_of(const drawn *d, uint32_t s, uint64_t hash, size_t entry)
     return d->real && !is_whole(&d->state[s]) ? in_type(d->state[s].type, change * 0.37 + 0.011) : change;
 }
 
-/* Returns what a unit sets an entry to that its block alone writes. */
-static double value_after(const drawn *d, uint32_t s, double before, uint64_t hash, size_t entry)
+/* Returns what a unit sets a number to that its block alone writes. */
+static double number_after(const drawn *d, hawser_type type, double before, uint64_t hash, size_t entry)
 {
     double value = (double)((hash ^ hash >> 23) % 1000 * (entry + 1) % 1009);
-    return in_type(d->state[s].type, d->real ? before * 0.25 + value * 0.1 : (double)(int64_t)(before / 2) + value);
+    return in_type(type, d->real ? before * 0.25 + value * 0.1 : (double)(int64_t)(before / 2) + value);
+}
+
+static double value_after(const drawn *d, uint32_t s, double before, uint64_t hash, size_t entry)
+{
+    return number_after(d, d->state[s].type, before, hash, entry);
+}
+
+/* Return the first numbers of the moving state and of the entries state. */
+static double first_of_part(const drawn *d, size_t i)
+{
+    return d->moving.begins ? (double)(i * 7 % 19) - 5 : 0;
+}
+
+static double first_of_entry(const drawn *d, size_t i)
+{
+    return d->entries.begins ? (double)(i * 11 % 17) - 3 : 0;
 }
 
 /* What a block gives to a reduction, and to a metric. */
@@ -147,10 +164,11 @@ static bool metric_ends(double metric)
     return metric == metric && (int64_t)(metric * 8) % 3 == 0;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ the cut ---- */
+/* ---------------------------------------------------------------------------------------------------------- the cut ---- */
 
-/* Cuts `extent` columns or rows at the place nearest to each equal share of the cost, one per stored entry and eight per column or row; every block has
- * one while there are enough. Dense rows are cut into equal shares, the first of which have one more. */
+/* Cuts `extent` columns or rows at the place nearest to each equal share of the cost, one per stored entry and eight per
+ * column or row; every block has one while there are enough. Dense rows are cut into equal shares, the first of which have
+ * one more. */
 static void cut_of(const drawn *d, size_t *bounds)
 {
     size_t extent = extent_of(d), parts = d->blocks;
@@ -215,15 +233,16 @@ static double digest_of(const drawn *d, uint32_t block, uint64_t clock)
     return digest;
 }
 
-/* Returns the block that a unit on one block runs on: the one with most of the split data that it reads, else 0, and in a parallel the next one. */
+/* Returns the block that a unit on one block runs on: the one with most of the split data that it reads, else 0, and in a
+ * parallel the next one. */
 static uint32_t place_of(const drawn *d, uint32_t operator_number)
 {
-    const drawn_operator *o = &d->operator[operator_number];
+    const drawn_operator *o = &d->op[operator_number];
     const drawn_unit *unit = &d->unit[o->unit];
     uint32_t best = 0;
     size_t bounds[BLOCKS + 1], most = 0;
-    for (uint32_t i = 0; i < operator_number && o->parent >= 0 && d->operator[o->parent].kind == PARALLEL; i++)
-        best += d->operator[i].parent == o->parent && d->operator[i].kind == UNIT && d->unit[d->operator[i].unit].one;
+    for (uint32_t i = 0; i < operator_number && o->parent >= 0 && d->op[o->parent].kind == PARALLEL; i++)
+        best += d->op[i].parent == o->parent && d->op[i].kind == UNIT && d->unit[d->op[i].unit].one;
     best %= d->blocks;
     if (!unit->data || !is_split(d))
         return best;
@@ -239,17 +258,38 @@ static uint32_t place_of(const drawn *d, uint32_t operator_number)
     return best;
 }
 
-/* -------------------------------------------------------------------------------------------------------- the program ---- */
+/* ------------------------------------------------------------------------------------------------------ the program ---- */
 
 typedef struct drawn_values {
     double of[STATES][SIZE];
+    double parts[NUMBERS], entries[CELLS]; /* of the moving state, and of the entries state */
 } drawn_values;
+
+/* Returns how many entries the rows before `row` have. */
+static size_t entries_before(const drawn *d, size_t row)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < row; i++)
+        for (size_t j = 0; j < d->cols; j++)
+            count += is_stored(d, i, j);
+    return count;
+}
+
+/* Finds the entries of a block. */
+static void entries_of(const drawn *d, uint32_t block, size_t *begin, size_t *end)
+{
+    size_t bounds[BLOCKS + 1];
+    cut_of(d, bounds);
+    *begin = entries_before(d, bounds[block]);
+    *end = entries_before(d, bounds[block + 1]);
+}
 
 typedef struct world {
     const drawn *d;
     drawn_values now, before; /* before: when the unit began */
-    bool written_by_one[STATES];
-    double metric; /* NaN: none yet */
+    bool written_by_one[OPERATORS]
+                       [STATES]; /* by unit: its phase has no other block's updates of the state, so that values are sent */
+    double metric;               /* NaN: none yet */
     double reports[BLOCKS];
     bool reported[BLOCKS];
     uint64_t calls[BLOCKS];
@@ -271,19 +311,23 @@ static double tree_sum(const double *values, uint32_t count)
     return tree_sum_in(HAWSER_F64, values, count);
 }
 
-/* Finds the states whose updates are sent as values, because one block makes all of them and the rule changes nothing. */
+/* Finds where updates of a state are sent as values, because one block makes all of a phase. */
 static void find_writers(world *w)
 {
     const drawn *d = w->d;
-    for (uint32_t s = 0; s < d->states; s++) {
-        const drawn_state *state = &d->state[s];
-        uint32_t writers = 0;
-        for (uint32_t i = 0; i < d->operators; i++)
-            if (d->operator[i].kind == UNIT && d->unit[d->operator[i].unit].updates[s])
-                writers |= d->unit[d->operator[i].unit].one ? UINT32_C(1) << place_of(d, i) : ~UINT32_C(0);
-        bool one = state->kind == REPLICATED && writers != 0 && (writers & (writers - 1)) == 0;
-        w->written_by_one[s] = (one || d->blocks == 1) && state->gain == 1 && state->damping == 1 && !state->bounded;
-    }
+    for (uint32_t s = 0; s < d->states; s++)
+        for (int u = 0; u < (int)d->operators; u++) {
+            uint32_t writers = 0;
+            if (d->op[u].kind != UNIT)
+                continue;
+            for (int i = 0; i < (int)d->operators; i++)
+                if (d->op[i].kind == UNIT && phase_of(d, i) == phase_of(d, u) && d->unit[d->op[i].unit].updates[s])
+                    writers |= d->unit[d->op[i].unit].one ? UINT32_C(1) << place_of(d, (uint32_t)i) : ~UINT32_C(0);
+            bool one = d->state[s].kind <= DERIVED && writers != 0 && (writers & (writers - 1)) == 0;
+            const drawn_unit *unit = &d->unit[d->op[u].unit];
+            bool ruled = d->state[s].bounded || gain_of(d, unit, s) != 1;
+            w->written_by_one[u][s] = one || (d->blocks == 1 && (unit->one || !ruled));
+        }
 }
 
 static double combine(const double *shares, uint32_t count, hawser_combine_by by)
@@ -310,6 +354,39 @@ static uint64_t read_states(world *w, const drawn_unit *unit, uint32_t block, ui
     return hash;
 }
 
+/* Mixes the parts that a block has, and its entries, into a hash. */
+static uint64_t read_more(const world *w, const drawn_unit *unit, uint32_t block, uint64_t clock, uint64_t hash)
+{
+    const drawn_parts *n = &w->d->moving;
+    size_t begin, end;
+    for (uint32_t p = 0; unit->moves && p < n->parts; p++) {
+        begin = n->offsets[n->cut[p]];
+        end = n->offsets[n->cut[p + 1]];
+        if (block_of_part(w->d, p, clock) == block)
+            hash = mix(hash + p, w->before.parts + begin, end - begin);
+    }
+    if (!unit->counts_entries)
+        return hash;
+    entries_of(w->d, block, &begin, &end);
+    return mix(hash, w->before.entries + begin, end - begin);
+}
+
+static void update_more(world *w, const drawn_unit *unit, uint32_t first, uint32_t last, uint64_t clock,
+                        const uint64_t *hash)
+{
+    const drawn *d = w->d;
+    const drawn_parts *n = &d->moving;
+    size_t begin, end;
+    for (uint32_t p = 0; unit->writes_parts && p < n->parts; p++)
+        for (size_t i = n->offsets[n->cut[p]]; i < n->offsets[n->cut[p + 1]]; i++)
+            w->now.parts[i] = number_after(d, n->type, w->before.parts[i], hash[block_of_part(d, p, clock)], i);
+    for (uint32_t b = first; unit->writes_entries && b < last; b++) {
+        entries_of(d, b, &begin, &end);
+        for (size_t i = begin; i < end; i++)
+            w->now.entries[i] = number_after(d, d->entries.type, w->before.entries[i], hash[b], i);
+    }
+}
+
 /* Returns the hashes by which blocks make their changes. */
 static void read_all(world *w, uint32_t number, const drawn_unit *unit, uint32_t first, uint32_t last, uint64_t clock,
                      uint64_t *hash)
@@ -323,7 +400,7 @@ static void read_all(world *w, uint32_t number, const drawn_unit *unit, uint32_t
         }
         if (unit->remembers)
             hash[b] += ++w->calls[b];
-        hash[b] = read_states(w, unit, b, hash[b]);
+        hash[b] = read_more(w, unit, b, clock, read_states(w, unit, b, hash[b]));
     }
     double results[REDUCED_MOST];
     for (size_t i = 0; unit->reduces && i < reduced_count(number); i++) {
@@ -340,21 +417,23 @@ static void read_all(world *w, uint32_t number, const drawn_unit *unit, uint32_t
 }
 
 /* Merges what the blocks have made of an entry of a replicated state. */
-static void merge_entry(world *w, uint32_t s, uint32_t first, uint32_t last, const double *after, size_t i)
+static void merge_entry(world *w, uint32_t operator_number, uint32_t s, uint32_t first, uint32_t last, const double *after,
+                        size_t i)
 {
     const drawn_state *state = &w->d->state[s];
+    const drawn_unit *unit = &w->d->unit[w->d->op[operator_number].unit];
     hawser_type type = state->type;
     double before = w->before.of[s][i], shares[BLOCKS] = {0};
     for (uint32_t b = first; b < last; b++) {
-        if (w->written_by_one[s]) {
+        if (w->written_by_one[operator_number][s]) {
             w->now.of[s][i] = after[b];
             return;
         }
-        shares[b] = in_type(type, in_type(type, after[b] - before) / state->gain) + 0.0;
+        shares[b] = in_type(type, in_type(type, after[b] - before) / gain_of(w->d, unit, s)) + 0.0;
     }
-    double sum = tree_sum_in(type, shares, w->d->blocks), step = in_type(type, state->damping * sum);
+    double sum = tree_sum_in(type, shares, w->d->blocks), step = in_type(type, damping_of(w->d, unit, s) * sum);
     if (sum != 0)
-        w->now.of[s][i] = in_type(type, state->bounded ? bounded(before + sum, i) : before + step);
+        w->now.of[s][i] = in_type(type, state->bounded && !unit->one ? bounded(before + sum, i) : before + step);
 }
 
 /* Changes an entry of a stored state by what a block pushes. */
@@ -364,18 +443,19 @@ static double combined(const drawn_state *state, double before, double change)
 }
 
 /* Changes an entry of a replicated state by what the blocks add to it. */
-static void add_entry(world *w, uint32_t s, const drawn_unit *unit, uint32_t first, uint32_t last, const uint64_t *hash,
+static void add_entry(world *w, uint32_t operator_number, uint32_t s, uint32_t first, uint32_t last, const uint64_t *hash,
                       size_t i)
 {
+    const drawn_unit *unit = &w->d->unit[w->d->op[operator_number].unit];
     const drawn_state *state = &w->d->state[s];
     double after[BLOCKS] = {0};
     for (uint32_t b = first; b < last; b++) {
         double change = change_of(w->d, s, hash[b], i);
         if (unit->how[s] == INCREASED)
-            change = in_type(state->type, state->gain * change);
+            change = in_type(state->type, gain_of(w->d, unit, s) * change);
         after[b] = in_type(state->type, w->before.of[s][i] + change);
     }
-    merge_entry(w, s, first, last, after, i);
+    merge_entry(w, operator_number, s, first, last, after, i);
 }
 
 /* Returns a cell of the product of the data: of coordinate j, in entry i. */
@@ -385,9 +465,10 @@ static double product_cell(const drawn *d, size_t i, size_t j)
 }
 
 /* Runs a block's local solver on its coordinates; `v` ends as the block sees it. */
-static void solve_block(world *w, uint32_t v_state, uint32_t block, uint64_t hash, double *v)
+static void solve_block(world *w, const drawn_unit *unit, uint32_t v_state, uint32_t block, uint64_t hash, double *v)
 {
     const drawn *d = w->d;
+    double gain = gain_of(d, unit, v_state), damping = damping_of(d, unit, v_state);
     uint32_t alpha = (uint32_t)d->state[v_state].product;
     const drawn_state *product = &d->state[v_state];
     double own[ROWS + COLS];
@@ -397,7 +478,7 @@ static void solve_block(world *w, uint32_t v_state, uint32_t block, uint64_t has
     memcpy(v, w->before.of[v_state], product->count * sizeof *v);
     for (size_t k = 0; k < 2 * (end - begin); k++) {
         size_t j = (hash + k) % (end - begin);
-        double step = step_of(d, hash), scaled = product->gain * step;
+        double step = step_of(d, hash), scaled = gain * step;
         own[j] += step;
         for (size_t i = 0; i < product->count; i++)
             v[i] += scaled * product_cell(d, i, begin + j);
@@ -405,41 +486,43 @@ static void solve_block(world *w, uint32_t v_state, uint32_t block, uint64_t has
     }
     for (size_t j = 0; j < end - begin; j++) {
         double before = w->before.of[alpha][begin + j];
-        w->now.of[alpha][begin + j] = product->damping == 1 ? own[j] : before + product->damping * (own[j] - before);
+        w->now.of[alpha][begin + j] = damping == 1 ? own[j] : before + damping * (own[j] - before);
     }
 }
 
-static void solve(world *w, const drawn_unit *unit, const uint64_t *hash)
+static void solve(world *w, uint32_t operator_number, const uint64_t *hash)
 {
     const drawn *d = w->d;
+    const drawn_unit *unit = &d->unit[d->op[operator_number].unit];
     double after[BLOCKS][ROWS + COLS], of_entry[BLOCKS];
     uint32_t s = 0;
     while (!unit->updates[s])
         s++; /* coordinates follow their product */
     for (uint32_t b = 0; b < d->blocks; b++)
-        solve_block(w, s, b, hash[b], after[b]);
+        solve_block(w, unit, s, b, hash[b], after[b]);
     for (size_t i = 0; i < d->state[s].count; i++) {
         for (uint32_t b = 0; b < d->blocks; b++)
             of_entry[b] = after[b][i];
-        merge_entry(w, s, 0, d->blocks, of_entry, i);
+        merge_entry(w, operator_number, s, 0, d->blocks, of_entry, i);
     }
 }
 
-static void update_states(world *w, const drawn_unit *unit, uint32_t first, uint32_t last, const uint64_t *hash)
+static void update_states(world *w, uint32_t operator_number, uint32_t first, uint32_t last, const uint64_t *hash)
 {
     const drawn *d = w->d;
+    const drawn_unit *unit = &d->unit[d->op[operator_number].unit];
     for (uint32_t s = 0; s < d->states; s++) {
         const drawn_state *state = &d->state[s];
         if (!unit->updates[s])
             continue;
         for (size_t i = 0; i < state->count && state->kind <= DERIVED; i++)
-            add_entry(w, s, unit, first, last, hash, i);
+            add_entry(w, operator_number, s, first, last, hash, i);
         for (uint32_t b = first; b < last && state->kind == ADDED; b++)
             for (size_t i = 0; i < state->count; i++)
                 w->now.of[s][i] = combined(state, w->now.of[s][i], change_of(d, s, hash[b], i));
         for (uint32_t b = first; b < last && state->kind > DERIVED && state->kind != ADDED; b++) {
             size_t begin, end;
-            double damping = state->tied < 0 ? 1 : d->state[state->tied].damping;
+            double damping = state->tied < 0 ? 1 : damping_of(d, unit, (uint32_t)state->tied);
             part_of(d, s, b, &begin, &end);
             for (size_t i = begin; i < end; i++) {
                 double before = w->before.of[s][i], after = value_after(d, s, before, hash[b], i - begin);
@@ -451,16 +534,17 @@ static void update_states(world *w, const drawn_unit *unit, uint32_t first, uint
 
 static void run_unit_alone(world *w, uint32_t operator_number, uint64_t clock)
 {
-    uint32_t number = w->d->operator[operator_number].unit;
+    uint32_t number = w->d->op[operator_number].unit;
     const drawn_unit *unit = &w->d->unit[number];
     uint32_t first = unit->one ? place_of(w->d, operator_number) : 0, last = unit->one ? first + 1 : w->d->blocks;
     uint64_t hash[BLOCKS] = {0};
     w->before = w->now;
     read_all(w, number, unit, first, last, clock, hash);
     if (unit->solves)
-        solve(w, unit, hash);
+        solve(w, operator_number, hash);
     else
-        update_states(w, unit, first, last, hash);
+        update_states(w, operator_number, first, last, hash);
+    update_more(w, unit, first, last, clock, hash);
 }
 
 /* Combines what was reported in a clock. */
@@ -542,7 +626,7 @@ static void run_below(world *w, int container, uint64_t clock, bool in_phase);
 
 static void run_operator(world *w, int number, uint64_t clock, bool in_phase)
 {
-    const drawn_operator *o = &w->d->operator[number];
+    const drawn_operator *o = &w->d->op[number];
     bool shipped = o->kind == LOOP && is_shipped(w->d, number), ends = false;
     if (o->kind == UNIT) {
         run_unit_alone(w, (uint32_t)number, clock);
@@ -556,7 +640,7 @@ static void run_operator(world *w, int number, uint64_t clock, bool in_phase)
     if (shipped)
         rebuild_all(w, number);
     for (uint32_t i = 0; i < w->d->operators; i++)
-        for (int above = w->d->operator[i].parent; above >= 0; above = w->d->operator[above].parent)
+        for (int above = w->d->op[i].parent; above >= 0; above = w->d->op[above].parent)
             w->asked[i] = above == number ? 0 : w->asked[i];
     for (uint64_t own = 0; own < o->clocks && !ends; own++) {
         run_below(w, number, own, shipped);
@@ -571,11 +655,11 @@ static void run_operator(world *w, int number, uint64_t clock, bool in_phase)
 static void run_below(world *w, int container, uint64_t clock, bool in_phase)
 {
     const drawn *d = w->d;
-    operator_kind above = container < 0 ? SEQUENCE : d->operator[container].kind;
+    operator_kind above = container < 0 ? SEQUENCE : d->op[container].kind;
     bool first = above != BRANCH || metric_ends(tested_metric(w, ++w->asked[container])), ran = false;
     uint32_t child = 0;
     for (uint32_t i = 0; i < d->operators; i++) { /* the units of a parallel run as one */
-        if (above != PARALLEL || d->operator[i].parent != container || d->operator[i].kind != UNIT)
+        if (above != PARALLEL || d->op[i].parent != container || d->op[i].kind != UNIT)
             continue;
         run_operator(w, (int)i, clock, true);
         ran = true;
@@ -583,7 +667,7 @@ static void run_below(world *w, int container, uint64_t clock, bool in_phase)
     if (ran)
         end_clock(w);
     for (uint32_t i = 0; i < d->operators; i++) {
-        if (d->operator[i].parent != container ||(above == PARALLEL && d->operator[i].kind == UNIT))
+        if (d->op[i].parent != container || (above == PARALLEL && d->op[i].kind == UNIT))
             continue;
         if (above != BRANCH || child++ == (first ? 0 : 1))
             run_operator(w, (int)i, clock, in_phase);
@@ -597,6 +681,10 @@ static drawn_values oracle(const drawn *d)
     for (uint32_t s = 0; s < d->states; s++)
         for (size_t i = 0; i < d->state[s].count; i++)
             w.now.of[s][i] = first_value(d, s, i);
+    for (size_t i = 0; i < NUMBERS; i++)
+        w.now.parts[i] = first_of_part(d, i);
+    for (size_t i = 0; i < CELLS; i++)
+        w.now.entries[i] = first_of_entry(d, i);
     find_writers(&w);
     run_below(&w, -1, 0, false);
     return w.now;

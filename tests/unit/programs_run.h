@@ -4,10 +4,13 @@
 
 #include <stdlib.h>
 
+#include "hawser/cocoa.h"
+#include "hawser/job_data.h"
+#include "hawser/moving.h"
 #include "nodes.h"
 #include "programs_oracle.h"
 
-/* ---------------------------------------------------------------------------------------------------------- the input ---- */
+/* -------------------------------------------------------------------------------------------------------- the input ---- */
 
 /* The arrays of a matrix, and the dataset if there is one. */
 typedef struct input {
@@ -114,7 +117,7 @@ static hawser_status open_input(const drawn *d, input *in, hawser_job *job, haws
     return HAWSER_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- units ---- */
+/* ------------------------------------------------------------------------------------------------------------ units ---- */
 
 /* What units have. What they changed is kept by block, since each block is on one node. */
 struct drawn_scene;
@@ -132,6 +135,7 @@ typedef struct drawn_scene {
     input in;
     double (*made)[STATES][SIZE]; /* by block; NULL: it is not added up */
     double first[STATES][SIZE];   /* numbers of the state's type */
+    double first_parts[NUMBERS], first_entries[CELLS];
 } drawn_scene;
 
 /* A block's scratch. */
@@ -196,7 +200,8 @@ static hawser_status digest_fetched(hawser_context *context, const drawn_scene *
         if (is_fetched(j, hawser_block(context), hawser_clock(context)))
             columns[count++] = j;
     HAWSER_TRY(hawser_data_fetch(context, "data", columns, count));
-    const hawser_matrix *A = hawser_data_view(context, "data");
+    const hawser_matrix *A;
+    HAWSER_TRY(hawser_read(context, "data", &A));
     for (size_t k = 0; k < count && (A->layout == HAWSER_CSC || A->layout == HAWSER_DENSE); k++)
         *digest += line_of(A, columns[k], false) * column_weight(columns[k]);
     for (size_t i = 0; i < A->rows && A->layout == HAWSER_DENSE_ROWS; i++)
@@ -213,10 +218,10 @@ static hawser_status digest_fetched(hawser_context *context, const drawn_scene *
 static hawser_status digest_view(hawser_context *context, const drawn_scene *scene, double *digest)
 {
     const drawn *d = scene->d;
-    const hawser_matrix *A = NULL;
     if (d->split == HAWSER_FETCHED)
         return digest_fetched(context, scene, digest);
-    A = hawser_data_view(context, "data");
+    const hawser_matrix *A;
+    HAWSER_TRY(hawser_read(context, "data", &A));
     bool rows = d->split == HAWSER_BY_ROW || A->layout == HAWSER_CSR || A->layout == HAWSER_DENSE_ROWS;
     *digest = 0;
     if (hawser_clock(context) % 2 == 0)
@@ -240,9 +245,9 @@ static uint32_t updates_of(const drawn *d, uint32_t s, uint32_t block, uint64_t 
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < end; i++) {
-        const drawn_unit *unit = &d->unit[d->operator[steps[i].operator].unit];
-        if (runs_in(d, steps[i].operator, clock))
-            count += unit->updates[s] && (!unit->one || block == place_of(d, steps[i].operator));
+        const drawn_unit *unit = &d->unit[d->op[steps[i].op].unit];
+        if (runs_in(d, steps[i].op, clock))
+            count += unit->updates[s] && (!unit->one || block == place_of(d, steps[i].op));
     }
     return count;
 }
@@ -250,30 +255,31 @@ static uint32_t updates_of(const drawn *d, uint32_t s, uint32_t block, uint64_t 
 /* Returns by how many clocks a unit may be late: its own sync, or an inner loop's bsp, may allow less than the loop's. */
 static uint64_t slack_of_unit(const drawn *d, uint32_t operator_number)
 {
-    const drawn_unit *unit = &d->unit[d->operator[operator_number].unit];
+    const drawn_unit *unit = &d->unit[d->op[operator_number].unit];
     uint64_t slack = unit->strict ? slack_of(unit->sync) : UINT32_MAX;
     for (int loop = loop_around(d, (int)operator_number); loop >= 0; loop = loop_around(d, loop))
-        slack = slack_of(d->operator[loop].sync) < slack ? slack_of(d->operator[loop].sync) : slack;
+        slack = slack_of(d->op[loop].sync) < slack ? slack_of(d->op[loop].sync) : slack;
     return slack;
 }
 
-/* Compares the updates that a unit of the loop sees, which entry 0 counts, with what it has to see: all of its own, and of another block those of
- * the runs of units before it in clock t - s and of all clocks before. Fibers run one at a time, so all may write into the program. */
+/* Compares the updates that a unit of the loop sees, which entry 0 counts, with what it has to see: all of its own, and of
+ * another block those of the runs of units before it in clock t - s and of all clocks before. Fibers run one at a time, so
+ * all may write into the program. */
 static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint32_t s, double seen)
 {
     drawn_step steps[STEPS];
     uint32_t count = steps_below(d, 0, 0, steps, 0), at = 0, turns = 0;
     for (uint32_t i = 0; i < count; i++)
-        turns += d->operator[steps[i].operator].unit == number;
-    while (d->operator[steps[at].operator].unit != number)
+        turns += d->op[steps[i].op].unit == number;
+    while (d->op[steps[at].op].unit != number)
         at++;
     uint64_t run = memory_of(context)->runs[number] - 1,
              clock = 0; /* the clock of the loop, after `run` runs in this clock: */
-    for (; !runs_in(d, steps[at].operator, clock) || run >= turns; clock++)
-        run -= runs_in(d, steps[at].operator, clock) ? turns : 0;
-    while (d->operator[steps[at].operator].unit != number || steps[at].turn != run)
+    for (; !runs_in(d, steps[at].op, clock) || run >= turns; clock++)
+        run -= runs_in(d, steps[at].op, clock) ? turns : 0;
+    while (d->op[steps[at].op].unit != number || steps[at].turn != run)
         at++;
-    uint64_t slack = slack_of_unit(d, steps[at].operator), late = clock > slack ? clock - slack : 0, least = 0, every = 0;
+    uint64_t slack = slack_of_unit(d, steps[at].op), late = clock > slack ? clock - slack : 0, least = 0, every = 0;
     for (uint32_t b = 0; b < d->blocks; b++) {
         uint64_t from = b == hawser_block(context) ? clock : late, each = 0;
         bool begun = clock >= slack || b == hawser_block(context);
@@ -291,8 +297,8 @@ static void check_seen(hawser_context *context, drawn *d, uint32_t number, uint3
         d->reached = true;
 }
 
-/* Returns whether every block makes every clock of the loop: under TAP, blocks that have not begun a clock when a test ends the loop pass it without
- * work. */
+/* Returns whether every block makes every clock of the loop: under TAP, blocks that have not begun a clock when a test ends
+ * the loop pass it without work. */
 static bool counts_clocks(const drawn_operator *loop)
 {
     return loop->sync.tightness == HAWSER_SSP || (loop->sync.tightness == HAWSER_TAP && !loop->tested);
@@ -332,58 +338,36 @@ static double to_double(hawser_type type, const void *values, size_t i)
     return value;
 }
 
-static void *local_of(hawser_context *context, hawser_type type, const char *name)
+/* Return the numbers of a state to read and to change. NULL: the unit has failed. */
+static const void *read_of(hawser_context *context, hawser_type type, const char *name)
 {
-    switch (type) {
-    case HAWSER_F32: return hawser_local_f32(context, name);
-    case HAWSER_I64: return hawser_local_i64(context, name);
-    case HAWSER_I32: return hawser_local_i32(context, name);
-    default: return hawser_local(context, name);
-    }
+    const void *numbers = NULL;
+    return hawser_read_as(context, name, type, &numbers) == HAWSER_OK ? numbers : NULL;
+}
+
+static void *write_of(hawser_context *context, hawser_type type, const char *name)
+{
+    void *numbers = NULL;
+    return hawser_write_as(context, name, type, &numbers) == HAWSER_OK ? numbers : NULL;
 }
 
 static void *line_at(hawser_context *context, hawser_type type, const char *name, size_t line)
 {
-    switch (type) {
-    case HAWSER_F32: return hawser_line_f32(context, name, line);
-    case HAWSER_I64: return hawser_line_i64(context, name, line);
-    case HAWSER_I32: return hawser_line_i32(context, name, line);
-    default: return hawser_line(context, name, line);
-    }
-}
-
-static const void *view_of(hawser_context *context, hawser_type type, const char *name)
-{
-    switch (type) {
-    case HAWSER_F32: return hawser_view_f32(context, name);
-    case HAWSER_I64: return hawser_view_i64(context, name);
-    case HAWSER_I32: return hawser_view_i32(context, name);
-    default: return hawser_view(context, name);
-    }
-}
-
-static void *cache_of(hawser_context *context, hawser_type type, const char *name)
-{
-    switch (type) {
-    case HAWSER_F32: return hawser_cache_f32(context, name);
-    case HAWSER_I64: return hawser_cache_i64(context, name);
-    case HAWSER_I32: return hawser_cache_i32(context, name);
-    default: return hawser_cache(context, name);
-    }
+    void *numbers = NULL;
+    return hawser_line_as(context, name, line, type, true, &numbers) == HAWSER_OK ? numbers : NULL;
 }
 
 /* Increases one entry of a state. */
 static hawser_status increase(hawser_context *context, hawser_type type, const char *name, uint64_t key, double change)
 {
-    float f32 = (float)change;
-    int64_t i64 = (int64_t)change;
-    int32_t i32 = (int32_t)change;
-    switch (type) {
-    case HAWSER_F32: return hawser_inc_f32(context, name, &key, &f32, 1);
-    case HAWSER_I64: return hawser_inc_i64(context, name, &key, &i64, 1);
-    case HAWSER_I32: return hawser_inc_i32(context, name, &key, &i32, 1);
-    default: return hawser_inc(context, name, &key, &change, 1);
-    }
+    union {
+        double f64;
+        float f32;
+        int64_t i64;
+        int32_t i32;
+    } number;
+    from_double(type, change, &number, 0);
+    return hawser_inc_as(context, name, &key, type, &number, 1);
 }
 
 /* Mixes numbers of a state of any type. */
@@ -406,28 +390,11 @@ static hawser_status mix_chunks(hawser_context *context, hawser_type type, const
         if (chunk.block >= BLOCKS || chunks[chunk.block].count != 0)
             return hawser_unit_fail(context, HAWSER_INTERNAL, "chunk %u came twice", chunk.block);
         chunks[chunk.block] = chunk;
-        to_doubles(type,
-                   type == HAWSER_F32   ? (const void *)chunk.values_f32
-                   : type == HAWSER_I64 ? (const void *)chunk.values_i64
-                                        : chunk.values,
-                   chunk.count, copies[chunk.block]);
+        to_doubles(type, chunk.values, chunk.count, copies[chunk.block]);
     }
     for (uint32_t b = 0; b < BLOCKS; b++)
         *hash = mix(*hash, copies[b], chunks[b].count);
     return HAWSER_OK;
-}
-
-/* Waits for numbers of a stored state of any type. */
-static hawser_status prefetched(hawser_context *context, hawser_type type, const char *name, const void **values)
-{
-    const double *f64 = NULL;
-    const float *f32 = NULL;
-    const int64_t *i64 = NULL;
-    hawser_status status = type == HAWSER_F32   ? hawser_prefetch_wait_f32(context, name, &f32)
-                           : type == HAWSER_I64 ? hawser_prefetch_wait_i64(context, name, &i64)
-                                                : hawser_prefetch_wait(context, name, &f64);
-    *values = type == HAWSER_F32 ? (const void *)f32 : type == HAWSER_I64 ? (const void *)i64 : f64;
-    return status;
 }
 
 /* Mixes a stored state to which blocks add, if none does so meanwhile. */
@@ -445,10 +412,10 @@ static hawser_status mix_added(hawser_context *context, const drawn *d, const dr
         HAWSER_TRY(hawser_prefetch(context, name, NULL, 0, half));
     HAWSER_TRY(hawser_prefetch(context, name, keys + half, 0, count - half));
     if (half > 0) {
-        HAWSER_TRY(prefetched(context, d->state[s].type, name, &values));
+        HAWSER_TRY(hawser_prefetch_wait_as(context, name, d->state[s].type, &values));
         *hash = unit->unsure[s] ? *hash : mix_typed(*hash, d->state[s].type, values, half);
     }
-    HAWSER_TRY(prefetched(context, d->state[s].type, name, &values));
+    HAWSER_TRY(hawser_prefetch_wait_as(context, name, d->state[s].type, &values));
     *hash = unit->unsure[s] ? *hash : mix_typed(*hash, d->state[s].type, values, count - half);
     return HAWSER_OK;
 }
@@ -472,10 +439,8 @@ static hawser_status mix_states(hawser_context *context, drawn *d, uint32_t numb
         }
         bool own = k == LOCAL || (k >= PARTITIONED && !unit->reads[s]);
         hawser_type type = d->state[s].type;
-        const void *values = own                                ? local_of(context, type, name)
-                             : k <= DERIVED && unit->updates[s] ? cache_of(context, type, name)
-                                                                : view_of(context, type, name);
-        if (d->counts && k == REPLICATED && counts_clocks(&d->operator[0]))
+        const void *values = own && k != LOCAL ? write_of(context, type, name) : read_of(context, type, name);
+        if (d->counts && k == REPLICATED && counts_clocks(&d->op[0]))
             check_seen(context, d, number, s, to_double(type, values, 0));
         *hash = mix_typed(*hash, type, values, own ? hawser_part(context, name, NULL) : d->state[s].count);
     }
@@ -483,14 +448,19 @@ static hawser_status mix_states(hawser_context *context, drawn *d, uint32_t numb
 }
 
 /* Changes entries [from, to) of a replicated state. */
-static hawser_status add_range(hawser_context *context, const drawn_scene *scene, uint32_t s, way how, uint64_t hash,
-                               size_t from, size_t to)
+static hawser_status add_range(hawser_context *context, const drawn_scene *scene, const drawn_unit *unit, uint32_t s,
+                               way how, uint64_t hash, size_t from, size_t to)
 {
     const drawn *d = scene->d;
     const char name[2] = {(char)('a' + s), 0};
     hawser_type type = d->state[s].type;
-    void *cache = how == INCREASED ? NULL : cache_of(context, type, name);
-    double gain = d->state[s].gain;
+    void *cache = how == INCREASED ? NULL : write_of(context, type, name);
+    double gain = gain_of(d, unit, s), damping = damping_of(d, unit, s);
+    if (d->state[s].kind == ADDED)
+        gain = damping = 1;
+    else if (hawser_gain(context, name) != gain || hawser_damping(context, name) != damping)
+        return hawser_unit_fail(context, HAWSER_INTERNAL, "gain %g and damping %g of state %s", hawser_gain(context, name),
+                                hawser_damping(context, name), name);
     for (size_t i = from; i < to; i++) {
         double change = change_of(d, s, hash, i);
         if (how == INCREASED && change != 0)
@@ -500,7 +470,7 @@ static hawser_status add_range(hawser_context *context, const drawn_scene *scene
         if (scene->made == NULL)
             continue;
         double *made = &memory_of(context)->made[s][i];
-        *made = combined(&d->state[s], *made, how == INCREASED ? change : change / gain);
+        *made = combined(&d->state[s], *made, damping * (how == INCREASED ? change : change / gain));
     }
     return how == TOUCHED && from < to ? hawser_touch(context, name, from, to - from) : HAWSER_OK;
 }
@@ -518,7 +488,7 @@ static hawser_status set_part(hawser_context *context, const drawn *d, uint32_t 
     if (by_line && lines > 0 && first * width != place)
         return hawser_unit_fail(context, HAWSER_INTERNAL, "line %zu begins at %zu", first, place);
     for (size_t line = 0; line < lines; line++) {
-        void *own = by_line ? line_at(context, state->type, name, line) : local_of(context, state->type, name);
+        void *own = by_line ? line_at(context, state->type, name, line) : write_of(context, state->type, name);
         for (size_t i = 0; i < width; i++) {
             double before = to_double(state->type, own, i);
             from_double(state->type, value_after(d, s, before, hash, line * width + i), own, i);
@@ -534,14 +504,14 @@ static hawser_status update_state(hawser_context *context, const drawn_scene *sc
     const char name[2] = {(char)('a' + s), 0};
     size_t count = d->state[s].count, half = unit->yields ? count / 2 : 0;
     if (d->state[s].kind == ADDED)
-        return add_range(context, scene, s, INCREASED, hash, 0, count);
+        return add_range(context, scene, unit, s, INCREASED, hash, 0, count);
     if (d->state[s].kind > DERIVED) {
         HAWSER_TRY(set_part(context, d, s, hash));
     } else {
-        HAWSER_TRY(add_range(context, scene, s, unit->how[s], hash, 0, half));
+        HAWSER_TRY(add_range(context, scene, unit, s, unit->how[s], hash, 0, half));
         if (unit->yields && half > 0)
             HAWSER_TRY(s % 2 == 0 ? hawser_publish(context, name) : hawser_yield(context));
-        HAWSER_TRY(add_range(context, scene, s, unit->how[s], hash, half, count));
+        HAWSER_TRY(add_range(context, scene, unit, s, unit->how[s], hash, half, count));
     }
     return unit->yields && d->state[s].kind < LOCAL ? hawser_yield(context) : HAWSER_OK;
 }
@@ -561,13 +531,61 @@ static uint64_t count_call(hawser_context *context)
 static bool may_run(const drawn *d, uint32_t number, uint64_t clock)
 {
     uint32_t i = 0;
-    while (d->operator[i].kind != UNIT || d->operator[i].unit != number)
+    while (d->op[i].kind != UNIT || d->op[i].unit != number)
         i++;
     return loop_around(d, (int)i) != 0 || runs_in(d, i, clock);
 }
 
+/* The parts of the moving state that a unit has got. */
+typedef struct taken {
+    hawser_moving_part part[PARTS];
+    uint32_t count;
+} taken;
+
+/* Mixes the parts of the moving state that the block has, and the numbers of its entries. */
+static hawser_status mix_more(hawser_context *context, const drawn *d, const drawn_unit *unit, taken *got, uint64_t *hash)
+{
+    const void *entries;
+    got->count = 0;
+    while (unit->moves) {
+        hawser_moving_part *part = &got->part[got->count];
+        HAWSER_TRY(hawser_next_part(context, "n", part));
+        if (part->number == UINT32_MAX)
+            break;
+        if (++got->count == PARTS || block_of_part(d, part->number, hawser_clock(context)) != hawser_block(context))
+            return hawser_unit_fail(context, HAWSER_INTERNAL, "part %u is not of this block", part->number);
+        *hash = mix_typed(*hash + part->number, part->type, part->values, part->count);
+    }
+    if (!unit->counts_entries)
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_read_as(context, "z", d->entries.type, (void *)&entries));
+    *hash = mix_typed(*hash, d->entries.type, entries, hawser_part(context, "z", NULL));
+    return HAWSER_OK;
+}
+
+static hawser_status update_more_states(hawser_context *context, const drawn *d, const drawn_unit *unit, const taken *got,
+                                        uint64_t hash)
+{
+    void *entries;
+    size_t first;
+    for (uint32_t p = 0; unit->writes_parts && p < got->count; p++) {
+        const hawser_moving_part *part = &got->part[p];
+        for (size_t i = 0; i < part->count; i++)
+            from_double(part->type,
+                        number_after(d, part->type, to_double(part->type, part->values, i), hash, part->first + i),
+                        part->values, i);
+    }
+    if (!unit->writes_entries)
+        return HAWSER_OK;
+    const hawser_type type = d->entries.type;
+    HAWSER_TRY(hawser_write_as(context, "z", type, &entries));
+    for (size_t i = 0, count = hawser_part(context, "z", &first); i < count; i++)
+        from_double(type, number_after(d, type, to_double(type, entries, i), hash, first + i), entries, i);
+    return HAWSER_OK;
+}
+
 /* Reads, reduces and reports, and returns the hash of it all. */
-static hawser_status begin_unit(hawser_context *context, uint32_t number, uint64_t *hash)
+static hawser_status begin_unit(hawser_context *context, uint32_t number, taken *got, uint64_t *hash)
 {
     const drawn_scene *scene = hawser_user(context);
     drawn *d = scene->d;
@@ -585,6 +603,7 @@ static hawser_status begin_unit(hawser_context *context, uint32_t number, uint64
     if (unit->remembers)
         *hash += count_call(context);
     HAWSER_TRY(mix_states(context, d, number, hash));
+    HAWSER_TRY(mix_more(context, d, unit, got, hash));
     if (unit->reduces) {
         size_t count = reduced_count(number);
         for (size_t i = 0; i < count; i++)
@@ -606,9 +625,14 @@ static hawser_status spoil(hawser_context *context, uint32_t number)
         if (!unit->updates[s] || k == ADDED)
             continue;
         hawser_type type = d->state[s].type;
-        void *own = k <= DERIVED ? cache_of(context, type, name) : local_of(context, type, name);
+        void *own = write_of(context, type, name);
         for (size_t i = 0, count = k <= DERIVED ? 1 : hawser_part(context, name, NULL); i < count; i++)
             from_double(type, 1000, own, i);
+    }
+    if (unit->writes_entries) {
+        void *entries = write_of(context, d->entries.type, "z");
+        for (size_t i = 0, count = hawser_part(context, "z", NULL); i < count; i++)
+            from_double(d->entries.type, 1000, entries, i);
     }
     if (unit->remembers)
         (void)count_call(context);
@@ -623,13 +647,14 @@ static hawser_status run_solver(hawser_context *context, hawser_subproblem *subp
     const drawn *d = scene->d;
     uint32_t s = 0;
     uint64_t hash;
-    HAWSER_TRY(begin_unit(context, number, &hash));
+    taken got;
+    HAWSER_TRY(begin_unit(context, number, &got, &hash));
     while (!d->unit[number].updates[s])
         s++;
     const char alpha[2] = {(char)('a' + d->state[s].product), 0};
     size_t first, count = hawser_part(context, alpha, &first);
     if (subproblem->coordinates != count || subproblem->first != first || subproblem->size != d->state[s].count ||
-        subproblem->sigma != d->state[s].gain)
+        subproblem->sigma != gain_of(d, &d->unit[number], s))
         return hawser_unit_fail(context, HAWSER_INTERNAL, "a subproblem of %zu coordinates from %zu on, with sigma' %g",
                                 subproblem->coordinates, subproblem->first, subproblem->sigma);
     for (size_t k = 0; k < 2 * count; k++) {
@@ -645,11 +670,12 @@ static hawser_status run_unit(hawser_context *context, uint32_t number)
     const drawn *d = scene->d;
     const drawn_unit *unit = &d->unit[number];
     uint64_t hash;
-    HAWSER_TRY(begin_unit(context, number, &hash));
+    taken got;
+    HAWSER_TRY(begin_unit(context, number, &got, &hash));
     for (uint32_t s = 0; s < d->states; s++)
         if (unit->updates[s])
             HAWSER_TRY(update_state(context, scene, unit, s, hash));
-    return HAWSER_OK;
+    return update_more_states(context, d, unit, &got, hash);
 }
 
 #define NUMBERED(number)                                                                                                    \
@@ -684,15 +710,15 @@ static hawser_status rebuild(hawser_context *context, uint32_t s)
     char name[2] = "a", own[2] = {(char)('a' + s), 0};
     for (uint32_t other = 0; other < d->states; other++, name[0]++) {
         kind k = d->state[other].kind;
-        if (k == REPLICATED)
-            hash =
-                mix_typed(hash, d->state[other].type, view_of(context, d->state[other].type, name), d->state[other].count);
-        else if (k != DERIVED && k < STORED)
-            hash = mix_typed(hash, d->state[other].type, local_of(context, d->state[other].type, name),
-                             hawser_part(context, name, NULL));
+        if (k == DERIVED || k >= STORED)
+            continue;
+        hawser_type type = d->state[other].type;
+        size_t first = 0, count = k == REPLICATED ? d->state[other].count : hawser_part(context, name, &first);
+        const char *numbers = read_of(context, type, name); /* of a partitioned state, those of all blocks */
+        hash = mix_typed(hash, type, numbers + (k == LOCAL ? 0 : first * size_of(type)), count);
     }
     hawser_type type = d->state[s].type;
-    void *cache = cache_of(context, type, own);
+    void *cache = write_of(context, type, own);
     for (size_t i = 0; i < d->state[s].count; i++)
         from_double(type, to_double(type, cache, i) + change_of(d, s, hash, i), cache, i);
     return HAWSER_OK;
@@ -712,13 +738,14 @@ NUMBERED(4)
 
 /* ---------------------------------------------------------------------------------------------------------- program ---- */
 
-/* A test of a loop or branch: it counts its own calls and, if tests share this, those of all. Branches of a flat program choose by the clock. */
+/* A test of a loop or branch: it counts its own calls and, if tests share this, those of all. Branches of a flat program
+ * choose by the clock. */
 static bool ask(hawser_progress *progress, void *user)
 {
     const drawn_test *test = user;
     const drawn *d = test->scene->d;
     uint64_t *calls = hawser_progress_memory(progress);
-    if (d->counts && d->operator[test->number].kind == BRANCH)
+    if (d->counts && d->op[test->number].kind == BRANCH)
         return chooses_first(d, test->number, (*calls)++);
     double all = d->shares ? calls_weight(++test->scene->calls) : 0;
     return metric_ends(hawser_progress_metric(progress, "m") + calls_weight(++*calls) + all);
@@ -731,7 +758,7 @@ static void visit_calls(hawser_record *record, void *object)
 
 static hawser_until until_of(drawn_scene *scene, uint32_t number)
 {
-    const drawn_operator *loop = &scene->d->operator[number];
+    const drawn_operator *loop = &scene->d->op[number];
     if (!loop->tested)
         return (hawser_until){.clocks = loop->clocks};
     return (hawser_until){.clocks = loop->clocks, .test = ask, .user = &scene->test[number], .remembers = sizeof(uint64_t)};
@@ -744,10 +771,13 @@ static hawser_operator *add_branch(drawn_scene *scene, uint32_t number, hawser_o
     return branch;
 }
 
+/* What nobody has changed stays: a unit on one block may have written it past its bounds, and whether a call covers it is
+ * not said. */
 static void merge_within_bounds(const hawser_merging *merging)
 {
     for (size_t i = 0; i < merging->count; i++)
-        merging->state[i] = bounded(merging->state[i] + merging->sum[i], merging->first + i);
+        if (merging->sum[i] != 0)
+            merging->state[i] = bounded(merging->state[i] + merging->sum[i], merging->first + i);
 }
 
 static void visit_memory(hawser_record *record, hawser_context *context)
@@ -777,57 +807,79 @@ static const void *first_values(drawn_scene *scene, uint32_t s)
     return state->begins ? scene->first[s] : NULL;
 }
 
-static hawser_state *add_partitioned(const drawn_state *state, const char *name, hawser_program *program,
-                                     hawser_state *along, const void *first)
+/* Sets the size of a state of which blocks have lines. Numbers of which `width` belong to a line of the data are as many
+ * lines. */
+static void set_lines(hawser_state_spec *spec, const drawn_state *state, hawser_state *data)
 {
-    size_t lines = state->count / state->line;
-    bool by_row = state->by == HAWSER_BY_ROW;
-    if (!state->matrix)
-        return hawser_partitioned_state_of(program, name, state->type, state->count, along, first);
-    return hawser_partitioned_matrix(program, name, state->type, by_row ? lines : state->line, by_row ? state->line : lines,
-                                     state->by, along, first);
+    size_t line = state->matrix ? state->line : state->width > 0 ? state->width : 1, lines = state->count / line;
+    spec->by_column = state->matrix && state->by == HAWSER_BY_COLUMN;
+    spec->rows = spec->by_column ? line : lines;
+    spec->cols = spec->by_column ? lines : line;
+    spec->along = state->width > 0 ? data : NULL;
 }
 
-static hawser_state *add_stored(const drawn_state *state, const char *name, hawser_program *program, hawser_state *along,
-                                const void *first)
-{
-    size_t lines = state->count / state->line;
-    bool by_row = state->by == HAWSER_BY_ROW;
-    const char *function = state->kind == STORED ? NULL : state->most ? "max" : "add";
-    if (!state->matrix)
-        return hawser_stored_state_of(program, name, state->type, state->count, along, first, function, NULL);
-    return hawser_stored_matrix(program, name, state->type, by_row ? lines : state->line, by_row ? state->line : lines,
-                                state->by, along, first, function, NULL);
-}
-
-static hawser_state *add_state(drawn_scene *scene, uint32_t s, hawser_program *program, hawser_state *data)
+static hawser_state *add_state(drawn_scene *scene, uint32_t s, hawser_program *program, hawser_state *const *states)
 {
     const drawn *d = scene->d;
     static hawser_unit_function *const rebuilds[STATES] = {rebuild_0, rebuild_1, rebuild_2, rebuild_3, rebuild_4};
     const drawn_state *state = &d->state[s];
     const char name[2] = {(char)('a' + s), 0};
-    const hawser_rule rule = {state->damping, state->gain, state->bounded ? merge_within_bounds : NULL, NULL};
-    hawser_state *along = state->width > 0 ? data : NULL, *made = NULL;
-    const void *first = first_values(scene, s);
-    hawser_type type = state->type;
+    hawser_state_spec spec = {.name = name, .type = state->type, .initial = first_values(scene, s)};
     switch (state->kind) {
     case LOCAL:
-        if (state->width == 0)
-            return hawser_block_state(program, name, type, state->line, first, state->parts);
-        return hawser_local_state_of(program, name, type, data, state->width, first);
+        spec.kind = HAWSER_LOCAL;
+        spec.each = state->width == 0;
+        spec.along = spec.each ? NULL : states[STATES];
+        spec.rows = spec.each ? state->line : 0;
+        spec.cols = state->width;
+        spec.initial_blocks = spec.initial != NULL ? state->parts : 0;
+        spec.tie = state->tied >= 0 && d->state[state->tied].product < 0 ? states[state->tied] : NULL;
+        break;
     case STORED:
-    case ADDED: return add_stored(state, name, program, along, first);
+    case ADDED:
+        spec.kind = HAWSER_STORED;
+        spec.function = state->kind == STORED ? NULL : state->most ? "max" : "add";
+        set_lines(&spec, state, states[STATES]);
+        break;
     case PARTITIONED:
-    case ALONG: return add_partitioned(state, name, program, along, first);
-    default: made = hawser_replicated_state_of(program, name, type, state->line, state->count / state->line, first, rule);
+    case ALONG:
+        spec.kind = HAWSER_PARTITIONED;
+        set_lines(&spec, state, states[STATES]);
+        break;
+    default:
+        spec.kind = HAWSER_REPLICATED;
+        spec.rows = state->line;
+        spec.cols = state->count / state->line;
+        spec.by_column = true;
+        spec.damping = state->bounded ? 0 : state->damping;
+        spec.gain = state->gain;
+        spec.merge = state->bounded ? merge_within_bounds : NULL;
+        spec.form = state->form;
+        spec.filter = state->filter;
+        spec.quota = state->quota;
+        spec.max_held = state->max_held;
+        spec.derive = state->kind == DERIVED && state->product < 0 ? rebuilds[s] : NULL;
     }
-    if (state->form != HAWSER_EXACT)
-        hawser_encoding(made, state->form);
-    if (state->filter != NULL)
-        hawser_state_filter(made, state->filter, state->quota, state->max_held);
-    if (state->kind == DERIVED && state->product < 0)
-        hawser_derive(made, rebuilds[s]);
-    return made;
+    return hawser_state_add(program, &spec);
+}
+
+/* Adds the moving state and the entries state. */
+static void add_more(drawn_scene *scene, hawser_program *program, hawser_state **states)
+{
+    drawn *d = scene->d;
+    const drawn_parts *n = &d->moving;
+    for (size_t i = 0; i < NUMBERS; i++)
+        from_double(n->type, first_of_part(d, i), scene->first_parts, i);
+    for (size_t i = 0; i < CELLS; i++)
+        from_double(d->entries.type, first_of_entry(d, i), scene->first_entries, i);
+    if (n->there)
+        states[STATES + 1] =
+            HAWSER_STATE(program, "n", HAWSER_MOVING, .type = n->type, .lines = n->lines, .offsets = n->offsets,
+                         .parts = n->parts, .cut = n->cut, .owner = n->own ? owner_of_part : NULL, .owner_user = d,
+                         .initial = n->begins ? scene->first_parts : NULL);
+    if (d->entries.there)
+        states[STATES + 2] = HAWSER_STATE(program, "z", HAWSER_ENTRIES, .type = d->entries.type, .along = states[STATES],
+                                          .initial = d->entries.begins ? scene->first_entries : NULL);
 }
 
 static void add_unit(const drawn *d, uint32_t number, hawser_operator *parent, hawser_state *const *states)
@@ -837,33 +889,39 @@ static void add_unit(const drawn *d, uint32_t number, hawser_operator *parent, h
     static hawser_local_solver *const solvers[UNITS] = {solver_0, solver_1, solver_2, solver_3, solver_4,
                                                         solver_5, solver_6, solver_7, solver_8, solver_9};
     const drawn_unit *unit = &d->unit[number];
-    hawser_state *reads[STATES + 2] = {0}, *updates[STATES + 1] = {0};
+    hawser_unit_spec spec = {.run = functions[number], .one = unit->one};
     size_t read = 0, updated = 0;
-    char name[3] = {'u', (char)('0' + number), 0};
+    const char name[3] = {'u', (char)('0' + number), 0};
+    spec.name = name;
+    spec.reduces = unit->reduces ? reduced_count(number) : 0;
+    spec.sync = unit->strict ? &unit->sync : NULL;
     if (unit->data)
-        reads[read++] = states[STATES];
+        spec.reads[read++] = states[STATES];
     for (uint32_t s = 0; s < d->states; s++) {
         if (unit->reads[s])
-            reads[read++] = states[s];
+            spec.reads[read++] = states[s];
         if (unit->updates[s])
-            updates[updated++] = states[s];
+            spec.updates[updated++] = states[s];
     }
-    if (unit->solves) {
-        (void)hawser_cocoa(parent, name, solvers[number], updates[1], updates[0], reads);
-        return;
-    }
-    hawser_operator *made = (unit->one ? hawser_unit_one : hawser_unit)(parent, name, functions[number], reads, updates);
-    if (unit->reduces)
-        hawser_reduces(made, reduced_count(number));
-    if (unit->strict)
-        hawser_unit_sync(made, unit->sync);
+    if (unit->moves && unit->writes_parts)
+        spec.updates[updated++] = states[STATES + 1];
+    else if (unit->moves)
+        spec.reads[read++] = states[STATES + 1];
+    if (unit->counts_entries && unit->writes_entries)
+        spec.updates[updated++] = states[STATES + 2];
+    else if (unit->counts_entries)
+        spec.reads[read++] = states[STATES + 2];
+    if (unit->solves)
+        (void)hawser_cocoa(parent, name, solvers[number], spec.updates[1], spec.updates[0], spec.reads);
+    else
+        (void)hawser_unit_add(parent, &spec);
 }
 
 static void add_below(drawn_scene *scene, int container, hawser_operator *parent, hawser_state *const *states)
 {
     const drawn *d = scene->d;
     for (uint32_t i = 0; i < d->operators; i++) {
-        const drawn_operator *o = &d->operator[i];
+        const drawn_operator *o = &d->op[i];
         char name[12];
         if (o->parent != container)
             continue;
@@ -884,13 +942,11 @@ static hawser_program *program_of(drawn_scene *scene)
 {
     const drawn *d = scene->d;
     hawser_program *program = hawser_program_new("drawn", scene);
-    hawser_state *states[STATES + 1] = {0}, *data = hawser_data_state(program, "data", scene->in.matrix, d->split);
-    for (uint32_t s = 0; s < d->states; s++) {
-        states[s] = add_state(scene, s, program, data);
-        if (d->state[s].tied >= 0 && d->state[d->state[s].tied].product < 0)
-            hawser_tie(states[s], states[d->state[s].tied]);
-    }
-    states[STATES] = data;
+    hawser_state *states[STATES + 3] = {0};
+    states[STATES] = HAWSER_STATE(program, "data", HAWSER_DATA, .matrix = scene->in.matrix, .split = d->split);
+    for (uint32_t s = 0; s < d->states; s++)
+        states[s] = add_state(scene, s, program, states);
+    add_more(scene, program, states);
     hawser_metric_declare(program, "m", HAWSER_SUM);
     hawser_scratch_size(program, sizeof(memory), release_memory);
     hawser_scratch_record(program, visit_memory);
@@ -900,16 +956,6 @@ static hawser_program *program_of(drawn_scene *scene)
         hawser_tests_record(program, visit_calls, &scene->calls);
     add_below(scene, -1, hawser_root(program), states);
     return program;
-}
-
-static const void *result_of(const hawser_run *run, hawser_type type, const char *name)
-{
-    switch (type) {
-    case HAWSER_F32: return hawser_result_f32(run, name, NULL);
-    case HAWSER_I64: return hawser_result_i64(run, name, NULL);
-    case HAWSER_I32: return hawser_result_i32(run, name, NULL);
-    default: return hawser_result(run, name, NULL);
-    }
 }
 
 /* Runs a drawn program in a job. */
@@ -929,7 +975,12 @@ static hawser_status run_drawn(hawser_job *job, drawn *d, double (*made)[STATES]
         status = hawser_run_program(job, program, &run, error);
     }
     for (uint32_t s = 0; status == HAWSER_OK && s < d->states; s++, name[0]++)
-        to_doubles(d->state[s].type, result_of(run, d->state[s].type, name), d->state[s].count, out->of[s]);
+        to_doubles(d->state[s].type, result_of(run, name, d->state[s].type, NULL), d->state[s].count, out->of[s]);
+    if (status == HAWSER_OK && d->moving.there)
+        to_doubles(d->moving.type, result_of(run, "n", d->moving.type, NULL), d->moving.offsets[d->moving.lines],
+                   out->parts);
+    if (status == HAWSER_OK && d->entries.there)
+        to_doubles(d->entries.type, result_of(run, "z", d->entries.type, NULL), entries_before(d, d->rows), out->entries);
     hawser_run_free(run);
     hawser_program_free(program);
     hawser_dataset_free(scene->in.dataset);

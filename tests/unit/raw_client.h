@@ -1,4 +1,5 @@
-/* raw_client.h - a client of a store's servers that has their key and sends any bytes. For test files that begin with cmocka's includes. */
+/* raw_client.h - a client of a store's servers that has their key and sends any bytes. For test files that begin with
+ * cmocka's includes. */
 #ifndef HW_TESTS_UNIT_RAW_CLIENT_H
 #define HW_TESTS_UNIT_RAW_CLIENT_H
 
@@ -142,6 +143,15 @@ static bool raw_client_says(raw_client *one, uint16_t kind, uint32_t part, const
 /* Seconds after which a test no longer waits for what should come in a moment. */
 static const double RAW_CLIENT_PATIENCE = 120.0;
 
+/* Returns how many answers have arrived. */
+static uint32_t raw_client_answers(raw_client *one)
+{
+    pthread_mutex_lock(&one->mutex);
+    uint32_t answers = one->answers;
+    pthread_mutex_unlock(&one->mutex);
+    return answers;
+}
+
 /* Waits until this many answers and replies have arrived, or the link has ended. */
 static void raw_client_waits(raw_client *one, uint32_t answers, uint32_t replies)
 {
@@ -169,7 +179,7 @@ static void raw_client_waits(raw_client *one, uint32_t answers, uint32_t replies
 static void raw_client_sits(raw_client *one, hw_register_wire session)
 {
     static const unsigned char none[HW_STORE_SESSION];
-    uint32_t before = one->answers;
+    uint32_t before = raw_client_answers(one);
     if (memcmp(session.session, none, sizeof none) == 0) {
         session.session[0] = 1;
         memcpy(session.session + HW_STORE_SESSION - sizeof one->number, &one->number, sizeof one->number);

@@ -1,4 +1,5 @@
-/* refusals_list.h - the list of docs/refusals.md, and which of its rows programs have met. HAWSER_SOURCE, or else the current folder, has docs. */
+/* refusals_list.h - the list of docs/refusals.md, and which of its rows programs have met. HAWSER_SOURCE, or else the
+ * current folder, has docs. */
 #ifndef HW_TESTS_UNIT_REFUSALS_LIST_H
 #define HW_TESTS_UNIT_REFUSALS_LIST_H
 
@@ -61,10 +62,10 @@ static size_t fixed_letters(const char *row)
 /* Marks the row of a text as met: of several that fit, the one that says most. Returns false if there is none. */
 static bool meet_refusal(refusals_list *list, const char *text)
 {
-    const char *prefix = "program '", *rest = strncmp(text, prefix, strlen(prefix)) == 0 ? strstr(text, "': ") : NULL;
+    const char *prefix = "program '", *rest = strncmp(text, prefix, strlen(prefix)) == 0 ? strstr(text, ": ") : NULL;
     size_t best = list->count;
     for (size_t i = 0; i < list->count; i++)
-        if (is_row(list->row[i], rest != NULL ? rest + 3 : text) &&
+        if (is_row(list->row[i], rest != NULL ? rest + 2 : text) &&
             (best == list->count || fixed_letters(list->row[i]) > fixed_letters(list->row[best])))
             best = i;
     if (best < list->count)

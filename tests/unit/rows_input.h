@@ -89,9 +89,10 @@ static hawser_status check_beside(hawser_context *context, const hawser_matrix *
 static hawser_status look(hawser_context *context)
 {
     const sight *s = hawser_user(context);
-    const hawser_matrix *X = hawser_data_view(context, "X");
-    double *seen = hawser_cache(context, "seen"), *sums = hawser_cache(context, "sums"),
-           *row = calloc(X->cols + 1, sizeof *row);
+    HAWSER_READ(context, hawser_matrix, X);
+    HAWSER_WRITE(context, double, seen);
+    HAWSER_WRITE(context, double, sums);
+    double *row = calloc(X->cols + 1, sizeof *row);
     hawser_beside beside;
     hawser_status status = row == NULL ? HAWSER_NO_MEMORY : check_beside(context, X, &beside);
     if (status == HAWSER_OK && X->first != s->what->cut[hawser_block(context)])
@@ -123,18 +124,18 @@ static inline hawser_status run_sums(test_node *node, input *what, const hawser_
     const hawser_matrix *X = hawser_dataset_matrix(data);
     sight s = {what, data};
     hawser_program *program = hawser_program_new("rows", &s);
-    hawser_state *rows = hawser_data_state(program, "X", X, HAWSER_BY_ROW);
-    hawser_state *seen = hawser_replicated_state(program, "seen", X->rows, 1, NULL, (hawser_rule){0});
-    hawser_state *sums = hawser_replicated_state(program, "sums", X->cols, 1, NULL, (hawser_rule){0});
-    hawser_unit(hawser_root(program), "look", look, HAWSER_READS(rows), HAWSER_UPDATES(seen, sums));
+    hawser_state *rows = HAWSER_STATE(program, "X", HAWSER_DATA, .matrix = X, .split = HAWSER_BY_ROW);
+    hawser_state *seen = HAWSER_STATE(program, "seen", HAWSER_REPLICATED, .rows = X->rows);
+    hawser_state *sums = HAWSER_STATE(program, "sums", HAWSER_REPLICATED, .rows = X->cols);
+    HAWSER_UNIT(hawser_root(program), "look", look, .reads = {rows}, .updates = {seen, sums});
     hawser_run *run = NULL;
     size_t count;
     hawser_status status = hawser_run_program(node->job, program, &run, &node->error);
-    const double *times = status == HAWSER_OK ? hawser_result(run, "seen", &count) : NULL;
+    const double *times = status == HAWSER_OK ? RESULT(double, run, "seen", &count) : NULL;
     for (size_t i = 0; times != NULL && i < X->rows && status == HAWSER_OK; i++)
         if (times[i] != 1)
             status = hawser_fail(&node->error, HAWSER_BAD_INPUT, "row %zu is in %g blocks", i, times[i]);
-    const double *found = status == HAWSER_OK ? hawser_result(run, "sums", &count) : NULL;
+    const double *found = status == HAWSER_OK ? RESULT(double, run, "sums", &count) : NULL;
     if (status == HAWSER_OK && what->sums == NULL)
         status = check_repeatable(node, hawser_run_figures(run)->repeatable);
     else if (found != NULL && node->nodes == 1)

@@ -1,6 +1,7 @@
 /*
- * Under BSP a run's bits depend on program, seed and number of blocks alone: not on threads, not on any schedule. The program has a
- * loop with a stop test, random draws, a tied and a derived state, a yield, a gain that changes, and units around the loop.
+ * Under BSP a run's bits depend on program, seed and number of blocks alone: not on threads, not on any schedule. The
+ * program has a loop with a stop test, random draws, a tied and a derived state, a yield, a gain that changes, and units
+ * around the loop.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,8 +28,10 @@ static void fill(void)
 
 static hawser_status sweep(hawser_context *context)
 {
-    const hawser_matrix *part = hawser_data_view(context, "A");
-    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "A", &part));
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     double seen = hawser_metric(context, "size");
     for (size_t n = 0; n < part->cols; n++) {
         size_t j = hawser_random_below(context, part->cols);
@@ -45,9 +48,10 @@ static hawser_status sweep(hawser_context *context)
 
 static hawser_status rebuild(hawser_context *context)
 {
-    const hawser_matrix *part = hawser_data_view(context, "A");
-    double *v = hawser_cache(context, "v");
-    const double *alpha = hawser_local(context, "alpha");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "A", &part));
+    HAWSER_WRITE(context, double, v);
+    HAWSER_READ(context, double, alpha);
     for (size_t j = 0; j < part->cols; j++)
         hawser_column_axpy(part, j, alpha[j], v);
     return HAWSER_OK;
@@ -55,9 +59,11 @@ static hawser_status rebuild(hawser_context *context)
 
 static hawser_status measure(hawser_context *context)
 {
-    const double *alpha = hawser_local(context, "alpha");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "A", &part));
+    HAWSER_READ(context, double, alpha);
     double sum = 0;
-    for (size_t j = 0; j < hawser_data_view(context, "A")->cols; j++)
+    for (size_t j = 0; j < part->cols; j++)
         sum += fabs(alpha[j]);
     return hawser_report(context, "size", sum);
 }
@@ -80,25 +86,23 @@ typedef struct outcome {
 static outcome run_program(test_job test, hawser_rule rule, hawser_sync sync)
 {
     hawser_program *program = hawser_program_new("bits", NULL);
-    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(program, "v", ROWS, 1, NULL, rule);
-    hawser_state *alpha = hawser_local_state(program, "alpha", data, 1, NULL);
-    hawser_tie(alpha, v);
-    hawser_derive(v, rebuild);
-    hawser_encoding(v, hawser_job_encoding(test.job));
+    hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = ROWS, .damping = rule.damping, .gain = rule.gain,
+                                   .derive = rebuild, .form = hawser_job_encoding(test.job));
+    hawser_state *alpha = HAWSER_STATE(program, "alpha", HAWSER_LOCAL, .along = data, .tie = v);
     hawser_metric_declare(program, "work", HAWSER_SUM);
     hawser_metric_declare(program, "size", HAWSER_SUM);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 3}, hawser_bsp());
     hawser_operator *loop = hawser_loop(outer, "inner", (hawser_until){.test = enough}, sync);
-    hawser_unit(loop, "sweep", sweep, HAWSER_READS(data), HAWSER_UPDATES(v, alpha));
-    hawser_unit(outer, "measure", measure, HAWSER_READS(data, alpha), NULL);
+    HAWSER_UNIT(loop, "sweep", sweep, .reads = {data}, .updates = {v, alpha});
+    HAWSER_UNIT(outer, "measure", measure, .reads = {data, alpha});
     hawser_run *run = NULL;
     hawser_error error = {0};
     if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     outcome result = {.size = hawser_result_metric(run, "size")};
-    memcpy(result.v, hawser_result(run, "v", NULL), sizeof result.v);
-    memcpy(result.alpha, hawser_result(run, "alpha", NULL), sizeof result.alpha);
+    memcpy(result.v, RESULT(double, run, "v", NULL), sizeof result.v);
+    memcpy(result.alpha, RESULT(double, run, "alpha", NULL), sizeof result.alpha);
     result.clocks = hawser_run_figures(run)->clocks;
     result.most_lead = hawser_run_figures(run)->most_lead;
     for (int i = 0; i < ROWS; i++) {
@@ -181,7 +185,8 @@ enum { CLOCKS = 4 };
 /* Keeps what a unit sees of the metric that it reports: clock + 1. */
 static hawser_status see(hawser_context *context)
 {
-    hawser_local(context, "seen")[hawser_clock(context)] = hawser_metric(context, "clock");
+    HAWSER_WRITE(context, double, seen);
+    seen[hawser_clock(context)] = hawser_metric(context, "clock");
     return hawser_report(context, "clock", (double)hawser_clock(context) + 1);
 }
 
@@ -196,15 +201,15 @@ static void expect_seen(hawser_until until, const double *expected)
 {
     test_job test = OPEN_JOB("workers", "3");
     hawser_program *program = hawser_program_new("metrics", NULL);
-    hawser_state *seen = hawser_block_state(program, "seen", HAWSER_F64, CLOCKS, NULL, 0);
+    hawser_state *seen = HAWSER_STATE(program, "seen", HAWSER_LOCAL, .each = true, .rows = CLOCKS);
     hawser_metric_declare(program, "clock", HAWSER_MAX);
-    hawser_unit(hawser_root(program), "before", see, NULL, HAWSER_UPDATES(seen));
-    hawser_unit(hawser_loop(hawser_root(program), "loop", until, hawser_bsp()), "see", see, NULL, HAWSER_UPDATES(seen));
+    HAWSER_UNIT(hawser_root(program), "before", see, .updates = {seen});
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", until, hawser_bsp()), "see", see, .updates = {seen});
     hawser_run *run = NULL;
     hawser_error error = {0};
     if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
-    const double *found = hawser_result(run, "seen", NULL);
+    const double *found = RESULT(double, run, "seen", NULL);
     for (int b = 0; b < 3; b++)
         assert_memory_equal(found + b * CLOCKS, expected, CLOCKS * sizeof *found);
     hawser_run_free(run);

@@ -1,4 +1,5 @@
-/* Jobs whose handle is cancelled, on one node and on two: loads, waits of the store, and runs. No other node waits for a cancelled one. */
+/* Jobs whose handle is cancelled, on one node and on two: loads, waits of the store, and runs. No other node waits for a
+ * cancelled one. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "directory.h"
+#include "hawser/job_data.h"
 #include "hawser/store.h"
 #include "nodes.h"
 
@@ -347,7 +349,8 @@ static void a_cancelled_wait_is_resumed(void **state)
 
 static hawser_status count(hawser_context *context)
 {
-    hawser_cache(context, "n")[0] += 1;
+    HAWSER_WRITE(context, double, n);
+    n[0] += 1;
     while (hawser_user(context) != NULL && !hawser_stopping(context))
         continue;
     return HAWSER_OK;
@@ -359,20 +362,20 @@ static void run_body(test_node *node)
     shared *s = node->user;
     hawser_run *run = NULL;
     hawser_program *program = hawser_program_new("endless", s->how == 1 ? s : NULL);
-    hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
-    hawser_state *stored = hawser_stored_state(program, "stored", 10, NULL, NULL, NULL, NULL);
+    hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
+    hawser_state *stored = HAWSER_STATE(program, "stored", HAWSER_STORED, .rows = 10);
     const hawser_until until = {.clocks = UINT64_MAX / 2};
-    hawser_unit(hawser_loop(hawser_root(program), "loop", until, s->how == 2 ? hawser_ssp(1) : hawser_bsp()), "count", count,
-                NULL, HAWSER_UPDATES(n));
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", until, s->how == 2 ? hawser_ssp(1) : hawser_bsp()), "count", count,
+                .updates = {n});
     (void)stored;
     (void)!enter(node);
     hawser_status status = hawser_run_program(node->job, program, &run, &node->error);
     keep(s, node, status);
     if (status == HAWSER_STOP) {
         size_t length = 0;
-        const double *values = hawser_result(run, "stored", &length);
+        const double *values = RESULT(double, run, "stored", &length);
         bool fine = strcmp(hawser_run_figures(run)->stop_reason, "signal") == 0 && values != NULL && length == 10 &&
-                    fmod(hawser_result(run, "n", NULL)[0], 2.0) == 0.0; /* whole clocks of two blocks */
+                    fmod(RESULT(double, run, "n", NULL)[0], 2.0) == 0.0; /* whole clocks of two blocks */
         node->status = fine ? hw_cluster_agree(node->job->cluster, HAWSER_OK, &node->error)
                             : hawser_fail(&node->error, HAWSER_INTERNAL, "the run has other results");
     }

@@ -1,6 +1,7 @@
 /*
- * Jobs one after another on one cluster: each has the bits of a job that joins by itself, with options of its own; a node that ends a job early ends it on
- * all, and the next job works; a node that closes the cluster, a second job at a time and options of joining are refused by name.
+ * Jobs one after another on one cluster: each has the bits of a job that joins by itself, with options of its own; a node
+ * that ends a job early ends it on all, and the next job works; a node that closes the cluster, a second job at a time and
+ * options of joining are refused by name.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@ enum { SIZE = 9, JOBS_MOST = 40, TEXT = 1200 };
 
 static hawser_status sweep(hawser_context *context)
 {
-    double *v = hawser_cache(context, "v");
+    HAWSER_WRITE(context, double, v);
     for (size_t i = 0; i < SIZE; i++)
         v[i] += 0.1 * hawser_random_uniform(context) * (1 - v[i]);
     return HAWSER_OK;
@@ -31,9 +32,9 @@ static hawser_status sweep(hawser_context *context)
 static hawser_program *make_program(void)
 {
     hawser_program *program = hawser_program_new("jobs", NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", SIZE, 1, NULL, (hawser_rule){.damping = 1, .gain = 1});
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = SIZE, .damping = 1, .gain = 1);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, hawser_bsp());
-    hawser_unit(loop, "sweep", sweep, NULL, HAWSER_UPDATES(v));
+    HAWSER_UNIT(loop, "sweep", sweep, .updates = {v});
     return program;
 }
 
@@ -43,7 +44,7 @@ static hawser_status run_program(hawser_job *job, double result[SIZE], hawser_er
     hawser_run *run = NULL;
     hawser_status status = hawser_run_program(job, program, &run, error);
     if (status == HAWSER_OK)
-        memcpy(result, hawser_result(run, "v", NULL), SIZE * sizeof *result);
+        memcpy(result, RESULT(double, run, "v", NULL), SIZE * sizeof *result);
     hawser_run_free(run);
     hawser_program_free(program);
     return status;
@@ -122,7 +123,8 @@ static void play(member *members, uint32_t count, const scene_plan *scene)
             fail_msg("node %u of %u: %s", i, count, members[i].error.text);
 }
 
-/* Opens job `number` of the member with these options, calls `work`, and closes it. Keeps the status, and the text of a failure. */
+/* Opens job `number` of the member with these options, calls `work`, and closes it. Keeps the status, and the text of a
+ * failure. */
 static void do_job(member *m, uint32_t number, const char *const *pairs,
                    hawser_status (*work)(member *m, uint32_t number, hawser_job *job, hawser_error *error))
 {
@@ -299,7 +301,7 @@ static void what_a_cluster_does_not_do_is_refused(void **unused)
     }
 }
 
-/* -------------------------------------------------------------------------------------------- nodes that do not agree ---- */
+/* ------------------------------------------------------------------------------------------ nodes that do not agree ---- */
 
 static void leave_early(member *m)
 {

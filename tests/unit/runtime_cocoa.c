@@ -1,6 +1,7 @@
 /*
- * hawser_cocoa: local solvers of the user's on subproblems of columns (the lasso, certified by its duality gap) and of rows (the dual of ridge regression,
- * compared with the normal equations), for threads, nodes, layouts and syncs; and what is refused.
+ * hawser_cocoa: local solvers of the user's on subproblems of columns (the lasso, certified by its duality gap) and of rows
+ * (the dual of ridge regression, compared with the normal equations), for threads, nodes, layouts and syncs; and what is
+ * refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawser/cocoa.h"
 #include "hawser/row_kernels.h"
 #include "nodes.h"
 
@@ -121,8 +123,9 @@ static hawser_status descend(hawser_context *context, hawser_subproblem *s)
 
 static hawser_status certify_columns(hawser_context *context)
 {
-    const hawser_matrix *A = hawser_data_view(context, "A");
-    const double *v = hawser_view(context, "v"), *alpha = hawser_local(context, "alpha");
+    HAWSER_READ(context, hawser_matrix, A);
+    HAWSER_READ(context, double, v);
+    HAWSER_READ(context, double, alpha);
     double r[ROWS], most = 0.0, norm = 0.0, square = 0.0, with_target = 0.0;
     for (size_t i = 0; i < ROWS; i++) {
         r[i] = y[i] - v[i];
@@ -169,8 +172,9 @@ static hawser_status ascend(hawser_context *context, hawser_subproblem *s)
 
 static hawser_status certify_rows(hawser_context *context)
 {
-    const hawser_matrix *A = hawser_data_view(context, "A");
-    const double *v = hawser_view(context, "v"), *alpha = hawser_local(context, "alpha");
+    HAWSER_READ(context, hawser_matrix, A);
+    HAWSER_READ(context, double, v);
+    HAWSER_READ(context, double, alpha);
     double most = 0.0;
     for (size_t i = 0; i < A->rows; i++)
         most = fmax(most, fabs(hawser_row_dot(A, i, v) - y[A->first + i] + alpha[i] / C));
@@ -190,10 +194,12 @@ static bool flat(hawser_progress *progress, void *user)
 static hawser_program *make(const hawser_job *job, plan *how)
 {
     hawser_program *program = hawser_program_new("cocoa", how);
-    hawser_state *A = hawser_data_state(program, "A", &layouts[how->layout], how->rows ? HAWSER_BY_ROW : HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(program, "v", how->rows ? COLS : ROWS, 1, NULL,
-                                              hawser_cocoa_rule(job, how->gamma, how->sync));
-    hawser_state *alpha = hawser_local_state(program, "alpha", A, 1, NULL);
+    hawser_state *A = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &layouts[how->layout],
+                                   .split = how->rows ? HAWSER_BY_ROW : HAWSER_BY_COLUMN);
+    const hawser_rule rule = hawser_cocoa_rule(job, how->gamma, how->sync);
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = how->rows ? COLS : ROWS, .damping = rule.damping,
+                                   .gain = rule.gain);
+    hawser_state *alpha = HAWSER_STATE(program, "alpha", HAWSER_LOCAL, .along = A);
     hawser_metric_declare(program, "most", HAWSER_MAX);
     hawser_metric_declare(program, "norm", HAWSER_SUM);
     hawser_metric_declare(program, "square", HAWSER_LAST);
@@ -203,7 +209,7 @@ static hawser_program *make(const hawser_job *job, plan *how)
                                          (hawser_until){.test = how->rows ? flat : closed, .user = how}, hawser_bsp());
     hawser_operator *rounds = hawser_loop(outer, "rounds", (hawser_until){.clocks = 8}, how->sync);
     hawser_cocoa(rounds, "solve", how->rows ? ascend : descend, alpha, v, NULL);
-    hawser_unit(outer, "certify", how->rows ? certify_rows : certify_columns, HAWSER_READS(A, v, alpha), NULL);
+    HAWSER_UNIT(outer, "certify", how->rows ? certify_rows : certify_columns, .reads = {A, v, alpha});
     return program;
 }
 
@@ -215,7 +221,7 @@ static void body(test_node *node)
     node->status = hawser_run_program(node->job, program, &run, &node->error);
     if (node->status == HAWSER_OK) {
         size_t own, shared;
-        const double *alpha = hawser_result(run, "alpha", &own), *v = hawser_result(run, "v", &shared);
+        const double *alpha = RESULT(double, run, "alpha", &own), *v = RESULT(double, run, "v", &shared);
         memcpy(how->alpha[node->node], alpha, own * sizeof *alpha);
         memcpy(how->v[node->node], v, shared * sizeof *v);
         how->measure[node->node] = hawser_result_metric(run, "gap");
@@ -330,10 +336,10 @@ static void a_step_beyond_the_coordinates_fails(void **state)
     static plan how;
     test_job test = OPEN_JOB("workers", "2");
     hawser_program *program = hawser_program_new("cocoa", &how);
-    hawser_state *A = hawser_data_state(program, "A", &layouts[0], HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(program, "v", ROWS, 1, NULL, (hawser_rule){0});
+    hawser_state *A = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &layouts[0], .split = HAWSER_BY_COLUMN);
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = ROWS);
     hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_cocoa(loop, "solve", steps_too_far, hawser_local_state(program, "alpha", A, 1, NULL), v, NULL);
+    hawser_cocoa(loop, "solve", steps_too_far, HAWSER_STATE(program, "alpha", HAWSER_LOCAL, .along = A), v, NULL);
     hawser_run *run = NULL;
     hawser_error error = {0};
     assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_BAD_PROGRAM);
@@ -365,19 +371,16 @@ static hawser_status nothing(hawser_context *context)
 static hawser_program *make_wrong(wrong how)
 {
     hawser_program *program = hawser_program_new("cocoa", NULL);
-    hawser_state *A = hawser_data_state(program, "A", &layouts[0], HAWSER_BY_COLUMN);
-    hawser_state *fetched = hawser_data_state(program, "F", &layouts[1], HAWSER_FETCHED);
+    hawser_state *A = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &layouts[0], .split = HAWSER_BY_COLUMN);
+    hawser_state *fetched = HAWSER_STATE(program, "F", HAWSER_DATA, .matrix = &layouts[1], .split = HAWSER_FETCHED);
     size_t size = how == SHORT_V ? COLS : ROWS;
-    hawser_state *v =
-        hawser_replicated_state_of(program, "v", how == F32_V ? HAWSER_F32 : HAWSER_F64, size, 1, NULL, (hawser_rule){0});
-    hawser_state *other = hawser_replicated_state(program, "other", ROWS, 1, NULL, (hawser_rule){0});
-    hawser_state *alpha = how == PARTITIONED_ALPHA ? hawser_partitioned_state(program, "alpha", COLS, A, NULL)
-                                                   : hawser_local_state(program, "alpha", how == WHOLE_DATA ? fetched : A,
-                                                                        how == WIDE_ALPHA ? 2 : 1, NULL);
-    if (how == DERIVED_V)
-        hawser_derive(v, nothing);
-    if (how == TIED_ALPHA)
-        hawser_tie(alpha, other);
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .type = how == F32_V ? HAWSER_F32 : HAWSER_F64,
+                                   .rows = size, .derive = how == DERIVED_V ? nothing : NULL);
+    hawser_state *other = HAWSER_STATE(program, "other", HAWSER_REPLICATED, .rows = ROWS);
+    hawser_state *alpha = how == PARTITIONED_ALPHA
+                              ? HAWSER_STATE(program, "alpha", HAWSER_PARTITIONED, .rows = COLS, .along = A)
+                              : HAWSER_STATE(program, "alpha", HAWSER_LOCAL, .along = how == WHOLE_DATA ? fetched : A,
+                                             .cols = how == WIDE_ALPHA ? 2 : 1, .tie = how == TIED_ALPHA ? other : NULL);
     hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = 1}, hawser_bsp());
     hawser_cocoa(loop, "solve", how == NO_SOLVER ? NULL : descend, alpha, v, NULL);
     return program;
@@ -392,7 +395,7 @@ static void wrong_programs_are_refused(void **state)
                                               "'F', which is",
                                               "'v' has 17 numbers, but the product of 'A' and 'alpha' has 26",
                                               "no replicated state of f64",
-                                              "derived by hawser_derive already",
+                                              "is derived already",
                                               "'alpha' is tied to 'other' already"};
     test_job test = OPEN_JOB("workers", "2");
     for (wrong how = 0; how < WRONGS; how++) {

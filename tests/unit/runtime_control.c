@@ -1,4 +1,5 @@
-/* The driver's control flow: loops in loops, branch, parallel, one and each, every way to end a loop, interrupt and limits. */
+/* The driver's control flow: loops in loops, branch, parallel, one and each, every way to end a loop, interrupt and
+ * limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +36,8 @@ static void note(const hawser_progress *progress, void *user)
 
 static hawser_status count(hawser_context *context)
 {
-    hawser_cache(context, "n")[0] += 1;
+    HAWSER_WRITE(context, double, n);
+    n[0] += 1;
     return hawser_report(context, "clock", (double)hawser_clock(context));
 }
 
@@ -68,22 +70,21 @@ static void order(void **state)
     test_job test = OPEN_JOB("workers", "3");
     hawser_observe(test.job, note, &seen);
     hawser_program *program = hawser_program_new("order", NULL);
-    hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
     hawser_metric_declare(program, "clock", HAWSER_MAX);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 3}, hawser_bsp());
-    hawser_unit_one(outer, "single", idle, NULL, NULL);
-    hawser_unit(hawser_loop(outer, "inner", (hawser_until){.clocks = 2}, hawser_bsp()), "count", count, NULL,
-                HAWSER_UPDATES(n));
+    HAWSER_UNIT(outer, "single", idle, .one = true);
+    HAWSER_UNIT(hawser_loop(outer, "inner", (hawser_until){.clocks = 2}, hawser_bsp()), "count", count, .updates = {n});
     hawser_operator *fork = hawser_branch(outer, "fork", even_clock, NULL);
-    hawser_unit(fork, "yes", idle, NULL, NULL);
-    hawser_unit(fork, "no", idle, NULL, NULL);
+    HAWSER_UNIT(fork, "yes", idle);
+    HAWSER_UNIT(fork, "no", idle);
     hawser_operator *both = hawser_parallel(hawser_root(program));
-    hawser_unit(both, "left", idle, NULL, NULL);
-    hawser_unit_one(both, "right", idle, NULL, NULL);
+    HAWSER_UNIT(both, "left", idle);
+    HAWSER_UNIT(both, "right", idle, .one = true);
     hawser_run *result = run(test, program, HAWSER_OK);
     assert_string_equal(seen.text, "single0 inner0 inner1 yes0 single1 inner0 inner1 no1 single2 inner0 inner1 yes2 "
                                    "left0 right0 ");
-    assert_true(hawser_result(result, "n", NULL)[0] == 3 * 3 * 2);
+    assert_true(RESULT(double, result, "n", NULL)[0] == 3 * 3 * 2);
     assert_true(hawser_result_metric(result, "clock") == 1);
     assert_int_equal(hawser_run_figures(result)->clocks, 6);
     assert_string_equal(hawser_run_figures(result)->stop_reason, "clocks");
@@ -126,9 +127,9 @@ static void one_units_of_a_parallel_run_together(void **state)
     test_job test = OPEN_JOB("workers", "2");
     hawser_program *program = hawser_program_new("parallel", &both);
     hawser_operator *parallel = hawser_parallel(hawser_root(program));
-    hawser_unit(hawser_sequence(parallel), "after", follow, NULL, NULL);
-    hawser_unit_one(parallel, "left", meet, NULL, NULL);
-    hawser_unit_one(parallel, "right", meet, NULL, NULL);
+    HAWSER_UNIT(hawser_sequence(parallel), "after", follow);
+    HAWSER_UNIT(parallel, "left", meet, .one = true);
+    HAWSER_UNIT(parallel, "right", meet, .one = true);
     hawser_run_free(run(test, program, HAWSER_OK));
     assert_int_equal(atomic_load(&both.blocks), 3);
     hawser_program_free(program);
@@ -157,10 +158,10 @@ static void units_of_a_parallel_keep_their_order_on_a_block(void **state)
     test_job test = OPEN_JOB("workers", "3");
     hawser_program *program = hawser_program_new("parallel", seen);
     hawser_operator *parallel = hawser_parallel(hawser_root(program));
-    hawser_unit(parallel, "first", first_unit, NULL, NULL);
-    hawser_unit_one(parallel, "zero", second_unit, NULL, NULL);
-    hawser_unit_one(parallel, "one", second_unit, NULL, NULL);
-    hawser_unit(parallel, "last", first_unit, NULL, NULL);
+    HAWSER_UNIT(parallel, "first", first_unit);
+    HAWSER_UNIT(parallel, "zero", second_unit, .one = true);
+    HAWSER_UNIT(parallel, "one", second_unit, .one = true);
+    HAWSER_UNIT(parallel, "last", first_unit);
     hawser_run_free(run(test, program, HAWSER_OK));
     assert_int_equal(seen[0], 121);
     assert_int_equal(seen[1], 121);
@@ -204,7 +205,7 @@ static void every_end(void **state)
                 hw_job_use_fibers(test.job, seed);
             hawser_program *program = hawser_program_new("ends", NULL);
             hawser_metric_declare(program, "m", HAWSER_SUM);
-            hawser_unit(hawser_loop(hawser_root(program), "loop", cases[i].until, hawser_bsp()), "fall", fall, NULL, NULL);
+            HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", cases[i].until, hawser_bsp()), "fall", fall);
             hawser_run *result = run(test, program, HAWSER_OK);
             const hawser_figures *figures = hawser_run_figures(result);
             for (uint32_t b = 0; b < 4; b++)
@@ -226,7 +227,7 @@ static void assert_same_end(const hawser_run *result, uint32_t blocks, hawser_sy
         if (sync.tightness != HAWSER_TAP)
             assert_int_equal(figures->worker[b].clocks, figures->clocks);
     }
-    assert_true(hawser_result(result, "n", NULL)[0] == (double)sum);
+    assert_true(RESULT(double, result, "n", NULL)[0] == (double)sum);
 }
 
 static void ends_by_time(void **state)
@@ -237,10 +238,10 @@ static void ends_by_time(void **state)
         for (int whole = 0; whole < 2; whole++) {
             test_job test = OPEN_JOB("workers", "2", "time-limit", whole ? "0.05" : "0");
             hawser_program *program = hawser_program_new("time", NULL);
-            hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+            hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
             hawser_metric_declare(program, "clock", HAWSER_MAX);
             hawser_until until = {.clocks = UINT64_MAX / 2, .seconds = whole ? 0 : 0.05};
-            hawser_unit(hawser_loop(hawser_root(program), "loop", until, syncs[s]), "count", count, NULL, HAWSER_UPDATES(n));
+            HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", until, syncs[s]), "count", count, .updates = {n});
             hawser_run *result = run(test, program, whole ? HAWSER_STOP : HAWSER_OK);
             const hawser_figures *figures = hawser_run_figures(result);
             assert_string_equal(figures->stop_reason, whole ? "time-limit" : "seconds");
@@ -259,10 +260,10 @@ static void ends_by_time_anywhere(void **state)
     for (int i = 0; i < 60; i++) {
         test_job test = OPEN_JOB("workers", "2");
         hawser_program *program = hawser_program_new("time", NULL);
-        hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+        hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
         hawser_until until = {.clocks = UINT64_MAX / 2, .seconds = 0.001 + 1e-5 * i};
         hawser_metric_declare(program, "clock", HAWSER_MAX);
-        hawser_unit(hawser_loop(hawser_root(program), "loop", until, hawser_bsp()), "count", count, NULL, HAWSER_UPDATES(n));
+        HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", until, hawser_bsp()), "count", count, .updates = {n});
         hawser_run *result = run(test, program, HAWSER_OK);
         assert_string_equal(hawser_run_figures(result)->stop_reason, "seconds");
         assert_same_end(result, 2, hawser_bsp());
@@ -276,7 +277,8 @@ static void ends_by_time_anywhere(void **state)
 static hawser_status endless(hawser_context *context)
 {
     trace *seen = hawser_user(context);
-    hawser_cache(context, "n")[0] += 1;
+    HAWSER_WRITE(context, double, n);
+    n[0] += 1;
     if (hawser_block(context) == 0 && seen->interrupt_at != 0)
         hawser_interrupt(seen->job);
     while (!hawser_stopping(context))
@@ -292,9 +294,9 @@ static void stops_within_a_clock(void **state)
         test_job test = OPEN_JOB("workers", "2", "time-limit", by_signal ? "0" : "0.02");
         trace seen = {.job = test.job, .interrupt_at = (uint64_t)by_signal};
         hawser_program *program = hawser_program_new("endless", &seen);
-        hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+        hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 100}, hawser_bsp());
-        hawser_unit(loop, "endless", endless, NULL, HAWSER_UPDATES(n));
+        HAWSER_UNIT(loop, "endless", endless, .updates = {n});
         hawser_run *result = run(test, program, HAWSER_STOP);
         const hawser_figures *figures = hawser_run_figures(result);
         assert_string_equal(figures->stop_reason, by_signal ? "signal" : "time-limit");
@@ -318,12 +320,12 @@ static void interrupt(void **state)
             hw_job_use_fibers(test.job, seed);
         hawser_observe(test.job, note, &seen);
         hawser_program *program = hawser_program_new("signal", NULL);
-        hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+        hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
         hawser_metric_declare(program, "clock", HAWSER_MAX);
         hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 1000}, hawser_bsp());
-        hawser_unit(hawser_loop(outer, "loop", (hawser_until){.clocks = 100000}, syncs[seed % 3]), "count", count, NULL,
-                    HAWSER_UPDATES(n));
-        hawser_unit(outer, "certificate", idle, NULL, NULL);
+        HAWSER_UNIT(hawser_loop(outer, "loop", (hawser_until){.clocks = 100000}, syncs[seed % 3]), "count", count,
+                    .updates = {n});
+        HAWSER_UNIT(outer, "certificate", idle);
         hawser_run *result = run(test, program, HAWSER_STOP);
         const hawser_figures *figures = hawser_run_figures(result);
         assert_string_equal(figures->stop_reason, "signal");
@@ -342,13 +344,12 @@ static void clock_limit(void **state)
     (void)state;
     test_job test = OPEN_JOB("workers", "3", "max-clocks", "7");
     hawser_program *program = hawser_program_new("limit", NULL);
-    hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
     hawser_metric_declare(program, "clock", HAWSER_MAX);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 100}, hawser_bsp());
-    hawser_unit(hawser_loop(outer, "loop", (hawser_until){.clocks = 3}, hawser_ssp(1)), "count", count, NULL,
-                HAWSER_UPDATES(n));
+    HAWSER_UNIT(hawser_loop(outer, "loop", (hawser_until){.clocks = 3}, hawser_ssp(1)), "count", count, .updates = {n});
     hawser_run *result = run(test, program, HAWSER_STOP);
-    assert_true(hawser_result(result, "n", NULL)[0] == 21);
+    assert_true(RESULT(double, result, "n", NULL)[0] == 21);
     assert_int_equal(hawser_run_figures(result)->clocks, 7);
     hawser_run_free(result);
     hawser_program_free(program);
@@ -371,13 +372,13 @@ static void policy_changes(void **state)
         test_job test = OPEN_JOB("workers", "3");
         hw_job_use_fibers(test.job, seed);
         hawser_program *program = hawser_program_new("policy", NULL);
-        hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+        hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
         hawser_metric_declare(program, "clock", HAWSER_MAX);
-        hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.test = tighten}, hawser_tap()), "count", count,
-                    NULL, HAWSER_UPDATES(n));
+        HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", (hawser_until){.test = tighten}, hawser_tap()), "count", count,
+                    .updates = {n});
         hawser_run *result = run(test, program, HAWSER_OK);
         assert_same_end(result, 3, hawser_tap());
-        assert_true(hawser_result(result, "n", NULL)[0] >= 3 * 300);
+        assert_true(RESULT(double, result, "n", NULL)[0] >= 3 * 300);
         assert_true(hawser_result_metric(result, "clock") == 299);
         hawser_run_free(result);
         hawser_program_free(program);
@@ -387,16 +388,20 @@ static void policy_changes(void **state)
 
 static hawser_status bump_own(hawser_context *context)
 {
-    double *own = hawser_local(context, "p");
-    const double *all = hawser_view(context, "p");
-    for (size_t i = 0; i < hawser_data_view(context, "data")->cols; i++)
+    double *own;
+    HAWSER_TRY(hawser_write(context, "p", &own));
+    const double *all;
+    HAWSER_TRY(hawser_read(context, "p", &all));
+    HAWSER_READ(context, hawser_matrix, data);
+    for (size_t i = 0; i < data->cols; i++)
         own[i] += 1 + hawser_block(context) + 0 * all[0];
     return HAWSER_OK;
 }
 
 static hawser_status look(hawser_context *context)
 {
-    const double *all = hawser_view(context, "p");
+    const double *all;
+    HAWSER_TRY(hawser_read(context, "p", &all));
     double sum = 0;
     for (int i = 0; i < 12; i++)
         sum += all[i];
@@ -412,22 +417,22 @@ static void partitioned(void **state)
     for (int i = 0; i < 12; i++)
         start[i] = i;
     hawser_program *program = hawser_program_new("parts", NULL);
-    hawser_state *data = hawser_data_state(program, "data", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *p = hawser_partitioned_state(program, "p", 12, data, start);
-    hawser_local_state(program, "l", data, 1, start);
+    hawser_state *data = HAWSER_STATE(program, "data", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *p = HAWSER_STATE(program, "p", HAWSER_PARTITIONED, .rows = 12, .along = data, .initial = start);
+    HAWSER_STATE(program, "l", HAWSER_LOCAL, .along = data, .initial = start);
     hawser_metric_declare(program, "sum", HAWSER_MIN);
-    hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp()), "bump", bump_own,
-                HAWSER_READS(data), HAWSER_UPDATES(p));
-    hawser_unit(hawser_root(program), "look", look, HAWSER_READS(p), NULL);
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp()), "bump", bump_own,
+                .reads = {data}, .updates = {p});
+    HAWSER_UNIT(hawser_root(program), "look", look, .reads = {p});
     hawser_run *result = run(test, program, HAWSER_OK);
-    const double *values = hawser_result(result, "p", NULL);
+    const double *values = RESULT(double, result, "p", NULL);
     for (int i = 0; i < 12; i++)
         assert_true(values[i] == i + 5.0 * (1 + i / 4));
     assert_true(hawser_result_metric(result, "sum") == 66 + 5 * 4 * 6);
     size_t size = 0;
-    assert_memory_equal(hawser_result(result, "l", &size), start, sizeof start);
+    assert_memory_equal(RESULT(double, result, "l", &size), start, sizeof start);
     assert_int_equal(size, 12);
-    assert_null(hawser_result(result, "nonsense", &size));
+    assert_null(RESULT(double, result, "nonsense", &size));
     assert_int_equal(size, 0);
     hawser_run_free(result);
     hawser_program_free(program);
@@ -436,7 +441,8 @@ static void partitioned(void **state)
 
 static hawser_status halve(hawser_context *context)
 {
-    const hawser_matrix *part = hawser_data_view(context, "data");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "data", &part));
     double *values = hawser_scratch(context);
     for (size_t j = 0; j < part->cols; j++)
         values[j] = (double)(part->first + j) / 2;
@@ -446,7 +452,8 @@ static hawser_status halve(hawser_context *context)
 
 static hawser_status add_up(hawser_context *context)
 {
-    const hawser_matrix *part = hawser_data_view(context, "data");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "data", &part));
     double sum = 0;
     for (size_t j = 0; j < part->cols; j++)
         sum += ((const double *)part->values)[j * part->stride];
@@ -459,10 +466,10 @@ static void transformed_data(void **state)
     test_job test = OPEN_JOB("workers", "5");
     hawser_program *program = hawser_program_new("transform", NULL);
     hawser_scratch_size(program, 12 * sizeof(double), NULL);
-    hawser_state *data = hawser_data_state(program, "data", &matrix, HAWSER_BY_COLUMN);
+    hawser_state *data = HAWSER_STATE(program, "data", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
     hawser_metric_declare(program, "sum", HAWSER_SUM);
-    hawser_unit(hawser_root(program), "halve", halve, NULL, HAWSER_UPDATES(data));
-    hawser_unit(hawser_root(program), "add", add_up, HAWSER_READS(data), NULL);
+    HAWSER_UNIT(hawser_root(program), "halve", halve, .updates = {data});
+    HAWSER_UNIT(hawser_root(program), "add", add_up, .reads = {data});
     hawser_run *result = run(test, program, HAWSER_OK);
     assert_true(hawser_result_metric(result, "sum") == 33);
     hawser_run_free(result);
@@ -474,9 +481,11 @@ static void transformed_data(void **state)
 static hawser_status count_own(hawser_context *context)
 {
     size_t count = hawser_part(context, "alpha", NULL);
-    hawser_cache(context, "v")[0] += 1;
+    HAWSER_WRITE(context, double, v);
+    v[0] += 1;
+    HAWSER_WRITE(context, double, alpha);
     for (size_t j = 0; j < count; j++)
-        hawser_local(context, "alpha")[j] += 1;
+        alpha[j] += 1;
     return HAWSER_OK;
 }
 
@@ -490,8 +499,8 @@ static hawser_status count_and_end(hawser_context *context)
     return HAWSER_OK;
 }
 
-/* Without any --grace a run is left where it stands: in step all blocks go back to the last clock that all have done, and averaged
- * parts are committed as they are in a whole run. */
+/* Without any --grace a run is left where it stands: in step all blocks go back to the last clock that all have done, and
+ * averaged parts are committed as they are in a whole run. */
 static void abandoned(void **state)
 {
     (void)state;
@@ -508,17 +517,16 @@ static void abandoned(void **state)
             test_job test = OPEN_JOB("workers", "4", "grace", "0");
             hw_job_use_fibers(test.job, seed);
             hawser_program *program = hawser_program_new("abandoned", test.job);
-            hawser_state *X = hawser_data_state(program, "X", &matrix, HAWSER_BY_COLUMN);
-            hawser_state *v = hawser_replicated_state(program, "v", 1, 1, NULL, (hawser_rule){.damping = cases[i].damping});
-            hawser_state *alpha = hawser_local_state(program, "alpha", X, 1, NULL);
-            hawser_tie(alpha, v);
+            hawser_state *X = HAWSER_STATE(program, "X", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+            hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 1, .damping = cases[i].damping);
+            hawser_state *alpha = HAWSER_STATE(program, "alpha", HAWSER_LOCAL, .along = X, .tie = v);
             hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 1000}, cases[i].sync);
             for (int s = 0; s < cases[i].stages; s++)
-                hawser_unit(loop, (const char *const[]){"count", "again", "last"}[s], s == 0 ? count_and_end : count_own,
-                            HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+                HAWSER_UNIT(loop, (const char *const[]){"count", "again", "last"}[s], s == 0 ? count_and_end : count_own,
+                            .reads = {X}, .updates = {v, alpha});
             hawser_run *result = run(test, program, HAWSER_STOP);
             const hawser_figures *figures = hawser_run_figures(result);
-            const double *counts = hawser_result(result, "alpha", NULL);
+            const double *counts = RESULT(double, result, "alpha", NULL);
             assert_string_equal(figures->stop_reason, "signal");
             for (size_t j = 0; j < 12; j++) {
                 bool step = cases[i].sync.tightness == HAWSER_BSP;

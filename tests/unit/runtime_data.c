@@ -1,6 +1,7 @@
 /*
- * runtime_data.c - rows that the nodes of a job have in memory are dealt out like those of one file: the same blocks, columns, names and bits, whichever node
- * gives which rows and in which layout; data that do not fit together are refused with the nodes.
+ * runtime_data.c - rows that the nodes of a job have in memory are dealt out like those of one file: the same blocks,
+ * columns, names and bits, whichever node gives which rows and in which layout; data that do not fit together are refused
+ * with the nodes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +11,8 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <stdatomic.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/machine.h"
@@ -18,7 +21,9 @@
 #include "data/share/blocks.h"
 #include "factor_data.h"
 #include "hawser/algorithm.h"
+#include "hawser/job_data.h"
 #include "rows_input.h"
+#include "runtime/input/loading.h"
 #include "sanitized.h"
 
 enum { ROWS_MOST = 70, COLUMNS_MOST = 13, BESIDE = 4, TARGETS_MOST = 3 };
@@ -376,8 +381,8 @@ static bool plan_has_no_source(test_node *node, const hawser_dataset *data)
 {
     char *text = NULL;
     hawser_program *program = hawser_program_new("plan", NULL);
-    hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), HAWSER_BY_ROW);
-    hawser_unit(hawser_root(program), "nothing", nothing, HAWSER_READS(X), NULL);
+    hawser_state *X = HAWSER_STATE(program, "X", HAWSER_DATA, .data = data, .split = HAWSER_BY_ROW);
+    HAWSER_UNIT(hawser_root(program), "nothing", nothing, .reads = {X});
     node->status = hawser_plan_text(node->job, program, HAWSER_PLAN_PHYSICAL, &text, &node->error);
     bool found = node->status == HAWSER_OK && strstr(text, "no second source") != NULL;
     hawser_program_free(program);
@@ -507,7 +512,8 @@ static void trainings_have_the_bits_of_one_node_and_one_file(void **state)
             test_node all[NODES_MOST];
             shared_rows s = {.sparse = sparse, .algorithm = algorithms[k], .pairs = pairs[k], .has = {true, true}};
             s.split = hawser_algorithm_find(s.algorithm)->split;
-            s.targets = hawser_algorithm_find(s.algorithm)->outputs != NULL ? TARGETS_MOST : 1;
+            s.targets =
+                hawser_algorithm_head(hawser_algorithm_find(s.algorithm), "prediction")->width != NULL ? TARGETS_MOST : 1;
             draw_rows(&s, ROWS_MOST, COLUMNS_MOST, 3 + k, factor_target_of(s.algorithm));
             (void)write_rows(&s);
             for (uint32_t nodes = 1; nodes <= 4; nodes++) {
@@ -643,6 +649,47 @@ static void a_lost_node_is_named(void **state)
     check_all(nodes, 3, "a lost node");
 }
 
+/* Node 1 makes the first collective call of a sum and not the second, until node 0 has timed out. A failure that node 0 then
+ * had the nodes agree on would be the next thing that node 1 receives. */
+static void time_out_once(test_node *node)
+{
+    atomic_int *ended = node->user; /* 1: node 0 has timed out; 2: node 1 has seen what follows */
+    hw_cluster *cluster = node->job->cluster;
+    hw_loading loading = {.cluster = cluster, .job = node->job, .nodes = node->nodes, .self = node->node};
+    uint64_t numbers[2] = {3, 4};
+    if (node->node == 0) {
+        hawser_status status = hw_loading_add(&loading, numbers, 2, &node->error);
+        atomic_store(ended, 1);
+        if (status != HAWSER_TIMEOUT || strstr(node->error.text, "node 1 (host-1)") == NULL ||
+            hw_loading_agree(&loading, status, &node->error) != HAWSER_TIMEOUT)
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the sum ended with %d", status);
+        while (atomic_load(ended) < 2)
+            usleep(1000);
+        return;
+    }
+    hw_bytes *in = calloc(2, sizeof *in);
+    hawser_error own = {0};
+    node->status = hw_cluster_agree(cluster, HAWSER_OK, &node->error);
+    while (atomic_load(ended) == 0)
+        usleep(1000);
+    if (node->status == HAWSER_OK)
+        node->status = hw_cluster_allgather(cluster, (hw_bytes){numbers, sizeof numbers}, in, &node->error);
+    hw_bytes_free(in, 2);
+    hawser_status next = hw_cluster_agree(cluster, HAWSER_OK, &own);
+    atomic_store(ended, 2);
+    if (node->status == HAWSER_OK && (next == HAWSER_OK || strncmp(own.text, "node 0 (host-0): ", 17) == 0))
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "node 0 has agreed: %s", own.text);
+}
+
+static void a_load_that_times_out_waits_once(void **state)
+{
+    (void)state;
+    atomic_int ended = 0;
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 2, (const char *const[]){"workers", "2", "timeout", "1", NULL}, time_out_once, &ended);
+    check_all(nodes, 2, "a load that times out");
+}
+
 /* --------------------------------------------------------------------------------------------------------- memory ---- */
 
 enum { BIG_ROWS = 48000, BIG_COLUMNS = 60 };
@@ -684,7 +731,8 @@ static bool forget_peak(void)
     return done;
 }
 
-/* The nodes are threads of one process, so the peak is that of all nodes together: it does not grow with the nodes, as it would if each had the whole. */
+/* The nodes are threads of one process, so the peak is that of all nodes together: it does not grow with the nodes, as it
+ * would if each had the whole. */
 static void no_node_has_the_whole(void **state)
 {
     (void)state;
@@ -842,6 +890,7 @@ int main(void)
         cmocka_unit_test(rows_that_do_not_fit_are_refused_with_the_nodes),
         cmocka_unit_test(data_that_are_not_the_same_are_refused_with_the_nodes),
         cmocka_unit_test(a_lost_node_is_named),
+        cmocka_unit_test(a_load_that_times_out_waits_once),
         cmocka_unit_test(no_node_has_the_whole),
         cmocka_unit_test(data_that_are_sent_in_rounds_are_complete),
     };

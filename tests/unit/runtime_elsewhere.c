@@ -1,6 +1,7 @@
 /*
- * Entries on other nodes are never taken for zeros: a split by rows of an input that the nodes share is refused in the plan, a unit that
- * looks at a whole input without fetching fails by name, and so does one whose kernel touches a column of another node.
+ * Entries on other nodes are never taken for zeros: a split by rows of an input that the nodes share is refused in the plan,
+ * a unit that looks at a whole input without fetching fails by name, and so does one whose kernel touches a column of
+ * another node.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "directory.h"
+#include "hawser/job_data.h"
 #include "nodes.h"
 #include "sanitized.h"
 
@@ -85,7 +87,7 @@ static hawser_status walk(hawser_context *context, const hawser_matrix *A, doubl
 
 static hawser_status own_columns(hawser_context *context, const hawser_matrix *A, double *sum)
 {
-    const hawser_matrix *own = hawser_data_view(context, "own");
+    HAWSER_READ(context, hawser_matrix, own);
     double ones[ROWS];
     for (size_t i = 0; i < ROWS; i++)
         ones[i] = 1;
@@ -190,7 +192,8 @@ static hawser_status by_views(hawser_context *context, const hawser_matrix *A, d
     return by_scan(context, &rows, sum);
 }
 
-/* The sum of the Gram matrix's entries is the square of the rows' sums: what it says is compared with those of all kernels. */
+/* The sum of the Gram matrix's entries is the square of the rows' sums: what it says is compared with those of all
+ * kernels. */
 static hawser_status by_gram(hawser_context *context, const hawser_matrix *A, double *sum)
 {
     double G[COLS * COLS], products = 0, squares = 0, out[ROWS] = {0};
@@ -222,7 +225,9 @@ static hawser_status look(hawser_context *context)
     const reading *given = hawser_user(context);
     const probe *what = given->what;
     double sum = 0;
-    const hawser_matrix *A = what->around ? given->matrix : hawser_data_view(context, "data");
+    const hawser_matrix *A = given->matrix;
+    if (!what->around)
+        HAWSER_TRY(hawser_read(context, "data", &A));
     if (what->fetch)
         HAWSER_TRY(hawser_data_fetch(context, "data", numbers, A->cols));
     HAWSER_TRY(what->read(context, A, &sum));
@@ -234,16 +239,16 @@ static hawser_program *make(reading *given, const hawser_dataset *const *data)
     const probe *what = given->what;
     given->matrix = hawser_dataset_matrix(data[0]);
     hawser_program *program = hawser_program_new("probe", given);
-    hawser_state *state = hawser_data_state(program, "data", hawser_dataset_matrix(data[0]), what->split);
-    hawser_state *own = hawser_data_state(program, "own", hawser_dataset_matrix(data[data[1] != NULL]), HAWSER_BY_COLUMN);
+    hawser_state *state = HAWSER_STATE(program, "data", HAWSER_DATA, .data = data[0], .split = what->split);
+    hawser_state *own = HAWSER_STATE(program, "own", HAWSER_DATA, .data = data[data[1] != NULL], .split = HAWSER_BY_COLUMN);
     hawser_metric_declare(program, "sum", HAWSER_SUM);
     hawser_operator *place = hawser_root(program);
     if (what->sync != NULL)
         place = hawser_loop(place, "again", (hawser_until){.clocks = 3}, *what->sync);
     if (what->one)
-        hawser_unit_one(place, "look", look, HAWSER_READS(state), NULL);
+        HAWSER_UNIT(place, "look", look, .one = true, .reads = {state});
     else
-        hawser_unit(place, "look", look, HAWSER_READS(state, own), NULL);
+        HAWSER_UNIT(place, "look", look, .reads = {state, own});
     return program;
 }
 
@@ -469,7 +474,8 @@ static void own_columns_of_a_fetched_state_are_right(void **state)
         over_nodes(count, what);
 }
 
-/* Both are cut as the larger one is, whose front columns are heavier, so a block's columns of the other one are partly elsewhere. */
+/* Both are cut as the larger one is, whose front columns are heavier, so a block's columns of the other one are partly
+ * elsewhere. */
 static void two_inputs_of_the_same_columns_are_cut_alike(void **state)
 {
     (void)state;
@@ -507,10 +513,9 @@ static hawser_status with_split(test_node *node, const hawser_matrix *A, hawser_
 {
     hawser_program *program = hawser_program_new("wide", NULL);
     hawser_run *run = NULL;
-    hawser_state *data = hawser_data_state(program, "data", A, split);
-    if (split == HAWSER_FETCHED && node->user == NULL)
-        hawser_state_expect(data, 1);
-    hawser_unit(hawser_root(program), "look", look_at_nothing, HAWSER_READS(data), NULL);
+    hawser_state *data = HAWSER_STATE(program, "data", HAWSER_DATA, .matrix = A, .split = split,
+                                      .expect = split == HAWSER_FETCHED && node->user == NULL ? 1 : 0);
+    HAWSER_UNIT(hawser_root(program), "look", look_at_nothing, .reads = {data});
     hawser_status status = plan != NULL ? hawser_plan_print(node->job, program, HAWSER_PLAN_PHYSICAL, plan, &node->error)
                                         : hawser_run_program(node->job, program, &run, &node->error);
     hawser_run_free(run);
@@ -572,7 +577,8 @@ static hawser_status walk_wide(hawser_context *context)
 {
     uint32_t all[WIDE];
     const bool *fetches = hawser_user(context);
-    const hawser_matrix *A = hawser_data_view(context, "data");
+    const hawser_matrix *A;
+    HAWSER_TRY(hawser_read(context, "data", &A));
     double sum = 0;
     for (uint32_t j = 0; j < WIDE; j++)
         all[j] = j;
@@ -597,9 +603,9 @@ static void run_guarded(test_node *node)
     for (int turn = 0; turn < 2 && node->status == HAWSER_OK; turn++) {
         hawser_program *program = hawser_program_new("guarded", &what->fetches);
         hawser_run *run = NULL;
-        hawser_state *state = hawser_data_state(program, "data", hawser_dataset_matrix(data), what->split);
+        hawser_state *state = HAWSER_STATE(program, "data", HAWSER_DATA, .data = data, .split = what->split);
         hawser_metric_declare(program, "sum", HAWSER_SUM);
-        hawser_unit(hawser_root(program), "walk", walk_wide, HAWSER_READS(state), NULL);
+        HAWSER_UNIT(hawser_root(program), "walk", walk_wide, .reads = {state});
         node->status = hawser_run_program(node->job, program, &run, &node->error);
         if (node->status == HAWSER_OK && node->node == 0 && !(hawser_result_metric(run, "sum") == what->expected))
             node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the sum is %g", hawser_result_metric(run, "sum"));
@@ -761,7 +767,8 @@ static void nothing_is_written_from_entries_on_other_nodes(void **state)
 static hawser_status replace_by_itself(hawser_context *context)
 {
     HAWSER_TRY(hawser_data_fetch(context, "data", NULL, 0));
-    return hawser_data_replace(context, "data", hawser_data_view(context, "data"));
+    HAWSER_READ(context, hawser_matrix, data);
+    return hawser_data_replace(context, "data", data);
 }
 
 /* Runs a program whose unit replaces a state by what it sees of it: all of it, or the window of this node. */
@@ -776,9 +783,9 @@ static void run_replacing(test_node *node)
     for (int fetched = 0; fetched < 2 && node->status == HAWSER_OK; fetched++) {
         hawser_program *program = hawser_program_new("replace", NULL);
         hawser_run *run = NULL;
-        hawser_state *state = hawser_data_state(program, "data", hawser_dataset_matrix(data),
-                                                fetched == 0 ? HAWSER_WHOLE : *(const hawser_split *)node->user);
-        hawser_unit(hawser_root(program), "replace", replace_by_itself, NULL, HAWSER_UPDATES(state));
+        hawser_state *state = HAWSER_STATE(program, "data", HAWSER_DATA, .data = data,
+                                           .split = fetched == 0 ? HAWSER_WHOLE : *(const hawser_split *)node->user);
+        HAWSER_UNIT(hawser_root(program), "replace", replace_by_itself, .updates = {state});
         node->status = hawser_run_program(node->job, program, &run, &node->error);
         hawser_run_free(run);
         hawser_program_free(program);

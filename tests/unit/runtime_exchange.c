@@ -1,6 +1,6 @@
 /*
- * What travels between nodes: over every topology and in every form the bits of threads under BSP, and v = A alpha under any sync;
- * coalescing where the way is slow; the bytes that are told; a filter, a quota and a form per state.
+ * What travels between nodes: over every topology and in every form the bits of threads under BSP, and v = A alpha under any
+ * sync; coalescing where the way is slow; the bytes that are told; a filter, a quota and a form per state.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,8 +37,11 @@ typedef struct plan {
 static hawser_status sweep(hawser_context *context)
 {
     const plan *how = hawser_user(context);
-    const hawser_matrix *part = hawser_data_view(context, "A");
-    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), gain = hawser_gain(context, "v");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "A", &part));
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
+    double gain = hawser_gain(context, "v");
     for (size_t n = 0; n < part->cols; n++) {
         size_t j = hawser_random_below(context, part->cols);
         double step = 0.001 * hawser_random_uniform(context) * (1 - hawser_column_dot(part, j, v)) / gain;
@@ -53,14 +56,13 @@ static hawser_status sweep(hawser_context *context)
 static hawser_status run_once(hawser_job *job, plan *how, outcome *result, hawser_error *error)
 {
     hawser_program *program = hawser_program_new("exchange", how);
-    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(program, "v", ROWS, 1, NULL, (hawser_rule){.gain = 6});
-    hawser_state *alpha = hawser_local_state(program, "alpha", data, 1, NULL);
-    hawser_tie(alpha, v);
-    hawser_encoding(v, hawser_job_encoding(job));
+    hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *v =
+        HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = ROWS, .gain = 6, .form = hawser_job_encoding(job));
+    hawser_state *alpha = HAWSER_STATE(program, "alpha", HAWSER_LOCAL, .along = data, .tie = v);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 2}, hawser_bsp());
     hawser_operator *loop = hawser_loop(outer, "inner", (hawser_until){.clocks = how->clocks}, how->sync);
-    hawser_unit(loop, "sweep", sweep, HAWSER_READS(data), HAWSER_UPDATES(v, alpha));
+    HAWSER_UNIT(loop, "sweep", sweep, .reads = {data}, .updates = {v, alpha});
     memset(result, 0, sizeof *result);
     FILE *text = fmemopen(result->plan, sizeof result->plan - 1, "w");
     hawser_run *run = NULL;
@@ -70,8 +72,8 @@ static hawser_status run_once(hawser_job *job, plan *how, outcome *result, hawse
         status = hawser_run_program(job, program, &run, error);
     if (status == HAWSER_OK) {
         const hawser_figures *figures = hawser_run_figures(run);
-        memcpy(result->v, hawser_result(run, "v", NULL), sizeof result->v);
-        memcpy(result->alpha, hawser_result(run, "alpha", NULL), sizeof result->alpha);
+        memcpy(result->v, RESULT(double, run, "v", NULL), sizeof result->v);
+        memcpy(result->alpha, RESULT(double, run, "alpha", NULL), sizeof result->alpha);
         result->most_lead = figures->most_lead;
         result->coalesced = figures->coalesced;
         result->flows = figures->flow_count;
@@ -82,7 +84,8 @@ static hawser_status run_once(hawser_job *job, plan *how, outcome *result, hawse
                 result->plain = flow->bytes_plain;
                 result->sent = flow->bytes_sent;
                 result->updates += flow->messages;
-            } else if (strcmp(flow->name, "update") == 0 || strcmp(flow->name, "addend") == 0) {
+            } else if (strcmp(flow->name, "update") == 0 || strcmp(flow->name, "addend") == 0 ||
+                       strcmp(flow->name, "combined") == 0) {
                 plain += flow->bytes_plain;
                 sent += flow->bytes_sent;
                 messages += flow->messages;
@@ -216,7 +219,7 @@ static void graphs_from_a_file(void **state)
     refused(3, "ring", "'ring'");
 }
 
-/* ------------------------------------------------------------------------------------------------- a policy per state ---- */
+/* ----------------------------------------------------------------------------------------------- a policy per state ---- */
 
 enum { ENTRIES = 40, WORKERS = 4 };
 
@@ -235,7 +238,8 @@ static hawser_status move(hawser_context *context)
     apart *how = hawser_user(context);
     uint32_t block = hawser_block(context);
     for (int s = 0; s < 2; s++) {
-        double *cache = hawser_cache(context, apart_names[s]);
+        double *cache;
+        HAWSER_TRY(hawser_write(context, apart_names[s], &cache));
         for (int i = 0; i < ENTRIES; i++) {
             double step = 0.1 * sin(cache[i] + i * (block + 1.3) + s);
             cache[i] += step;
@@ -248,17 +252,16 @@ static hawser_status move(hawser_context *context)
 static hawser_status run_apart(hawser_job *job, apart *how, uint32_t node, hawser_error *error)
 {
     hawser_program *program = hawser_program_new("apart", how);
-    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *x = hawser_replicated_state(program, "x", ENTRIES, 1, NULL, (hawser_rule){0});
-    hawser_state *y = hawser_replicated_state(program, "y", ENTRIES, 1, NULL, (hawser_rule){0});
-    if (how->own)
-        hawser_state_filter(y, "absolute", 60, 0);
+    hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *x = HAWSER_STATE(program, "x", HAWSER_REPLICATED, .rows = ENTRIES);
+    hawser_state *y = HAWSER_STATE(program, "y", HAWSER_REPLICATED, .rows = ENTRIES, .filter = how->own ? "absolute" : NULL,
+                                   .quota = how->own ? 60 : 0);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 6}, how->sync);
-    hawser_unit(loop, "move", move, HAWSER_READS(data), HAWSER_UPDATES(x, y));
+    HAWSER_UNIT(loop, "move", move, .reads = {data}, .updates = {x, y});
     hawser_run *run = NULL;
     hawser_status status = hawser_run_program(job, program, &run, error);
     for (int s = 0; s < 2 && status == HAWSER_OK; s++)
-        memcpy(how->got[node][s], hawser_result(run, apart_names[s], NULL), sizeof how->got[node][s]);
+        memcpy(how->got[node][s], RESULT(double, run, apart_names[s], NULL), sizeof how->got[node][s]);
     hawser_run_free(run);
     hawser_program_free(program);
     return status;

@@ -1,6 +1,7 @@
 /*
- * A number that is not finite ends a run by name, whichever way it came about and however the blocks are spread: one thread, threads, one
- * worker a node, several, in every form of state and under every policy. What begins with one is refused in the plan.
+ * A number that is not finite ends a run by name, whichever way it came about and however the blocks are spread: one thread,
+ * threads, one worker a node, several, in every form of state and under every policy. What begins with one is refused in the
+ * plan.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawser/stored.h"
 #include "nodes.h"
 
 enum { COUNT = 1000, COLS = 24, CLOCKS = 8, AT = 700 };
@@ -38,7 +40,8 @@ static const hawser_matrix columns = {.rows = 1, .cols = COLS, .stored = COLS, .
 /* Each update is finite; their sum is not. */
 static hawser_status add_much(hawser_context *context)
 {
-    double *cache = hawser_cache(context, "state");
+    double *cache;
+    HAWSER_TRY(hawser_write(context, "state", &cache));
     cache[AT] += 0.25 * 1.7e308 * hawser_gain(context, "state");
     return HAWSER_OK;
 }
@@ -60,7 +63,8 @@ static hawser_status add_and_yield(hawser_context *context)
 static hawser_status write_infinity(hawser_context *context)
 {
     size_t first, count = hawser_part(context, "state", &first);
-    double *part = hawser_local(context, "state");
+    double *part;
+    HAWSER_TRY(hawser_write(context, "state", &part));
     if (hawser_clock(context) == CLOCKS / 2 && count > 0)
         part[count - 1] = (double)INFINITY;
     return HAWSER_OK;
@@ -68,21 +72,24 @@ static hawser_status write_infinity(hawser_context *context)
 
 static hawser_status write_tied(hawser_context *context)
 {
-    hawser_cache(context, "image")[0] += 1;
+    HAWSER_WRITE(context, double, image);
+    image[0] += 1;
     return write_infinity(context);
 }
 
 static hawser_status add_one(hawser_context *context)
 {
-    hawser_cache(context, "state")[AT] += 1;
+    HAWSER_WRITE(context, double, state);
+    state[AT] += 1;
     return HAWSER_OK;
 }
 
 static hawser_status rebuild_much(hawser_context *context)
 {
-    hawser_cache(context, "state")[AT] += 1.7e308;
+    HAWSER_WRITE(context, double, state);
+    state[AT] += 1.7e308;
     if (hawser_blocks(context) == 1) /* there is no other block to add to */
-        hawser_cache(context, "state")[AT] += 1.7e308;
+        state[AT] += 1.7e308;
     return HAWSER_OK;
 }
 
@@ -91,20 +98,19 @@ static hawser_status rebuild_much(hawser_context *context)
 static hawser_state *plain(hawser_program *program, hawser_state *along)
 {
     (void)along;
-    return hawser_replicated_state(program, "state", COUNT, 1, NULL, (hawser_rule){0});
+    return HAWSER_STATE(program, "state", HAWSER_REPLICATED, .rows = COUNT);
 }
 
 static hawser_state *damped(hawser_program *program, hawser_state *along)
 {
     (void)along;
-    return hawser_replicated_state(program, "state", COUNT, 1, NULL, (hawser_rule){.damping = 0.9, .gain = 2});
+    return HAWSER_STATE(program, "state", HAWSER_REPLICATED, .rows = COUNT, .damping = 0.9, .gain = 2);
 }
 
 static hawser_state *rounded(hawser_program *program, hawser_state *along)
 {
-    hawser_state *state = plain(program, along);
-    hawser_encoding(state, HAWSER_AS_BF16);
-    return state;
+    (void)along;
+    return HAWSER_STATE(program, "state", HAWSER_REPLICATED, .rows = COUNT, .form = HAWSER_AS_BF16);
 }
 
 static void merge_much(const hawser_merging *m)
@@ -116,44 +122,42 @@ static void merge_much(const hawser_merging *m)
 static hawser_state *merged(hawser_program *program, hawser_state *along)
 {
     (void)along;
-    return hawser_replicated_state(program, "state", COUNT, 1, NULL, (hawser_rule){.merge = merge_much});
+    return HAWSER_STATE(program, "state", HAWSER_REPLICATED, .rows = COUNT, .merge = merge_much);
 }
 
 static hawser_state *derived(hawser_program *program, hawser_state *along)
 {
-    hawser_state *state = plain(program, along);
-    hawser_derive(state, rebuild_much);
-    return state;
+    (void)along;
+    return HAWSER_STATE(program, "state", HAWSER_REPLICATED, .rows = COUNT, .derive = rebuild_much);
 }
 
 static hawser_state *partitioned(hawser_program *program, hawser_state *along)
 {
     (void)along;
-    return hawser_partitioned_state(program, "state", COUNT, NULL, NULL);
+    return HAWSER_STATE(program, "state", HAWSER_PARTITIONED, .rows = COUNT);
 }
 
 static hawser_state *local(hawser_program *program, hawser_state *along)
 {
-    return hawser_local_state(program, "state", along, 1, NULL);
+    return HAWSER_STATE(program, "state", HAWSER_LOCAL, .along = along);
 }
 
 static hawser_state *tied(hawser_program *program, hawser_state *along)
 {
-    hawser_state *state = local(program, along);
-    hawser_tie(state, hawser_replicated_state(program, "image", 3, 1, NULL, (hawser_rule){0}));
-    return state;
+    hawser_state *image = HAWSER_STATE(program, "image", HAWSER_REPLICATED, .rows = 3);
+    return HAWSER_STATE(program, "state", HAWSER_LOCAL, .along = along, .tie = image);
 }
 
 static hawser_state *stored(hawser_program *program, hawser_state *along)
 {
     (void)along;
-    return hawser_stored_state(program, "state", COUNT, NULL, NULL, NULL, NULL);
+    return HAWSER_STATE(program, "state", HAWSER_STORED, .rows = COUNT);
 }
 
 static hawser_state *summed(hawser_program *program, hawser_state *along)
 {
     (void)along;
-    return hawser_stored_state(program, "state", COUNT, NULL, NULL, "add", NULL);
+    return HAWSER_STATE(program, "state", HAWSER_STORED, .rows = COUNT, .function = "add");
 }
 
 static const form forms[] = {
@@ -177,12 +181,11 @@ enum { FORMS = sizeof forms / sizeof *forms };
 static hawser_program *make(const trial *what)
 {
     hawser_program *program = hawser_program_new("finite", NULL);
-    hawser_state *data = hawser_data_state(program, "columns", &columns, HAWSER_BY_COLUMN);
+    hawser_state *data = HAWSER_STATE(program, "columns", HAWSER_DATA, .matrix = &columns, .split = HAWSER_BY_COLUMN);
     hawser_state *state = what->form->make(program, data);
     hawser_state *image = what->form->make == tied ? state->tied_to : NULL;
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, what->sync);
-    hawser_unit(loop, "unit", what->form->unit, HAWSER_READS(data),
-                image != NULL ? HAWSER_UPDATES(state, image) : HAWSER_UPDATES(state));
+    HAWSER_UNIT(loop, "unit", what->form->unit, .reads = {data}, .updates = {state, image});
     return program;
 }
 
@@ -266,13 +269,16 @@ static void data_that_are_not_finite_are_refused_at_the_start(void **state)
             initial[COLS - 2] = i == 0 ? (double)NAN : -(double)INFINITY;
             hawser_error error = {0};
             hawser_program *program = hawser_program_new("begins", NULL);
-            hawser_state *data = hawser_data_state(program, "columns", &columns, HAWSER_BY_COLUMN);
-            hawser_state *begun = kind == 0   ? hawser_replicated_state(program, "w", 4, COLS / 4, initial, (hawser_rule){0})
-                                  : kind == 1 ? hawser_partitioned_state(program, "w", COLS, data, initial)
-                                  : kind == 2 ? hawser_local_state(program, "w", data, 1, initial)
-                                  : kind == 3 ? hawser_stored_state(program, "w", COLS, NULL, initial, NULL, NULL)
-                                              : hawser_stored_state(program, "w", COLS, NULL, initial, "add", NULL);
-            hawser_unit(hawser_root(program), "unit", do_nothing, HAWSER_READS(data), HAWSER_UPDATES(begun));
+            hawser_state *data =
+                HAWSER_STATE(program, "columns", HAWSER_DATA, .matrix = &columns, .split = HAWSER_BY_COLUMN);
+            hawser_state *begun =
+                kind == 0   ? HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = 4, .cols = COLS / 4, .by_column = true,
+                                           .initial = initial)
+                : kind == 1 ? HAWSER_STATE(program, "w", HAWSER_PARTITIONED, .rows = COLS, .along = data, .initial = initial)
+                : kind == 2 ? HAWSER_STATE(program, "w", HAWSER_LOCAL, .along = data, .initial = initial)
+                : kind == 3 ? HAWSER_STATE(program, "w", HAWSER_STORED, .rows = COLS, .initial = initial)
+                            : HAWSER_STATE(program, "w", HAWSER_STORED, .rows = COLS, .initial = initial, .function = "add");
+            HAWSER_UNIT(hawser_root(program), "unit", do_nothing, .reads = {data}, .updates = {begun});
             hawser_run *run = NULL;
             hawser_status status = hawser_run_program(test.job, program, &run, &error);
             if (status != HAWSER_NOT_FINITE || strstr(error.text, "state 'w' begins with") == NULL ||
@@ -312,8 +318,8 @@ static void replaced_data_are_finite(void **state)
         bool how = sparse == 1;
         hawser_error error = {0};
         hawser_program *program = hawser_program_new("replace", &how);
-        hawser_state *data = hawser_data_state(program, "columns", &columns, HAWSER_BY_COLUMN);
-        hawser_unit(hawser_root(program), "unit", replace, NULL, HAWSER_UPDATES(data));
+        hawser_state *data = HAWSER_STATE(program, "columns", HAWSER_DATA, .matrix = &columns, .split = HAWSER_BY_COLUMN);
+        HAWSER_UNIT(hawser_root(program), "unit", replace, .updates = {data});
         hawser_run *run = NULL;
         hawser_status status = hawser_run_program(test.job, program, &run, &error);
         if (status != HAWSER_NOT_FINITE || strstr(error.text, sparse ? "column 9" : "column 7") == NULL)

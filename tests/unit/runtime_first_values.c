@@ -1,6 +1,6 @@
 /*
- * States that begin with the numbers of files (--init STATE=FILE): every kind, type and order in memory, on threads and nodes, read back by
- * hawser_result after a unit has changed them; and files that do not fit are refused with one line.
+ * States that begin with the numbers of files (--init STATE=FILE): every kind, type and order in memory, on threads and
+ * nodes, read back by hawser_result after a unit has changed them; and files that do not fit are refused with one line.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "directory.h"
+#include "hawser/moving.h"
+#include "hawser/stored.h"
 #include "job.h"
 #include "nodes.h"
 
@@ -41,17 +43,40 @@ static void put_npy(const char *path, const char *type, bool fortran, const char
 static double data[COLUMNS];
 static const hawser_matrix matrix = {.rows = 1, .cols = COLUMNS, .stored = COLUMNS, .values = data, .stride = 1};
 
-#define STATES "w", "f", "rows", "columns", "own", "block", "kept", "added"
+static const double counts[] = {1, 0, 3, 2};
+static const uint64_t offsets[] = {0, 1, 1, 3, 4};
+static const uint32_t indices[] = {0, 0, 1, 1};
+static const hawser_matrix sparse = {
+    .rows = 4, .cols = 2, .stored = 4, .layout = HAWSER_CSR, .offsets = offsets, .indices = indices, .values = counts};
 
-/* Adds 1 to every number of its parts. Block 0 adds 1 to every number of the replicated states, and to every number of "added". */
+#define STATES "w", "f", "rows", "columns", "own", "block", "kept", "added", "n", "z"
+
+static hawser_status add_to_parts(hawser_context *context)
+{
+    hawser_moving_part part;
+    for (;;) {
+        HAWSER_TRY(hawser_next_part(context, "n", &part));
+        if (part.number == UINT32_MAX)
+            return HAWSER_OK;
+        for (size_t i = 0; i < part.count; i++)
+            ((int64_t *)part.values)[i] += 1;
+    }
+}
+
+/* Adds 1 to every number of its parts. Block 0 adds 1 to every number of the replicated states, and to every number of
+ * "added". */
 static hawser_status add_one(hawser_context *context)
 {
     static const uint64_t keys[] = {0, 1, 2, 3, 4};
     static const double ones[] = {1, 1, 1, 1, 1};
-    double *w = hawser_cache(context, "w"), *own = hawser_local(context, "own"), *kept = hawser_local(context, "kept");
-    float *f = hawser_cache_f32(context, "f");
-    int64_t *rows = hawser_local_i64(context, "rows");
-    int32_t *columns = hawser_local_i32(context, "columns"), *block = hawser_local_i32(context, "block");
+    HAWSER_WRITE(context, double, w);
+    HAWSER_WRITE(context, double, own);
+    HAWSER_WRITE(context, double, kept);
+    HAWSER_WRITE(context, float, f);
+    HAWSER_WRITE(context, int64_t, rows);
+    HAWSER_WRITE(context, int32_t, columns);
+    HAWSER_WRITE(context, int32_t, block);
+    HAWSER_WRITE(context, int32_t, z);
     for (size_t i = 0; hawser_block(context) == 0 && i < 6; i++)
         w[i] += 1;
     for (size_t i = 0; hawser_block(context) == 0 && i < 5; i++)
@@ -66,6 +91,9 @@ static hawser_status add_one(hawser_context *context)
         block[i] += 1;
     for (size_t i = 0; i < hawser_part(context, "kept", NULL); i++)
         kept[i] += 1;
+    for (size_t i = 0; i < hawser_part(context, "z", NULL); i++)
+        z[i] += 1;
+    HAWSER_TRY(add_to_parts(context));
     return hawser_block(context) == 0 ? hawser_inc(context, "added", keys, ones, 5) : HAWSER_OK;
 }
 
@@ -78,39 +106,43 @@ static hawser_status rebuild(hawser_context *context)
 static hawser_program *make(void)
 {
     static const int32_t sevens[] = {7, 8}; /* must live until the run */
+    static const size_t lines[] = {0, 2, 3, 7}, cut[] = {0, 1, 1, 3};
     hawser_program *p = hawser_program_new("first values", NULL);
-    hawser_state *X = hawser_data_state(p, "X", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *w = hawser_replicated_state(p, "w", 3, 2, NULL, (hawser_rule){0});
-    hawser_state *f = hawser_replicated_state_of(p, "f", HAWSER_F32, 5, 1, NULL, (hawser_rule){0});
-    hawser_state *rows = hawser_partitioned_matrix(p, "rows", HAWSER_I64, 4, 2, HAWSER_BY_ROW, NULL, NULL);
-    hawser_state *columns = hawser_partitioned_matrix(p, "columns", HAWSER_I32, 2, 5, HAWSER_BY_COLUMN, NULL, NULL);
-    hawser_state *own = hawser_local_state(p, "own", X, 2, NULL);
-    hawser_state *block = hawser_block_state(p, "block", HAWSER_I32, 2, sevens, 0);
-    hawser_state *kept = hawser_stored_state(p, "kept", 7, NULL, NULL, NULL, NULL);
-    hawser_state *added = hawser_stored_state(p, "added", 5, NULL, NULL, "add", NULL);
-    hawser_state *derived = hawser_replicated_state(p, "derived", 2, 1, NULL, (hawser_rule){0});
-    (void)hawser_replicated_state(p, "unused", 2, 1, NULL, (hawser_rule){0});
-    hawser_derive(derived, rebuild);
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *w = HAWSER_STATE(p, "w", HAWSER_REPLICATED, .rows = 3, .cols = 2, .by_column = true);
+    hawser_state *f = HAWSER_STATE(p, "f", HAWSER_REPLICATED, .type = HAWSER_F32, .rows = 5);
+    hawser_state *rows = HAWSER_STATE(p, "rows", HAWSER_PARTITIONED, .type = HAWSER_I64, .rows = 4, .cols = 2);
+    hawser_state *columns =
+        HAWSER_STATE(p, "columns", HAWSER_PARTITIONED, .type = HAWSER_I32, .rows = 2, .cols = 5, .by_column = true);
+    hawser_state *own = HAWSER_STATE(p, "own", HAWSER_LOCAL, .along = X, .cols = 2);
+    hawser_state *block =
+        HAWSER_STATE(p, "block", HAWSER_LOCAL, .type = HAWSER_I32, .each = true, .rows = 2, .initial = sevens);
+    hawser_state *kept = HAWSER_STATE(p, "kept", HAWSER_STORED, .rows = 7);
+    hawser_state *added = HAWSER_STATE(p, "added", HAWSER_STORED, .rows = 5, .function = "add");
+    hawser_state *n =
+        HAWSER_STATE(p, "n", HAWSER_MOVING, .type = HAWSER_I64, .lines = 3, .offsets = lines, .parts = 3, .cut = cut);
+    hawser_state *Y = HAWSER_STATE(p, "Y", HAWSER_DATA, .matrix = &sparse, .split = HAWSER_BY_ROW);
+    hawser_state *z = HAWSER_STATE(p, "z", HAWSER_ENTRIES, .type = HAWSER_I32, .along = Y, .by_value = true);
+    hawser_state *derived = HAWSER_STATE(p, "derived", HAWSER_REPLICATED, .rows = 2, .derive = rebuild);
+    (void)HAWSER_STATE(p, "unused", HAWSER_REPLICATED, .rows = 2);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_unit(loop, "add", add_one, HAWSER_READS(X, derived),
-                HAWSER_UPDATES(w, f, rows, columns, own, block, kept, added));
+    HAWSER_UNIT(loop, "add", add_one, .reads = {X, Y, derived},
+                .updates = {w, f, rows, columns, own, block, kept, added, n, z});
     return p;
 }
 
 static double number_of(const hawser_run *run, const char *state, size_t i, size_t *count)
 {
-    const double *f64 = hawser_result(run, state, count);
-    if (f64 != NULL)
+    const double *f64;
+    const float *f32;
+    const int64_t *i64;
+    if (hawser_result(run, state, &f64, count, NULL) == HAWSER_OK)
         return f64[i];
-    const float *f32 = hawser_result_f32(run, state, count);
-    if (f32 != NULL)
+    if (hawser_result(run, state, &f32, count, NULL) == HAWSER_OK)
         return (double)f32[i];
-    const int64_t *i64 = hawser_result_i64(run, state, count);
-    if (i64 != NULL)
+    if (hawser_result(run, state, &i64, count, NULL) == HAWSER_OK)
         return (double)i64[i];
-    const int32_t *i32 = hawser_result_i32(run, state, count);
-    assert_non_null(i32);
-    return i32[i];
+    return RESULT(int32_t, run, state, count)[i];
 }
 
 /* Number i of each state in its file, in the order of the result. */
@@ -124,7 +156,8 @@ static void write_files(char option[600])
 {
     double w[6], kept[7], added[5];
     int64_t rows[8];
-    int32_t columns[10], block[6];
+    int32_t columns[10], block[6], z[6];
+    int64_t n[7];
     for (size_t i = 0; i < 3; i++) /* C order of a state that is column-major */
         for (size_t j = 0; j < 2; j++)
             w[i * 2 + j] = first(0, j * 3 + i);
@@ -139,6 +172,12 @@ static void write_files(char option[600])
         kept[i] = first(6, i);
     for (size_t i = 0; i < 5; i++)
         added[i] = first(7, i);
+    for (size_t i = 0; i < 7; i++)
+        n[i] = (int64_t)first(8, i);
+    for (size_t i = 0; i < 6; i++)
+        z[i] = (int32_t)first(9, i);
+    put_npy("n.npy", "<i8", false, "(7,)", n, sizeof n);
+    put_npy("z.npy", "<i4", false, "(6,)", z, sizeof z);
     put_npy("w.npy", "<f8", false, "(3, 2)", w, sizeof w);
     put_file("f.txt", "200\n201.0\n 202\t\n2.03e2\r\n204");
     put_npy("rows.npy", "<i8", true, "(4, 2)", rows, sizeof rows);
@@ -152,7 +191,7 @@ static void write_files(char option[600])
     put_npy("added.npy", "<f8", false, "(5, 1)", added, sizeof added);
     (void)snprintf(option, 600,
                    "w=w.npy,f=f.txt,rows=rows.npy,columns=columns.npy,own=own,b.txt,block=block.npy,kept=kept.npy,"
-                   "added=added.npy");
+                   "added=added.npy,n=n.npy,z=z.npy");
 }
 
 /* Runs the program twice: the first run begins with the files, the second as the program says. */

@@ -1,6 +1,7 @@
 /*
- * Forks: in a child, a job, a cluster, a store and results on other nodes are refused by the numbers of both processes, and are closed without an effect on
- * the parent, whose later calls and jobs work. A child that opens a job of its own gets its results.
+ * Forks: in a child, a job, a cluster, a store and results on other nodes are refused by the numbers of both processes, and
+ * are closed without an effect on the parent, whose later calls and jobs work. A child that opens a job of its own gets its
+ * results.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,8 @@ enum { SIZE = 12, NODES = 2, SECONDS_MOST = 60 };
 
 static hawser_status count_up(hawser_context *context)
 {
-    double *x = hawser_local(context, "x"), *v = hawser_cache(context, "v");
+    HAWSER_WRITE(context, double, x);
+    HAWSER_WRITE(context, double, v);
     for (size_t i = hawser_part(context, "x", NULL); i > 0; i--)
         x[i - 1] += 1;
     for (size_t i = 0; i < SIZE; i++)
@@ -33,20 +35,21 @@ static hawser_status count_up(hawser_context *context)
 static hawser_status run_program(hawser_job *job, hawser_run **run, hawser_error *error)
 {
     hawser_program *program = hawser_program_new("forks", NULL);
-    hawser_state *x = hawser_stored_state(program, "x", SIZE, NULL, NULL, NULL, NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", SIZE, 1, NULL, (hawser_rule){0});
+    hawser_state *x = HAWSER_STATE(program, "x", HAWSER_STORED, .rows = SIZE);
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = SIZE);
     static const double five = 5;
-    (void)hawser_block_state(program, "y", HAWSER_F64, 1, &five, 0);
+    (void)HAWSER_STATE(program, "y", HAWSER_LOCAL, .each = true, .rows = 1, .initial = &five);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, hawser_bsp());
-    hawser_unit(loop, "count", count_up, NULL, HAWSER_UPDATES(x, v));
+    HAWSER_UNIT(loop, "count", count_up, .updates = {x, v});
     hawser_status status = hawser_run_program(job, program, run, error);
     hawser_program_free(program);
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------- what a child does ---- */
+/* ------------------------------------------------------------------------------------------------ what a child does ---- */
 
-/* The functions that a child calls return the line of what is wrong, or 0: a child must not return to the tests of its parent. */
+/* The functions that a child calls return the line of what is wrong, or 0: a child must not return to the tests of its
+ * parent. */
 #define EXPECT(condition)                                                                                                   \
     do {                                                                                                                    \
         if (!(condition))                                                                                                   \
@@ -77,7 +80,7 @@ static int in_child(int (*work)(void *user), void *user)
     return child > 0 && waitpid(child, &result, 0) == child ? result : -1;
 }
 
-/* ------------------------------------------------------------------------------------------------------- one process ---- */
+/* ------------------------------------------------------------------------------------------------------ one process ---- */
 
 typedef struct alone {
     const hawser_options *options;
@@ -110,7 +113,7 @@ static int open_a_job(void *user)
     hawser_error error = {0};
     EXPECT(hawser_open_options(a->options, &job, &error) == HAWSER_OK);
     EXPECT(run_program(job, &run, &error) == HAWSER_OK);
-    const double *v = hawser_result(run, "v", NULL), *x = hawser_result(run, "x", NULL);
+    const double *v = RESULT(double, run, "v", NULL), *x = RESULT(double, run, "x", NULL);
     EXPECT(v != NULL && memcmp(v, a->values, sizeof a->values) == 0);
     for (size_t i = 0; x != NULL && i < SIZE; i++)
         EXPECT(x[i] == 3);
@@ -126,7 +129,7 @@ static int read_results(void *user)
     hawser_run *run = user;
     hawser_error error = {0};
     double numbers[SIZE];
-    EXPECT(hawser_result(run, "v", NULL) != NULL);
+    EXPECT(RESULT(double, run, "v", NULL) != NULL);
     EXPECT(hawser_result_range(run, "x", 0, SIZE, numbers, &error) == HAWSER_OK && numbers[SIZE - 1] == 3);
     EXPECT(hawser_result_range(run, "y", 0, 1, numbers, &error) == HAWSER_OK && numbers[0] == 5);
     hawser_run_free(run);
@@ -142,7 +145,7 @@ static void job_of_the_parent_is_refused_in_a_child(void **unused)
     hawser_error error = {0};
     assert_int_equal(in_child(use_job_of_the_parent, &a), 0);
     assert_int_equal(run_program(test.job, &run, &error), HAWSER_OK);
-    memcpy(a.values, hawser_result(run, "v", NULL), sizeof a.values);
+    memcpy(a.values, RESULT(double, run, "v", NULL), sizeof a.values);
     assert_int_equal(in_child(read_results, run), 0);
     hawser_run_free(run);
     close_job(test);
@@ -156,7 +159,7 @@ static void child_opens_a_job_of_its_own(void **unused)
     hawser_run *run = NULL;
     hawser_error error = {0};
     assert_int_equal(run_program(test.job, &run, &error), HAWSER_OK);
-    memcpy(a.values, hawser_result(run, "v", NULL), sizeof a.values);
+    memcpy(a.values, RESULT(double, run, "v", NULL), sizeof a.values);
     hawser_run_free(run);
     hawser_close(
         test.job); /* its threads have ended: the race detector follows no thread that begins after a fork beside others */
@@ -165,7 +168,7 @@ static void child_opens_a_job_of_its_own(void **unused)
     hawser_options_free(test.options);
 }
 
-/* ------------------------------------------------------------------------------------------------------ several nodes ---- */
+/* ---------------------------------------------------------------------------------------------------- several nodes ---- */
 
 typedef struct member {
     uint32_t node;
@@ -220,11 +223,12 @@ static int use_all_of_the_parent(void *user)
     hawser_error error = {0};
     hawser_run *run = NULL;
     double numbers[SIZE];
+    const double *whole;
     int line = use_store_of_the_parent(m);
-    EXPECT(hawser_result(m->run, "v", NULL) != NULL);
+    EXPECT(RESULT(double, m->run, "v", NULL) != NULL);
     EXPECT(is_refused(hawser_result_range(m->run, "x", 0, SIZE, numbers, &error), "run", &error));
     EXPECT(is_refused(hawser_result_range(m->run, "y", 0, 1, numbers, &error), "run", &error));
-    EXPECT(is_refused(hawser_result_fetch(m->run, "y", &error), "run", &error));
+    EXPECT(is_refused(hawser_result(m->run, "y", &whole, NULL, &error), "run", &error));
     EXPECT(is_refused(run_program(m->job, &run, &error), "job", &error));
     hawser_run_free(m->run);
     hawser_close(m->job);
@@ -253,7 +257,8 @@ static hawser_status push_one(member *m, hawser_error *error)
     return hawser_store_wait(m->store, task, error);
 }
 
-/* Runs a job in which the process forks, and uses all of it afterwards. The children of both nodes end before a node goes on. */
+/* Runs a job in which the process forks, and uses all of it afterwards. The children of both nodes end before a node goes
+ * on. */
 static hawser_status do_job(member *m, hawser_error *error)
 {
     const hawser_table table = {.name = "t", .last = 9};

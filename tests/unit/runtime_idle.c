@@ -1,4 +1,5 @@
-/* An option that can do nothing in a program is refused by name on the command line, and never refused when it comes from elsewhere. */
+/* An option that can do nothing in a program is refused by name on the command line, and never refused when it comes from
+ * elsewhere. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,9 +29,9 @@ enum { SENDS = 1, READS_SYNC = 2, READS_MERGE = 4, READS_EVERY = 8, NO_LOOP = 16
 static hawser_program *make(const hawser_job *job, const hawser_options *options, int has)
 {
     hawser_program *program = hawser_program_new("idle", NULL);
-    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *w = hawser_replicated_state(program, "w", 4, 1, NULL, (hawser_rule){0});
-    hawser_state *own = hawser_local_state(program, "own", data, 1, NULL);
+    hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = 4);
+    hawser_state *own = HAWSER_STATE(program, "own", HAWSER_LOCAL, .along = data);
     hawser_sync sync = has & READS_SYNC ? hawser_job_sync(job) : hawser_bsp();
     if (has & READS_MERGE)
         assert_true(hawser_job_damping(job) > 0);
@@ -38,11 +39,12 @@ static hawser_program *make(const hawser_job *job, const hawser_options *options
         assert_true(hawser_options_number(options, "exchange-every") > 0);
     hawser_operator *loop =
         has & NO_LOOP ? hawser_root(program) : hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, sync);
-    hawser_unit(loop, "unit", unit, HAWSER_READS(data), has & SENDS ? HAWSER_UPDATES(w) : HAWSER_UPDATES(own));
+    HAWSER_UNIT(loop, "unit", unit, .reads = {data}, .updates = {has & SENDS ? w : own});
     return program;
 }
 
-/* Opens a job with options from `source`, makes a program, and stores in `said` the error of its plan; "" if there is a plan. */
+/* Opens a job with options from `source`, makes a program, and stores in `said` the error of its plan; "" if there is a
+ * plan. */
 static void plan(const char *const *pairs, hawser_source source, int has, char *said, size_t size)
 {
     const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
@@ -142,9 +144,9 @@ static hawser_status run_sending(hawser_job *job, const char *name, hawser_error
 {
     hawser_run *run = NULL;
     hawser_program *program = hawser_program_new("sends", NULL);
-    hawser_state *w = hawser_replicated_state(program, name, 4, 1, NULL, (hawser_rule){0});
-    hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_bsp()), "unit", unit, NULL,
-                HAWSER_UPDATES(w));
+    hawser_state *w = HAWSER_STATE(program, name, HAWSER_REPLICATED, .rows = 4);
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_bsp()), "unit", unit,
+                .updates = {w});
     hawser_status status = hawser_run_program(job, program, &run, error);
     hawser_run_free(run);
     hawser_program_free(program);
@@ -169,7 +171,8 @@ static void close_and_read(hawser_job *job, hawser_options *options, hawser_stat
         (void)snprintf(said, 600, "%.599s", error->text);
 }
 
-/* Runs the programs "first" and "second" in a job of `programs`; stores the error of the first failure, else what hawser_close prints. */
+/* Runs the programs "first" and "second" in a job of `programs`; stores the error of the first failure, else what
+ * hawser_close prints. */
 static void run_two(const char *const *pairs, uint32_t programs, const char *file, char said[600])
 {
     const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
@@ -224,7 +227,8 @@ static void name_of_a_state_may_be_one_of_a_later_program(void **state)
     assert_int_equal(unlink(file), 0);
 }
 
-/* Runs a program of make() without a loop, and then one with a loop if `loop`. Stores the error of a run, else what hawser_close prints. */
+/* Runs a program of make() without a loop, and then one with a loop if `loop`. Stores the error of a run, else what
+ * hawser_close prints. */
 static void run_without_loop(const char *const *pairs, hawser_source source, int has, bool loop, const char *file,
                              char said[600])
 {
@@ -283,7 +287,8 @@ static void option_is_reported_when_no_program_had_a_loop(void **state)
     assert_int_equal(unlink(file), 0);
 }
 
-/* Opens a job with the option exchange-every from `source`, reports it twice as idle, and stores what is printed. Returns the status of the first. */
+/* Opens a job with the option exchange-every from `source`, reports it twice as idle, and stores what is printed. Returns
+ * the status of the first. */
 static hawser_status report(hawser_source source, const char *value, const char *file, char said[600], hawser_error *error)
 {
     const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};

@@ -1,6 +1,7 @@
 /*
- * Results of local and stored states after a run: every node reads every range of them, of every type, from whichever nodes have them; the whole is fetched on
- * request alone; a job is closed once no other node can read from it; wrong ranges and closed jobs are refused.
+ * Results of local and stored states after a run: every node reads every range of them, of every type, from whichever nodes
+ * have them; the whole is fetched on request alone; a job is closed once no other node can read from it; wrong ranges and
+ * closed jobs are refused.
  */
 #include <math.h>
 #include <setjmp.h>
@@ -13,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "hawser/stored.h"
 #include "nodes.h"
 #include "runtime/drive/collect.h"
 #include "runtime/job/kept_results.h"
@@ -47,36 +49,43 @@ static hawser_status step(hawser_context *context)
     double more[COUNT];
     int64_t largest[COUNT];
     uint32_t block = hawser_block(context);
-    double *d = hawser_local(context, "d");
-    float *f = hawser_local_f32(context, "f");
-    int64_t *l = hawser_local_i64(context, "l");
+    HAWSER_WRITE(context, double, d);
+    HAWSER_WRITE(context, float, f);
+    HAWSER_WRITE(context, int64_t, l);
     for (size_t i = hawser_part(context, "d", NULL); i > 0; i--) {
         d[i - 1]++;
         f[i - 1]++;
         l[i - 1]++;
     }
+    HAWSER_WRITE(context, double, p);
+    HAWSER_WRITE(context, float, q);
+    HAWSER_WRITE(context, int64_t, o);
+    HAWSER_WRITE(context, double, t);
+    int32_t *whole;
+    HAWSER_TRY(hawser_write(context, "i", &whole));
     for (size_t i = hawser_part(context, "p", NULL); i > 0; i--) {
-        hawser_local(context, "p")[i - 1]++;
-        hawser_local_f32(context, "q")[i - 1]++;
-        hawser_local_i64(context, "o")[i - 1]++;
-        hawser_local_i32(context, "i")[i - 1]++;
-        hawser_local(context, "t")[i - 1]++;
+        p[i - 1]++;
+        q[i - 1]++;
+        o[i - 1]++;
+        whole[i - 1]++;
+        t[i - 1]++;
     }
     for (size_t e = 0; e < COUNT; e++) {
         keys[e] = e;
         more[e] = block + 1.0;
         largest[e] = (int64_t)(e + block + 1);
     }
+    HAWSER_WRITE(context, int32_t, r);
     for (int e = 0; block == 0 && e < COUNT; e++)
-        hawser_cache_i32(context, "r")[e]++;
+        r[e]++;
     HAWSER_TRY(hawser_inc(context, "a", keys, more, COUNT));
-    return hawser_inc_i64(context, "m", keys, largest, COUNT);
+    return hawser_inc(context, "m", keys, largest, COUNT);
 }
 
 static hawser_status fall_apart(hawser_context *context)
 {
     size_t first;
-    double *d = hawser_local(context, "d");
+    HAWSER_WRITE(context, double, d);
     if (hawser_clock(context) == 1 && hawser_part(context, "d", &first) > 0 && first == 0)
         d[0] = INFINITY;
     return HAWSER_OK;
@@ -86,7 +95,7 @@ static hawser_status fall_apart(hawser_context *context)
 static hawser_status fall_apart_locally(hawser_context *context)
 {
     size_t first;
-    double *p = hawser_local(context, "p");
+    HAWSER_WRITE(context, double, p);
     for (size_t i = hawser_part(context, "p", &first); i > 0 && hawser_clock(context) == 1; i--)
         if (first + i - 1 >= 3)
             p[i - 1] = -INFINITY;
@@ -126,15 +135,14 @@ static void add_local(hawser_program *p, first_values *first, hawser_state *loca
     static const double data[COUNT] = {1};
     static const hawser_matrix A = {
         .rows = 1, .cols = COUNT, .stored = COUNT, .values = (void *)(uintptr_t)data, .stride = 1};
-    hawser_state *X = hawser_data_state(p, "X", &A, HAWSER_BY_COLUMN);
-    (void)hawser_local_state(p, "z", X, 1, first->z);
-    locals[0] = hawser_local_state(p, "p", X, 1, first->p);
-    locals[1] = hawser_local_state_of(p, "q", HAWSER_F32, X, 1, first->q);
-    locals[2] = hawser_local_state_of(p, "o", HAWSER_I64, X, 1, first->o);
-    locals[3] = hawser_local_state_of(p, "i", HAWSER_I32, X, 1, first->i);
-    locals[4] = hawser_local_state(p, "t", X, 1, first->t);
-    locals[5] = hawser_replicated_state(p, "tied", 1, 1, NULL, (hawser_rule){0});
-    hawser_tie(locals[4], locals[5]);
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = &A, .split = HAWSER_BY_COLUMN);
+    (void)HAWSER_STATE(p, "z", HAWSER_LOCAL, .along = X, .initial = first->z);
+    locals[0] = HAWSER_STATE(p, "p", HAWSER_LOCAL, .along = X, .initial = first->p);
+    locals[1] = HAWSER_STATE(p, "q", HAWSER_LOCAL, .type = HAWSER_F32, .along = X, .initial = first->q);
+    locals[2] = HAWSER_STATE(p, "o", HAWSER_LOCAL, .type = HAWSER_I64, .along = X, .initial = first->o);
+    locals[3] = HAWSER_STATE(p, "i", HAWSER_LOCAL, .type = HAWSER_I32, .along = X, .initial = first->i);
+    locals[5] = HAWSER_STATE(p, "tied", HAWSER_REPLICATED, .rows = 1);
+    locals[4] = HAWSER_STATE(p, "t", HAWSER_LOCAL, .along = X, .initial = first->t, .tie = locals[5]);
 }
 
 static hawser_program *program(hawser_unit_function *unit, first_values *first)
@@ -143,17 +151,17 @@ static hawser_program *program(hawser_unit_function *unit, first_values *first)
     hawser_state *locals[6];
     hawser_program *p = hawser_program_new("results", NULL);
     add_local(p, first, locals);
-    (void)hawser_stored_state(p, "u", COUNT, NULL, first->u, NULL, NULL);
-    hawser_state *d = hawser_stored_state(p, "d", COUNT, NULL, first->d, NULL, NULL);
-    hawser_state *f = hawser_stored_state_of(p, "f", HAWSER_F32, COUNT, NULL, first->f, NULL, NULL);
-    (void)hawser_stored_state_of(p, "v", HAWSER_F32, COUNT, NULL, first->v, "add", NULL);
-    hawser_state *l = hawser_stored_state_of(p, "l", HAWSER_I64, COUNT, NULL, first->l, NULL, NULL);
-    hawser_state *r = hawser_replicated_state_of(p, "r", HAWSER_I32, COUNT, 1, first->r, (hawser_rule){0});
-    hawser_state *a = hawser_stored_state(p, "a", COUNT, NULL, first->a, "add", NULL);
-    hawser_state *m = hawser_stored_state_of(p, "m", HAWSER_I64, COUNT, NULL, NULL, "max", NULL);
+    (void)HAWSER_STATE(p, "u", HAWSER_STORED, .rows = COUNT, .initial = first->u);
+    hawser_state *d = HAWSER_STATE(p, "d", HAWSER_STORED, .rows = COUNT, .initial = first->d);
+    hawser_state *f = HAWSER_STATE(p, "f", HAWSER_STORED, .type = HAWSER_F32, .rows = COUNT, .initial = first->f);
+    (void)HAWSER_STATE(p, "v", HAWSER_STORED, .type = HAWSER_F32, .rows = COUNT, .initial = first->v, .function = "add");
+    hawser_state *l = HAWSER_STATE(p, "l", HAWSER_STORED, .type = HAWSER_I64, .rows = COUNT, .initial = first->l);
+    hawser_state *r = HAWSER_STATE(p, "r", HAWSER_REPLICATED, .type = HAWSER_I32, .rows = COUNT, .initial = first->r);
+    hawser_state *a = HAWSER_STATE(p, "a", HAWSER_STORED, .rows = COUNT, .initial = first->a, .function = "add");
+    hawser_state *m = HAWSER_STATE(p, "m", HAWSER_STORED, .type = HAWSER_I64, .rows = COUNT, .function = "max");
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = CLOCKS}, hawser_bsp());
-    (void)hawser_unit(loop, "step", unit, NULL,
-                      HAWSER_UPDATES(d, f, l, r, a, m, locals[0], locals[1], locals[2], locals[3], locals[4], locals[5]));
+    (void)HAWSER_UNIT(loop, "step", unit,
+                      .updates = {d, f, l, r, a, m, locals[0], locals[1], locals[2], locals[3], locals[4], locals[5]});
     return p;
 }
 
@@ -199,9 +207,9 @@ static hawser_status range(const hawser_run *run, const char *state, size_t firs
     }
     switch (type_of(state)) {
     case HAWSER_F64: status = hawser_result_range(run, state, first, count, d, error); break;
-    case HAWSER_F32: status = hawser_result_range_f32(run, state, first, count, f, error); break;
-    case HAWSER_I64: status = hawser_result_range_i64(run, state, first, count, l, error); break;
-    case HAWSER_I32: status = hawser_result_range_i32(run, state, first, count, i, error); break;
+    case HAWSER_F32: status = hawser_result_range(run, state, first, count, f, error); break;
+    case HAWSER_I64: status = hawser_result_range(run, state, first, count, l, error); break;
+    case HAWSER_I32: status = hawser_result_range(run, state, first, count, i, error); break;
     }
     for (int e = 0; e < COUNT; e++)
         out[e] = type_of(state) == HAWSER_F64   ? d[e]
@@ -233,7 +241,7 @@ static hawser_status check_ranges(const hawser_run *run, const char *state, uint
 static hawser_status check_whole(const hawser_run *run, const char *state, uint32_t blocks, hawser_error *error)
 {
     size_t count = 0;
-    const double *d = hawser_result(run, state, &count);
+    const double *d = RESULT(double, run, state, &count);
     if (type_of(state) != HAWSER_F64 ? d != NULL || count != 0 : d == NULL || count != COUNT)
         return hawser_fail(error, HAWSER_INTERNAL, "state %s: %zu numbers", state, count);
     for (size_t e = 0; d != NULL && e < COUNT; e++)
@@ -302,7 +310,7 @@ enum { LARGE = 1700000 }; /* numbers: more than a reader requests at a time, of 
 static hawser_status count_large(hawser_context *context)
 {
     size_t first, count = hawser_part(context, "large", &first);
-    double *large = hawser_local(context, "large");
+    HAWSER_WRITE(context, double, large);
     for (size_t i = 0; i < count; i++)
         large[i] = (double)(first + i);
     return HAWSER_OK;
@@ -334,8 +342,8 @@ static void read_in_threads(test_node *node)
     reader readers[THREADS];
     pthread_t threads[THREADS];
     hawser_program *p = hawser_program_new("large", NULL);
-    hawser_state *large = hawser_stored_state(p, "large", LARGE, NULL, NULL, NULL, NULL);
-    (void)hawser_unit(hawser_root(p), "count", count_large, NULL, HAWSER_UPDATES(large));
+    hawser_state *large = HAWSER_STATE(p, "large", HAWSER_STORED, .rows = LARGE);
+    (void)HAWSER_UNIT(hawser_root(p), "count", count_large, .updates = {large});
     node->status = hawser_run_program(node->job, p, &run, &node->error);
     for (int i = 0; i < THREADS && node->status == HAWSER_OK; i++) {
         readers[i] = (reader){.run = run};
@@ -366,16 +374,22 @@ enum { LINES = 11, WIDTH = 3 };
 static hawser_status write_lines(hawser_context *context)
 {
     size_t first, lines = hawser_part_lines(context, "columns", &first);
-    const hawser_matrix *X = hawser_data_view(context, "X");
+    HAWSER_READ(context, hawser_matrix, X);
     if (lines != X->cols) /* whole columns, of the same numbers as those of the data */
         return hawser_unit_fail(context, HAWSER_INTERNAL, "%zu lines along %zu columns", lines, X->cols);
-    for (size_t i = 0; i < lines; i++)
+    for (size_t i = 0; i < lines; i++) {
+        float *line;
+        HAWSER_TRY(hawser_line(context, "columns", i, &line));
         for (size_t j = 0; j < WIDTH; j++)
-            hawser_line_f32(context, "columns", i)[j] = (float)((first + i) * 100 + j);
+            line[j] = (float)((first + i) * 100 + j);
+    }
     lines = hawser_part_lines(context, "rows", &first);
-    for (size_t i = 0; i < lines; i++)
+    for (size_t i = 0; i < lines; i++) {
+        double *line;
+        HAWSER_TRY(hawser_line(context, "rows", i, &line));
         for (size_t j = 0; j < WIDTH; j++)
-            hawser_line(context, "rows", i)[j] += (double)((first + i) * 100 + j);
+            line[j] += (double)((first + i) * 100 + j);
+    }
     uint64_t keys[LINES * WIDTH];
     double more[LINES * WIDTH];
     for (size_t k = 0; k < LINES * WIDTH; k++) {
@@ -396,15 +410,17 @@ static void run_matrices(test_node *node)
     for (int k = 0; k < LINES * WIDTH; k++)
         begins[k] = k;
     hawser_program *p = hawser_program_new("matrices", NULL);
-    hawser_state *X = hawser_data_state(p, "X", &A, HAWSER_BY_COLUMN);
-    hawser_state *c = hawser_stored_matrix(p, "columns", HAWSER_F32, WIDTH, LINES, HAWSER_BY_COLUMN, X, NULL, NULL, NULL);
-    hawser_state *r = hawser_stored_matrix(p, "rows", HAWSER_F64, LINES, WIDTH, HAWSER_BY_ROW, NULL, begins, NULL, NULL);
-    hawser_state *s = hawser_stored_matrix(p, "sums", HAWSER_F64, LINES, WIDTH, HAWSER_BY_ROW, NULL, begins, "add", NULL);
-    (void)hawser_unit(hawser_root(p), "write", write_lines, HAWSER_READS(X), HAWSER_UPDATES(c, r, s));
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = &A, .split = HAWSER_BY_COLUMN);
+    hawser_state *c = HAWSER_STATE(p, "columns", HAWSER_STORED, .type = HAWSER_F32, .rows = WIDTH, .cols = LINES,
+                                   .by_column = true, .along = X);
+    hawser_state *r = HAWSER_STATE(p, "rows", HAWSER_STORED, .rows = LINES, .cols = WIDTH, .initial = begins);
+    hawser_state *s =
+        HAWSER_STATE(p, "sums", HAWSER_STORED, .rows = LINES, .cols = WIDTH, .initial = begins, .function = "add");
+    (void)HAWSER_UNIT(hawser_root(p), "write", write_lines, .reads = {X}, .updates = {c, r, s});
     node->status = hawser_run_program(node->job, p, &run, &node->error);
     hawser_program_free(p);
     if (node->status == HAWSER_OK)
-        node->status = hawser_result_range_f32(run, "columns", 0, LINES * WIDTH, columns, &node->error);
+        node->status = hawser_result_range(run, "columns", 0, LINES * WIDTH, columns, &node->error);
     if (node->status == HAWSER_OK)
         node->status = hawser_result_range(run, "rows", 0, LINES * WIDTH, rows, &node->error);
     if (node->status == HAWSER_OK)
@@ -436,9 +452,10 @@ static void test_a_matrix_follows_the_lines_of_its_data(void **ignored)
     hawser_error error = {0};
     test_job test = OPEN_JOB("workers", "2");
     hawser_program *p = hawser_program_new("matrices", NULL);
-    hawser_state *X = hawser_data_state(p, "X", &A, HAWSER_BY_COLUMN);
-    hawser_state *c = hawser_stored_matrix(p, "columns", HAWSER_F32, LINES, WIDTH, HAWSER_BY_COLUMN, X, NULL, NULL, NULL);
-    (void)hawser_unit(hawser_root(p), "write", write_lines, HAWSER_READS(X), HAWSER_UPDATES(c));
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = &A, .split = HAWSER_BY_COLUMN);
+    hawser_state *c = HAWSER_STATE(p, "columns", HAWSER_STORED, .type = HAWSER_F32, .rows = LINES, .cols = WIDTH,
+                                   .by_column = true, .along = X);
+    (void)HAWSER_UNIT(hawser_root(p), "write", write_lines, .reads = {X}, .updates = {c});
     assert_int_equal(hawser_run_program(test.job, p, &run, &error), HAWSER_BAD_PROGRAM);
     assert_non_null(
         strstr(error.text, "stored state 'columns' has 3 columns, which do not follow the split of 'X' (by column, 11)"));
@@ -517,6 +534,7 @@ static void test_nodes_that_close_the_job_serve_the_others(void **ignored)
         gone all = {.frees = frees};
         hawser_error error = {0};
         double got[COUNT];
+        const double *whole;
         on_nodes(NODES, "5", read_last, &all);
         /* Once the job is closed, a run has what it had fetched. */
         assert_int_equal(check_whole(all.runs[1], "d", 5, &error), HAWSER_OK);
@@ -528,9 +546,9 @@ static void test_nodes_that_close_the_job_serve_the_others(void **ignored)
                      name);
             assert_int_equal(range(all.runs[1], name, 0, COUNT, got, &error), HAWSER_BAD_ARGUMENT);
             assert_string_equal(error.text, text);
-            assert_int_equal(hawser_result_fetch(all.runs[1], name, &error), HAWSER_BAD_ARGUMENT);
+            assert_int_equal(hawser_result(all.runs[1], name, &whole, NULL, &error), HAWSER_BAD_ARGUMENT);
             assert_string_equal(error.text, text);
-            assert_null(hawser_result(all.runs[1], name, NULL));
+            assert_null(whole);
         }
         for (int n = 0; n < NODES; n++)
             hawser_run_free(all.runs[n]);
@@ -558,6 +576,7 @@ static void read_with_little_memory(test_node *node)
     hawser_run *run = NULL;
     hawser_error error = {0};
     double got[COUNT];
+    const double *whole;
     node->status = run_one(node->job, step, &run, &node->error);
     if (node->status != HAWSER_OK)
         return;
@@ -571,7 +590,7 @@ static void read_with_little_memory(test_node *node)
                  "the whole result of state '%s' takes 0.0 MiB on this node, besides 0.0 MiB of data and results, and its "
                  "limit is 0.0 MiB; read it in parts by hawser_result_range",
                  name);
-        if (hawser_result_fetch(run, name, &error) != HAWSER_NO_MEMORY || strstr(error.text, text) == NULL)
+        if (hawser_result(run, name, &whole, NULL, &error) != HAWSER_NO_MEMORY || strstr(error.text, text) == NULL)
             node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the whole is not refused: %s", error.text);
         if (node->status == HAWSER_OK)
             node->status = range(run, name, 0, COUNT, got, &node->error);
@@ -601,15 +620,16 @@ static void read_wrongly(test_node *node)
     assert_int_equal(hawser_result_range(run, "d", COUNT + 1, 0, d, &error), HAWSER_BAD_ARGUMENT);
     assert_string_equal(error.text, "state 'd' has 23 numbers, and 0 from number 24 on were requested");
     assert_int_equal(hawser_result_range(run, "d", 1, SIZE_MAX, d, &error), HAWSER_BAD_ARGUMENT);
-    assert_int_equal(hawser_result_range_f32(run, "d", 0, 1, f, &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(hawser_result_range(run, "d", 0, 1, f, &error), HAWSER_BAD_ARGUMENT);
     assert_string_equal(error.text, "state 'd' has numbers of f64, and f32 were requested");
     assert_int_equal(hawser_result_range(run, "none", 0, 1, d, &error), HAWSER_BAD_ARGUMENT);
     assert_string_equal(error.text, "the run has no result of a state 'none'");
-    assert_int_equal(hawser_result_fetch(run, "none", &error), HAWSER_BAD_ARGUMENT);
+    const double *whole;
+    assert_int_equal(hawser_result(run, "none", &whole, NULL, &error), HAWSER_BAD_ARGUMENT);
     assert_string_equal(error.text, "the run has no result of a state 'none'");
     assert_int_equal(hawser_result_range(NULL, "d", 0, 1, d, &error), HAWSER_BAD_ARGUMENT);
-    assert_int_equal(hawser_result_range(run, "d", 0, 1, NULL, &error), HAWSER_BAD_ARGUMENT);
-    assert_int_equal(hawser_result_range(run, "d", COUNT, 0, NULL, &error), HAWSER_OK);
+    assert_int_equal(hawser_result_range(run, "d", 0, 1, (double *)NULL, &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(hawser_result_range(run, "d", COUNT, 0, (double *)NULL, &error), HAWSER_OK);
     assert_int_equal(hawser_result_size(run, "none"), 0);
     assert_int_equal(hawser_result_size(NULL, "d"), 0);
     hawser_run_free(run);

@@ -1,6 +1,6 @@
 /*
- * An input read by several nodes together is the input read by one: sizes, offsets, target, names; the entries of own columns from the
- * start, those of others once they are wanted, within a run and outside of it.
+ * An input read by several nodes together is the input read by one: sizes, offsets, target, names; the entries of own
+ * columns from the start, those of others once they are wanted, within a run and outside of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 
 #include "data/residence.h"
 #include "directory.h"
+#include "hawser/job_data.h"
 #include "nodes.h"
 
 enum { FILES_MOST = 3 };
@@ -70,8 +71,10 @@ static bool same_shape(const hawser_dataset *a, const hawser_dataset *b)
 static hawser_status look(hawser_context *context)
 {
     const input *what = hawser_user(context);
-    const hawser_matrix *own = hawser_data_view(context, "X"), *all = hawser_data_view(context, "all"),
-                        *truth = hawser_dataset_matrix(what->whole);
+    const hawser_matrix *own;
+    HAWSER_TRY(hawser_read(context, "X", &own));
+    HAWSER_READ(context, hawser_matrix, all);
+    const hawser_matrix *truth = hawser_dataset_matrix(what->whole);
     for (size_t j = own->first; j < own->first + own->cols; j++)
         if (!same_column(all, truth, j))
             return hawser_unit_fail(context, HAWSER_BAD_INPUT, "own column %zu differs", j);
@@ -107,9 +110,9 @@ static hawser_status check(test_node *node, const input *what, const hawser_data
         !same_column(X, hawser_dataset_matrix(what->whole), X->cols - 1))
         return hawser_fail(&node->error, HAWSER_BAD_INPUT, "a fetched column differs");
     hawser_program *program = hawser_program_new("look", node->user);
-    hawser_state *part = hawser_data_state(program, "X", X, HAWSER_BY_COLUMN);
-    hawser_state *all = hawser_data_state(program, "all", X, HAWSER_FETCHED);
-    hawser_unit(hawser_root(program), "look", look, HAWSER_READS(part, all), NULL);
+    hawser_state *part = HAWSER_STATE(program, "X", HAWSER_DATA, .matrix = X, .split = HAWSER_BY_COLUMN);
+    hawser_state *all = HAWSER_STATE(program, "all", HAWSER_DATA, .matrix = X, .split = HAWSER_FETCHED);
+    HAWSER_UNIT(hawser_root(program), "look", look, .reads = {part, all});
     hawser_run *run = NULL;
     hawser_status status = hawser_run_program(node->job, program, &run, &node->error);
     hawser_run_free(run);
@@ -387,8 +390,8 @@ static void columns_that_cannot_fit_are_refused(void **state)
     fprintf(file, "1 1:1 2:3\n2 2:1 9999999:4\n3 1:2\n");
     fclose(file);
     all_refuse((refusal){.path = "far.svm",
-                         .text = "the load needs about 381.5 MiB of memory",
-                         .memory_limit = 300 << 20,
+                         .text = "the load needs about 125.8 MiB of memory",
+                         .memory_limit = 100 << 20,
                          .status = HAWSER_NO_MEMORY});
 }
 

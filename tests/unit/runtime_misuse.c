@@ -1,6 +1,6 @@
 /*
- * Misuse beyond single arguments (tests/misuse has those): units that return what is no status, clocks that go back, arrays that are promised
- * and not given.
+ * Misuse beyond single arguments (tests/misuse has those): units that return what is no status, clocks that go back, arrays
+ * that are promised and not given.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,8 @@ static hawser_status rebuild_with_number(hawser_context *context)
 
 static hawser_status add_one(hawser_context *context)
 {
-    hawser_cache(context, "v")[0] += 1;
+    HAWSER_WRITE(context, double, v);
+    v[0] += 1;
     return HAWSER_OK;
 }
 
@@ -38,11 +39,9 @@ static hawser_status run_unit(hawser_unit_function *unit, hawser_unit_function *
 {
     test_job test = OPEN_JOB("workers", "2");
     hawser_program *program = hawser_program_new("number", &number);
-    hawser_state *v = hawser_replicated_state(program, "v", 3, 1, NULL, (hawser_rule){0});
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 3, .derive = rebuild);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
-    hawser_unit(loop, "unit", unit, NULL, HAWSER_UPDATES(v));
-    if (rebuild != NULL)
-        hawser_derive(v, rebuild);
+    HAWSER_UNIT(loop, "unit", unit, .updates = {v});
     hawser_run *run = NULL;
     hawser_status status = hawser_run_program(test.job, program, &run, error);
     assert_true((run != NULL) == (status >= HAWSER_OK));
@@ -84,7 +83,8 @@ static hawser_status go_on_to_the_end(hawser_context *context)
     double one = 1;
     hawser_status ignored = hawser_allreduce(context, &one, 1, HAWSER_SUM);
     (void)ignored;
-    hawser_cache(context, "v")[0] += one;
+    HAWSER_WRITE(context, double, v);
+    v[0] += one;
     return HAWSER_OK;
 }
 
@@ -112,9 +112,9 @@ static void a_unit_returns_when_the_view_changes(void **state)
         test_job test = OPEN_JOB("workers", "2");
         hw_job_change_view(test.job, 1, 1);
         hawser_program *program = hawser_program_new("deaf", NULL);
-        hawser_state *v = hawser_replicated_state(program, "v", 3, 1, NULL, (hawser_rule){0});
+        hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 3);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
-        hawser_reduces(hawser_unit(loop, "unit", units[u], NULL, HAWSER_UPDATES(v)), 1);
+        HAWSER_UNIT(loop, "unit", units[u], .updates = {v}, .reduces = 1);
         assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_BAD_PROGRAM);
         if (strstr(error.text, "unit 'unit', block ") == NULL || strstr(error.text, "returned 'view changed', but") == NULL)
             fail_msg("%s", error.text);

@@ -1,5 +1,5 @@
-/* Loops inside of loops under SSP and TAP, and branches under SSP: what units see, by which clock they count, when branches are chosen and by which
- * metrics, and that nodes agree on the length of each loop. */
+/* Loops inside of loops under SSP and TAP, and branches under SSP: what units see, by which clock they count, when branches
+ * are chosen and by which metrics, and that nodes agree on the length of each loop. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,8 @@ static uint64_t slack_of(hawser_sync sync)
     return sync.tightness == HAWSER_BSP ? 0 : sync.tightness == HAWSER_SSP ? sync.staleness : CLOCKS;
 }
 
-/* Entry b of the state counts the updates of block b. Each must be seen up to step `step` of clock - s, and none of a clock after clock + s. */
+/* Entry b of the state counts the updates of block b. Each must be seen up to step `step` of clock - s, and none of a clock
+ * after clock + s. */
 static hawser_status check_counts(hawser_context *context, const double *counts, uint64_t clock, uint64_t step,
                                   uint64_t slack)
 {
@@ -48,7 +49,8 @@ static hawser_status check_counts(hawser_context *context, const double *counts,
 static hawser_status turn(hawser_context *context)
 {
     scene *s = hawser_user(context);
-    double *calls = hawser_local(context, "calls"), *counts = hawser_cache(context, "counts");
+    HAWSER_WRITE(context, double, calls);
+    HAWSER_WRITE(context, double, counts);
     uint64_t call = (uint64_t)calls[0], round = call % ROUNDS;
     uint64_t slack = s->changes ? CLOCKS : slack_of(s->inner.tightness == HAWSER_BSP ? s->inner : s->outer);
     s->random[hawser_block(context)][call] = hawser_random(context);
@@ -65,7 +67,7 @@ static hawser_status turn(hawser_context *context)
 static hawser_status after(hawser_context *context)
 {
     const scene *s = hawser_user(context);
-    double *counts = hawser_cache(context, "counts");
+    HAWSER_WRITE(context, double, counts);
     HAWSER_TRY(check_counts(context, counts, hawser_clock(context), ROUNDS, s->changes ? CLOCKS : slack_of(s->outer)));
     counts[hawser_block(context)] += 1;
     return HAWSER_OK;
@@ -87,12 +89,12 @@ static hawser_program *program_of(scene *s)
 {
     const hawser_until until = {.clocks = CLOCKS, .test = s->changes ? change : NULL, .user = s};
     hawser_program *program = hawser_program_new("nest", s);
-    hawser_state *counts = hawser_replicated_state(program, "counts", BLOCKS, 1, NULL, (hawser_rule){0});
-    hawser_state *calls = hawser_block_state(program, "calls", HAWSER_F64, 1, NULL, 0);
+    hawser_state *counts = HAWSER_STATE(program, "counts", HAWSER_REPLICATED, .rows = BLOCKS);
+    hawser_state *calls = HAWSER_STATE(program, "calls", HAWSER_LOCAL, .each = true, .rows = 1);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer", until, s->outer);
     hawser_operator *inner = hawser_loop(hawser_sequence(outer), "inner", (hawser_until){.clocks = s->rounds}, s->inner);
-    hawser_unit(inner, "turn", turn, NULL, HAWSER_UPDATES(counts, calls));
-    hawser_unit(outer, "after", after, NULL, HAWSER_UPDATES(counts));
+    HAWSER_UNIT(inner, "turn", turn, .updates = {counts, calls});
+    HAWSER_UNIT(outer, "after", after, .updates = {counts});
     return program;
 }
 
@@ -103,9 +105,9 @@ static void run_on_node(test_node *node)
     hawser_run *run = NULL;
     node->status = hawser_run_program(node->job, program, &run, &node->error);
     for (uint32_t b = 0; node->status == HAWSER_OK && b < BLOCKS; b++)
-        if (hawser_result(run, "counts", NULL)[b] != CLOCKS * EACH)
+        if (RESULT(double, run, "counts", NULL)[b] != CLOCKS * EACH)
             node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "block %u has made %g updates", b,
-                                       hawser_result(run, "counts", NULL)[b]);
+                                       RESULT(double, run, "counts", NULL)[b]);
     hawser_run_free(run);
     hawser_program_free(program);
 }
@@ -235,7 +237,9 @@ static hawser_status count_in(hawser_context *context, const char *state, bool d
     if (!due)
         return hawser_unit_fail(context, HAWSER_INTERNAL, "%s runs in clock %llu", state,
                                 (unsigned long long)hawser_clock(context));
-    hawser_cache(context, state)[hawser_block(context)] += 1;
+    double *counts;
+    HAWSER_TRY(hawser_write(context, state, &counts));
+    counts[hawser_block(context)] += 1;
     return HAWSER_OK;
 }
 
@@ -270,18 +274,18 @@ static hawser_program *forked(fork_scene *f)
     hawser_program *program = hawser_program_new("forked", f);
     hawser_state *states[4];
     for (int i = 0; i < 4; i++)
-        states[i] = hawser_replicated_state(program, names[i], BLOCKS, 1, NULL, (hawser_rule){0});
+        states[i] = HAWSER_STATE(program, names[i], HAWSER_REPLICATED, .rows = BLOCKS);
     hawser_metric_declare(program, "clock", HAWSER_MIN);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer", until, f->sync);
-    hawser_unit(outer, "always", always_runs, NULL, HAWSER_UPDATES(states[0]));
+    HAWSER_UNIT(outer, "always", always_runs, .updates = {states[0]});
     hawser_operator *fork = hawser_branch(hawser_sequence(outer), "fork", choose, f);
     hawser_operator *again = hawser_branch(fork, "again", choose_again, f);
     hawser_branch_remembers(fork, sizeof(uint64_t));
     hawser_branch_remembers(again, sizeof(uint64_t));
-    hawser_unit(again, "even", even_runs, HAWSER_READS(states[0]), HAWSER_UPDATES(states[1]));
-    hawser_unit(again, "odd", odd_runs, HAWSER_READS(states[0]), HAWSER_UPDATES(states[2]));
+    HAWSER_UNIT(again, "even", even_runs, .reads = {states[0]}, .updates = {states[1]});
+    HAWSER_UNIT(again, "odd", odd_runs, .reads = {states[0]}, .updates = {states[2]});
     hawser_operator *twice = hawser_loop(fork, "twice", (hawser_until){.clocks = 2}, hawser_bsp());
-    hawser_unit(twice, "third", third_runs, NULL, HAWSER_UPDATES(states[3]));
+    HAWSER_UNIT(twice, "third", third_runs, .updates = {states[3]});
     return program;
 }
 
@@ -296,7 +300,7 @@ static void run_forked(test_node *node)
     for (int clock = 0; clock < CLOCKS; clock++)
         wanted[clock % 3 == 0 ? 3 : 1 + clock % 2] += clock % 3 == 0 ? 2 : 1;
     for (uint32_t i = 0; node->status == HAWSER_OK && i < 4 * BLOCKS; i++) {
-        double got = hawser_result(run, names[i / BLOCKS], NULL)[i % BLOCKS];
+        double got = RESULT(double, run, names[i / BLOCKS], NULL)[i % BLOCKS];
         if (got != wanted[i / BLOCKS])
             node->status =
                 hawser_fail(&node->error, HAWSER_INTERNAL, "'%s' of block %u is %g", names[i / BLOCKS], i % BLOCKS, got);
@@ -409,12 +413,12 @@ static void refuse_change(hawser_sync sync, bool shares, const char *text)
     test_job test = OPEN_JOB("workers", "2", "timeout", "60");
     fork_scene f = {.sync = hawser_ssp(1)};
     hawser_program *program = hawser_program_new("forked", &f);
-    hawser_state *all = hawser_replicated_state(program, "third", BLOCKS, 1, NULL, (hawser_rule){0});
+    hawser_state *all = HAWSER_STATE(program, "third", HAWSER_REPLICATED, .rows = BLOCKS);
     const hawser_until until = {.clocks = CLOCKS, .test = change_the_sync, .user = &sync};
     hawser_operator *fork = hawser_branch(hawser_loop(hawser_root(program), "outer", until, f.sync), "fork", choose, &f);
     hawser_branch_remembers(fork, sizeof(uint64_t));
     hawser_tests_record(program, shares ? visit_nothing : NULL, NULL);
-    hawser_unit(fork, "third", third_runs, NULL, HAWSER_UPDATES(all));
+    HAWSER_UNIT(fork, "third", third_runs, .updates = {all});
     hawser_run *run = NULL;
     hawser_error error = {0};
     assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_BAD_PROGRAM);
@@ -441,7 +445,8 @@ typedef struct zero_scene {
 /* Adds to an entry that all blocks add to. The bits depend on the order of additions, and on all that was added before. */
 static hawser_status add_fraction(hawser_context *context, uint64_t step)
 {
-    double *sums = hawser_cache(context, "sums"), all = 0.0;
+    HAWSER_WRITE(context, double, sums);
+    double all = 0.0;
     for (uint32_t b = 0; b < BLOCKS; b++)
         all += sums[b];
     sums[(hawser_clock(context) + step) % BLOCKS] += 1.0 / (3.0 + all + hawser_block(context));
@@ -470,19 +475,18 @@ static void run_zero(test_node *node)
 {
     zero_scene *s = node->user;
     hawser_program *program = hawser_program_new("zero", NULL);
-    hawser_state *sums = hawser_replicated_state(program, "sums", BLOCKS, 1, NULL, (hawser_rule){0});
+    hawser_state *sums = HAWSER_STATE(program, "sums", HAWSER_REPLICATED, .rows = BLOCKS);
     hawser_run *run = NULL;
     hawser_metric_declare(program, "all", HAWSER_SUM);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = CLOCKS}, s->outer);
     hawser_operator *inner = hawser_loop(hawser_sequence(outer), "inner", (hawser_until){.clocks = ROUNDS}, s->inner);
-    hawser_unit(inner, "inside", add_inside, NULL, HAWSER_UPDATES(sums));
+    HAWSER_UNIT(inner, "inside", add_inside, .updates = {sums});
     hawser_operator *fork = hawser_branch(outer, "fork", choose_by_metric, NULL);
-    hawser_unit(fork, "yes", add_behind, NULL, HAWSER_UPDATES(sums));
-    hawser_unit(hawser_loop(fork, "twice", (hawser_until){.clocks = 2}, s->inner), "no", add_behind, NULL,
-                HAWSER_UPDATES(sums));
+    HAWSER_UNIT(fork, "yes", add_behind, .updates = {sums});
+    HAWSER_UNIT(hawser_loop(fork, "twice", (hawser_until){.clocks = 2}, s->inner), "no", add_behind, .updates = {sums});
     node->status = hawser_run_program(node->job, program, &run, &node->error);
     if (node->status == HAWSER_OK && node->node == 0)
-        memcpy(s->sums, hawser_result(run, "sums", NULL), sizeof s->sums);
+        memcpy(s->sums, RESULT(double, run, "sums", NULL), sizeof s->sums);
     hawser_run_free(run);
     hawser_program_free(program);
 }

@@ -1,6 +1,6 @@
 /*
- * One program over several nodes: under BSP the bits of threads, under SSP and TAP the same guarantees; results everywhere; a node
- * that is lost, fails or runs something else ends the job everywhere, by name.
+ * One program over several nodes: under BSP the bits of threads, under SSP and TAP the same guarantees; results everywhere;
+ * a node that is lost, fails or runs something else ends the job everywhere, by name.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "cluster/internal.h"
 #include "nodes.h"
 
 enum { ROWS = 7, COLS = 23 };
@@ -23,6 +25,7 @@ typedef struct outcome {
     double v[ROWS], alpha[COLS], board[COLS], size;
     uint64_t clocks;
     uint32_t most_lead;
+    uint64_t late; /* messages that node 0 has dropped */
 } outcome;
 
 typedef struct plan {
@@ -38,8 +41,10 @@ typedef struct plan {
 static hawser_status sweep(hawser_context *context)
 {
     const plan *how = hawser_user(context);
-    const hawser_matrix *part = hawser_data_view(context, "A");
-    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "A", &part));
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     for (size_t n = 0; n < part->cols; n++) {
         size_t j = hawser_random_below(context, part->cols);
         double step = 0.1 * hawser_random_uniform(context) * (1 - hawser_column_dot(part, j, v)) / hawser_gain(context, "v");
@@ -55,18 +60,21 @@ static hawser_status sweep(hawser_context *context)
 
 static hawser_status rebuild(hawser_context *context)
 {
-    const hawser_matrix *part = hawser_data_view(context, "A");
-    const double *alpha = hawser_local(context, "alpha");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "A", &part));
+    HAWSER_READ(context, double, alpha);
+    HAWSER_WRITE(context, double, v);
     for (size_t j = 0; j < part->cols; j++)
-        hawser_column_axpy(part, j, alpha[j], hawser_cache(context, "v"));
+        hawser_column_axpy(part, j, alpha[j], v);
     return HAWSER_OK;
 }
 
 /* Values of a partitioned state, and a metric over all blocks. */
 static hawser_status measure(hawser_context *context)
 {
-    const double *alpha = hawser_local(context, "alpha");
-    double *board = hawser_local(context, "board"), sum = 0;
+    HAWSER_READ(context, double, alpha);
+    HAWSER_WRITE(context, double, board);
+    double sum = 0;
     size_t count = hawser_part(context, "board", NULL);
     for (size_t j = 0; j < count; j++) {
         sum += fabs(alpha[j]);
@@ -86,18 +94,17 @@ static bool enough(hawser_progress *progress, void *user)
 static hawser_program *make_program(plan *how, bool odd)
 {
     hawser_program *program = hawser_program_new("nodes", how);
-    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(program, odd && !how->odd_clocks ? "w" : "v", ROWS, 1, NULL, how->rule);
-    hawser_state *alpha = hawser_local_state(program, "alpha", data, 1, NULL);
-    hawser_state *board = hawser_partitioned_state(program, "board", COLS, data, NULL);
-    hawser_tie(alpha, v);
-    hawser_derive(v, rebuild);
+    hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *v = HAWSER_STATE(program, odd && !how->odd_clocks ? "w" : "v", HAWSER_REPLICATED, .rows = ROWS,
+                                   .damping = how->rule.damping, .gain = how->rule.gain, .derive = rebuild);
+    hawser_state *alpha = HAWSER_STATE(program, "alpha", HAWSER_LOCAL, .along = data, .tie = v);
+    hawser_state *board = HAWSER_STATE(program, "board", HAWSER_PARTITIONED, .rows = COLS, .along = data);
     hawser_metric_declare(program, "work", HAWSER_SUM);
     hawser_metric_declare(program, "size", HAWSER_SUM);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = odd ? 4 : 3}, hawser_bsp());
     hawser_operator *loop = hawser_loop(outer, "inner", (hawser_until){.test = enough}, how->sync);
-    hawser_unit(loop, "sweep", sweep, HAWSER_READS(data), HAWSER_UPDATES(v, alpha));
-    hawser_unit(outer, "measure", measure, HAWSER_READS(data, alpha), HAWSER_UPDATES(board));
+    HAWSER_UNIT(loop, "sweep", sweep, .reads = {data}, .updates = {v, alpha});
+    HAWSER_UNIT(outer, "measure", measure, .reads = {data, alpha}, .updates = {board});
     return program;
 }
 
@@ -108,12 +115,13 @@ static hawser_status run_once(hawser_job *job, plan *how, bool odd, outcome *res
     hawser_status status = hawser_run_program(job, program, &run, error);
     memset(result, 0, sizeof *result);
     if (status == HAWSER_OK) {
-        memcpy(result->v, hawser_result(run, "v", NULL), sizeof result->v);
-        memcpy(result->alpha, hawser_result(run, "alpha", NULL), sizeof result->alpha);
-        memcpy(result->board, hawser_result(run, "board", NULL), sizeof result->board);
+        memcpy(result->v, RESULT(double, run, "v", NULL), sizeof result->v);
+        memcpy(result->alpha, RESULT(double, run, "alpha", NULL), sizeof result->alpha);
+        memcpy(result->board, RESULT(double, run, "board", NULL), sizeof result->board);
         result->size = hawser_result_metric(run, "size");
         result->clocks = hawser_run_figures(run)->clocks;
         result->most_lead = hawser_run_figures(run)->most_lead;
+        result->late = hawser_run_figures(run)->accept_count > 0 ? hawser_run_figures(run)->accepts[0].late_messages : 0;
     }
     hawser_run_free(run);
     hawser_program_free(program);
@@ -314,7 +322,7 @@ typedef struct large {
 
 static hawser_status add_some(hawser_context *context)
 {
-    double *x = hawser_cache(context, "x");
+    HAWSER_WRITE(context, double, x);
     for (int i = 0; i < 50; i++)
         x[i] += exp(40 * hawser_random_uniform(context));
     return HAWSER_OK;
@@ -360,12 +368,13 @@ static void run_large(test_node *node)
     large *how = node->user;
     hawser_run *run = NULL;
     hawser_program *program = hawser_program_new("large", how);
-    hawser_state *x = hawser_replicated_state(program, "x", LARGE, 1, how->initial, (hawser_rule){.damping = 1, .gain = 1});
+    hawser_state *x =
+        HAWSER_STATE(program, "x", HAWSER_REPLICATED, .rows = LARGE, .initial = how->initial, .damping = 1, .gain = 1);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 40}, how->sync);
-    hawser_unit(loop, "add", add_some, HAWSER_READS(x), HAWSER_UPDATES(x));
+    HAWSER_UNIT(loop, "add", add_some, .reads = {x}, .updates = {x});
     node->status = hawser_run_program(node->job, program, &run, &node->error);
     if (node->status == HAWSER_OK)
-        memcpy(how->values[node->node], hawser_result(run, "x", NULL), sizeof how->initial);
+        memcpy(how->values[node->node], RESULT(double, run, "x", NULL), sizeof how->initial);
     for (uint32_t other = 1; node->node == 0 && other < node->nodes; other++) {
         hw_net_path path;
         if (hw_net_path_of(hw_cluster_net(node->job->cluster), other, &path))
@@ -398,7 +407,7 @@ static void results_reach_the_nodes_without_them(void **state)
     free(how);
 }
 
-/* ------------------------------------------------------------------------------------------------------- first causes ---- */
+/* ----------------------------------------------------------------------------------------------------- first causes ---- */
 
 typedef struct blame {
     char words[200];
@@ -406,8 +415,8 @@ typedef struct blame {
     atomic_bool received; /* by node 3 */
 } blame;
 
-/* Node 1 leaves because of node 2. Node 0 leaves when it finds node 1 gone. Node 3 waits for all, and node 2, which lives, until it has
- * received this. */
+/* Node 1 leaves because of node 2. Node 0 leaves when it finds node 1 gone. Node 3 waits for all, and node 2, which lives,
+ * until it has received this. */
 static void blame_body(test_node *node)
 {
     hw_cluster *cluster = node->job->cluster;
@@ -453,6 +462,223 @@ static void the_first_cause_is_printed_once(void **state)
     }
 }
 
+/* ------------------------------------------------------------------------------------------------- forged messages ---- */
+
+enum { JOBS = 3 };
+
+/* What the test's channel on node 0 has received: the sessions of its messages, and their number. */
+typedef struct received {
+    atomic_uint count, wrong;
+} received;
+
+static void keep_received(void *argument, uint32_t node, hw_message *message)
+{
+    received *self = argument;
+    atomic_fetch_add(&self->wrong, message->envelope.session != JOBS || node != 1);
+    atomic_fetch_add(&self->count, 1);
+    hw_message_free(message);
+}
+
+static const hw_channel test_channel = {
+    .name = "a test", .kinds = {HW_MESSAGE_ASK, HW_MESSAGE_ANSWER}, .arrived = keep_received};
+static const hw_channel second_channel = {.name = "another test", .kinds = {HW_MESSAGE_ANSWER}, .arrived = keep_received};
+static const hw_channel run_channel = {.name = "a run's test", .kinds = {HW_MESSAGE_UPDATE}, .arrived = keep_received};
+
+static hawser_status forge(hw_cluster *cluster, hw_message_kind kind, uint32_t session, hawser_error *error)
+{
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_message_new(8, &message, error));
+    memset(message->payload, 0, 8);
+    message->envelope.kind = (uint8_t)kind;
+    message->envelope.session = session;
+    return hw_net_send(hw_cluster_net(cluster), 0, message, error);
+}
+
+/* In the third job of a cluster node 1 sends messages of the jobs and runs before, of later jobs, and of a channel that is
+ * closed; then two that belong there. */
+static hawser_status forge_all(hw_cluster *cluster, uint64_t *late, hawser_error *error)
+{
+    static const uint8_t kinds[] = {HW_MESSAGE_ASK, HW_MESSAGE_ANSWER, HW_MESSAGE_KEPT, HW_MESSAGE_DATA, HW_MESSAGE_UPDATE};
+    for (size_t i = 0; i < sizeof kinds; i++) {
+        bool beside = hw_message_scope(kinds[i]) == HW_SCOPE_CHANNEL;
+        for (uint32_t session = 0; session < JOBS + 5; session++)
+            if (session < JOBS ? kinds[i] != HW_MESSAGE_UPDATE || session == 0 : session > JOBS && beside) {
+                HAWSER_TRY(forge(cluster, (hw_message_kind)kinds[i], session, error));
+                ++*late;
+            }
+    }
+    HAWSER_TRY(forge(cluster, HW_MESSAGE_ASK, JOBS, error));
+    return forge(cluster, HW_MESSAGE_ANSWER, JOBS, error);
+}
+
+static void forge_body(test_node *node)
+{
+    hw_cluster *cluster = node->job->cluster;
+    received got = {0};
+    uint64_t late = 0;
+    node->status = HAWSER_OK;
+    for (int i = 0; i < JOBS && node->status == HAWSER_OK; i++)
+        node->status = hw_cluster_open_job(cluster, 60, HAWSER_OK, &node->error);
+    if (node->status == HAWSER_OK && node->node == 0) {
+        node->status = hw_cluster_open_channel(cluster, &test_channel, &got, &node->error);
+        if (hw_cluster_open_channel(cluster, &second_channel, &got, NULL) != HAWSER_INTERNAL ||
+            hw_cluster_open_channel(cluster, &run_channel, &got, NULL) != HAWSER_INTERNAL)
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "two channels have one kind of message");
+    }
+    uint64_t before = hw_cluster_dropped_messages(cluster).late; /* node 1 may send as soon as this node has agreed */
+    node->status = hw_cluster_agree(cluster, node->status, &node->error);
+    if (node->status == HAWSER_OK && node->node == 1)
+        node->status = forge_all(cluster, &late, &node->error);
+    hw_bytes *in = calloc(2, sizeof *in);
+    if (node->status == HAWSER_OK) /* behind all of them, on the same link */
+        node->status = hw_cluster_allgather(cluster, (hw_bytes){&late, sizeof late}, in, &node->error);
+    if (node->status == HAWSER_OK && node->node == 0) {
+        uint64_t dropped = hw_cluster_dropped_messages(cluster).late - before;
+        memcpy(&late, in[1].data, sizeof late);
+        if (dropped != late || late < 20 || atomic_load(&got.count) != 2 || atomic_load(&got.wrong) != 0)
+            node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%llu of %llu messages dropped, %u received",
+                                       (unsigned long long)dropped, (unsigned long long)late, atomic_load(&got.count));
+    }
+    hw_bytes_free(in, 2);
+    if (node->node == 0)
+        hw_cluster_close_channel(cluster, &test_channel);
+    node->status = hw_cluster_agree(cluster, node->status, &node->error);
+}
+
+static void messages_of_other_sessions_are_dropped(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"workers", "2", NULL};
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 2, pairs, forge_body, NULL);
+    for (int i = 0; i < 2; i++)
+        if (nodes[i].status != HAWSER_OK)
+            fail_msg("node %d: %s", i, nodes[i].error.text);
+}
+
+/* Node 1 sends to a channel that node 0 has not open, before a run. */
+static void count_body(test_node *node)
+{
+    plan *how = node->user;
+    for (int i = 0; i < 3 && node->node == 1 && node->status == HAWSER_OK; i++)
+        node->status = forge(node->job->cluster, HW_MESSAGE_ASK, 0, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = run_once(node->job, how, false, &how->outcomes[node->node], &node->error);
+}
+
+static void figures_count_dropped_messages(void **state)
+{
+    (void)state;
+    plan how = usual(hawser_bsp());
+    test_node nodes[NODES_MOST];
+    run_nodes(nodes, 2, (const char *const[]){"workers", "2", NULL}, count_body, &how);
+    check_all(nodes, 2, "dropped messages");
+    assert_int_equal(how.outcomes[0].late, 3);
+}
+
+/* --------------------------------------------------------------------------------- several runs, and several losses ---- */
+
+enum { RUNS = 3, EACH = 20, TRIO = 3 };
+
+static hw_message *receive_soon(hw_transport *transport, uint32_t endpoint)
+{
+    hw_message *message = NULL;
+    double until = hw_seconds() + 60;
+    while ((message = transport->ops->receive(transport, endpoint)) == NULL && hw_seconds() < until)
+        sched_yield();
+    return message;
+}
+
+/* Sends to the next node's block over runs in turn, and receives as many over each: in order, and those of that run alone.
+ * Runs before `from` have ended. */
+static hawser_status talk(const test_node *node, hw_transport *const *runs, uint32_t from, hawser_error *error)
+{
+    for (uint64_t i = 0; i < EACH; i++)
+        for (uint32_t r = from; r < RUNS; r++) {
+            hw_message *message = NULL;
+            HAWSER_TRY(hw_message_new(0, &message, error));
+            message->envelope.kind = HW_MESSAGE_UPDATE;
+            message->envelope.clock = i * RUNS + r;
+            HAWSER_TRY(runs[r]->ops->send(runs[r], node->node, (node->node + 1) % TRIO, message, error));
+        }
+    for (uint32_t r = RUNS; r-- > from;)
+        for (uint64_t i = 0; i < EACH; i++) {
+            hw_message *message = receive_soon(runs[r], node->node);
+            uint64_t got = message != NULL ? message->envelope.clock : UINT64_MAX;
+            hw_message_free(message);
+            if (got != i * RUNS + r)
+                return hawser_fail(error, HAWSER_INTERNAL, "run %u received %llu as message %llu", r,
+                                   (unsigned long long)got, (unsigned long long)i);
+        }
+    return HAWSER_OK;
+}
+
+/* The loss of a node reaches all local endpoints of every run in progress, once, in the order of the losses. */
+static hawser_status see_losses(hw_cluster *cluster, hw_transport *const *runs, uint32_t first, hawser_error *error)
+{
+    const uint32_t order[] = {first, TRIO - first}, endpoints[] = {0, TRIO, TRIO + 1}; /* block, driver, agent */
+    for (int i = 0; i < 2; i++) {
+        hw_cluster_lost(cluster, order[i], "the test says so", 0);
+        hw_cluster_lost(cluster, order[i], "the test says it again", 0);
+    }
+    if (!hw_members_is_lost(hw_cluster_members(cluster), order[0]) || hw_members_is_lost(hw_cluster_members(cluster), 0))
+        return hawser_fail(error, HAWSER_INTERNAL, "the members have other losses");
+    for (uint32_t r = 1; r < RUNS; r++)
+        for (size_t e = 0; e < 3; e++)
+            for (int i = 0; i < 3; i++) {
+                hw_message *message =
+                    i < 2 ? receive_soon(runs[r], endpoints[e]) : runs[r]->ops->receive(runs[r], endpoints[e]);
+                uint32_t node = UINT32_MAX;
+                if (message != NULL && message->envelope.kind == HW_MESSAGE_LOST)
+                    node = ((const hw_loss *)message->payload)->node;
+                hw_message_free(message);
+                if (node != (i < 2 ? order[i] : UINT32_MAX))
+                    return hawser_fail(error, HAWSER_INTERNAL, "run %u, endpoint %u: loss %d is of node %u", r, endpoints[e],
+                                       i, node);
+            }
+    return HAWSER_OK;
+}
+
+static void runs_body(test_node *node)
+{
+    hw_cluster *cluster = node->job->cluster;
+    const uint32_t home[] = {0, 1, 2, 0, 0, 1, 2}, *first = node->user; /* blocks, driver, agents */
+    hw_transport *runs[RUNS] = {NULL}, *early = NULL;
+    node->status = HAWSER_OK;
+    for (uint32_t r = 0; r < RUNS && node->status == HAWSER_OK; r++) {
+        node->status = hw_cluster_begin(cluster, 2 * TRIO + 1, TRIO, home, &runs[r], &node->error);
+        if (node->status == HAWSER_OK &&
+            hw_cluster_begin(cluster, 2 * TRIO + 1, TRIO, home, &early, &node->error) != HAWSER_INTERNAL)
+            node->status = hawser_fail(&node->error, HAWSER_BAD_INPUT, "two runs that are not attached");
+        if (node->status == HAWSER_OK)
+            node->status = hw_cluster_attach(cluster, runs[r], &node->error);
+    }
+    if (node->status == HAWSER_OK)
+        node->status = talk(node, runs, 0, &node->error);
+    hw_cluster_end(cluster, runs[0]); /* other nodes may still be at work in it */
+    if (node->status == HAWSER_OK)
+        node->status = talk(node, runs, 1, &node->error);
+    hawser_error own = node->error;
+    node->status = hw_cluster_agree(cluster, node->status, &own);
+    if (node->status == HAWSER_OK && node->node == 0)
+        node->status = see_losses(cluster, runs, *first, &node->error);
+    hw_cluster_end(cluster, runs[2]);
+    hw_cluster_end(cluster, runs[1]);
+}
+
+static void runs_go_on_beside_each_other_and_see_every_loss(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"workers", "3", NULL};
+    for (uint32_t first = 1; first < TRIO; first++) {
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, TRIO, pairs, runs_body, &first);
+        for (int i = 0; i < TRIO; i++)
+            if (nodes[i].status != HAWSER_OK)
+                fail_msg("node %d: %s", i, nodes[i].error.text);
+    }
+}
+
 int main(void)
 {
     for (int i = 0; i < ROWS * COLS; i++)
@@ -468,6 +694,9 @@ int main(void)
         cmocka_unit_test(results_reach_the_nodes_without_them),
         cmocka_unit_test(shared_memory_is_divided_among_links),
         cmocka_unit_test(the_first_cause_is_printed_once),
+        cmocka_unit_test(messages_of_other_sessions_are_dropped),
+        cmocka_unit_test(figures_count_dropped_messages),
+        cmocka_unit_test(runs_go_on_beside_each_other_and_see_every_loss),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Nodes of one job, with the n-th allocation failing on whichever comes to it: all end, in words, wherever it was; alone or with all that follow. */
+/* Nodes of one job, with the n-th allocation failing on whichever comes to it: all end, in words, wherever it was; alone or
+ * with all that follow. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,8 +19,9 @@ static const hawser_matrix matrix = {.rows = 3, .cols = 6, .stored = 18, .values
 
 static hawser_status add(hawser_context *context)
 {
-    const hawser_matrix *part = hawser_data_view(context, "data");
-    double *v = hawser_cache(context, "v");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "data", &part));
+    HAWSER_WRITE(context, double, v);
     for (size_t j = 0; j < part->cols; j++)
         hawser_column_axpy(part, j, 0.1, v);
     return HAWSER_OK;
@@ -28,10 +30,10 @@ static hawser_status add(hawser_context *context)
 static hawser_status train(hawser_job *job, hawser_error *error)
 {
     hawser_program *program = hawser_program_new("failing", NULL);
-    hawser_state *data = hawser_data_state(program, "data", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *v = hawser_replicated_state(program, "v", 3, 1, NULL, (hawser_rule){0});
+    hawser_state *data = HAWSER_STATE(program, "data", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 3);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, hawser_ssp(1));
-    hawser_unit(loop, "add", add, HAWSER_READS(data), HAWSER_UPDATES(v));
+    HAWSER_UNIT(loop, "add", add, .reads = {data}, .updates = {v});
     hawser_run *run = NULL;
     hawser_status status = hawser_run_program(job, program, &run, error);
     hawser_run_free(run);

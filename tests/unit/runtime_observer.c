@@ -1,5 +1,5 @@
-/* Observers and tests of loops and branches run on the thread that called hawser_run_program and on its own stack, also where a block shares this
- * thread: a host language may check its stack, and have a lock of this thread. */
+/* Observers and tests of loops and branches run on the thread that called hawser_run_program and on its own stack, also
+ * where a block shares this thread: a host language may check its stack, and have a lock of this thread. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,18 +61,19 @@ static bool choose(hawser_progress *progress, void *user)
 
 static hawser_status step(hawser_context *context)
 {
-    hawser_cache(context, "v")[0] += 1;
+    HAWSER_WRITE(context, double, v);
+    v[0] += 1;
     return hawser_yield(context); /* a block that shares the driver's thread lets it continue here */
 }
 
 static hawser_status run(hawser_job *job, sightings *seen, hawser_error *error)
 {
     hawser_program *program = hawser_program_new("observed", NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", 2, 1, NULL, (hawser_rule){0});
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 2);
     hawser_operator *branch = hawser_branch(hawser_root(program), "which", choose, seen);
     const hawser_until until = {.clocks = 20, .test = never, .user = seen};
     hawser_operator *loop = hawser_loop(branch, "loop", until, hawser_job_sync(job));
-    hawser_unit(loop, "step", step, NULL, HAWSER_UPDATES(v));
+    HAWSER_UNIT(loop, "step", step, .updates = {v});
     hawser_run *made = NULL;
     seen->caller = pthread_self();
     seen->node = hawser_job_node(job);

@@ -1,6 +1,7 @@
 /*
- * Changes of policies in a run: the figures have the clock from which on each holds, what asked for it, and the policies before and after. On threads
- * and nodes, every block obeys it from this clock on, and not before: blocks remember the gain of each clock, and the history is checked.
+ * Changes of policies in a run: the figures have the clock from which on each holds, what asked for it, and the policies
+ * before and after. On threads and nodes, every block obeys it from this clock on, and not before: blocks remember the gain
+ * of each clock, and the history is checked.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,8 +23,10 @@ enum { WORKERS = 4, CLOCKS = 40 };
 /* Adds 1 to v, and remembers the gain of the clock. */
 static hawser_status count(hawser_context *context)
 {
-    hawser_local(context, "gains")[hawser_clock(context)] = hawser_gain(context, "v");
-    hawser_cache(context, "v")[0] += hawser_gain(context, "v");
+    HAWSER_WRITE(context, double, gains);
+    gains[hawser_clock(context)] = hawser_gain(context, "v");
+    HAWSER_WRITE(context, double, v);
+    v[0] += hawser_gain(context, "v");
     return HAWSER_OK;
 }
 
@@ -64,10 +67,10 @@ static void observe(const hawser_progress *progress, void *user)
 static hawser_program *make(void)
 {
     hawser_program *p = hawser_program_new("policy", NULL);
-    hawser_state *v = hawser_replicated_state(p, "v", 1, 1, NULL, (hawser_rule){0});
-    hawser_state *gains = hawser_block_state(p, "gains", HAWSER_F64, CLOCKS, NULL, 0);
-    hawser_unit(hawser_loop(hawser_root(p), "loop", (hawser_until){.test = decide}, hawser_ssp(2)), "count", count, NULL,
-                HAWSER_UPDATES(v, gains));
+    hawser_state *v = HAWSER_STATE(p, "v", HAWSER_REPLICATED, .rows = 1);
+    hawser_state *gains = HAWSER_STATE(p, "gains", HAWSER_LOCAL, .each = true, .rows = CLOCKS);
+    HAWSER_UNIT(hawser_loop(hawser_root(p), "loop", (hawser_until){.test = decide}, hawser_ssp(2)), "count", count,
+                .updates = {v, gains});
     return p;
 }
 
@@ -96,8 +99,8 @@ static void check_run(const hawser_run *run, const seen_changes *seen, uint64_t 
     }
     assert_true(changes[1].sync[0].tightness == HAWSER_SSP && changes[1].sync[0].staleness == 2);
     assert_true(changes[1].sync[1].tightness == HAWSER_BSP && changes[1].clock == changes[2].clock);
-    assert_int_equal(hawser_result(run, "v", NULL)[0], WORKERS * figures->clocks);
-    const double *gains = hawser_result(run, "gains", NULL);
+    assert_int_equal(RESULT(double, run, "v", NULL)[0], WORKERS * figures->clocks);
+    const double *gains = RESULT(double, run, "gains", NULL);
     for (uint64_t b = 0; b < WORKERS; b++)
         for (uint64_t t = 0; t < figures->clocks; t++) {
             double gain = t < changes[0].clock ? 1 : t < changes[2].clock ? 2 : t < changes[3].clock ? 4 : 8;
@@ -118,7 +121,8 @@ static hawser_status add_history(hw_history *history, const char *path, hawser_e
     return hw_history_add(history, path, bytes, size, error);
 }
 
-/* Reads the files of a history and checks them: each block runs clocks below `changed` under ssp:2, and the others under bsp. */
+/* Reads the files of a history and checks them: each block runs clocks below `changed` under ssp:2, and the others under
+ * bsp. */
 static void check_files(uint32_t nodes, uint64_t changed)
 {
     hw_history history = {0};
@@ -251,7 +255,8 @@ static bool next_fit(hawser_progress *progress, void *user)
 
 static hawser_status add_gain(hawser_context *context)
 {
-    hawser_cache(context, "v")[0] += hawser_gain(context, "v");
+    HAWSER_WRITE(context, double, v);
+    v[0] += hawser_gain(context, "v");
     return HAWSER_OK;
 }
 
@@ -259,7 +264,7 @@ static hawser_program *make_fits(asked_changes *asked)
 {
     *asked = (asked_changes){.last_gain = 1};
     hawser_program *p = hawser_program_new("fits", NULL);
-    hawser_state *v = hawser_replicated_state(p, "v", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *v = HAWSER_STATE(p, "v", HAWSER_REPLICATED, .rows = 1);
     hawser_metric_declare(p, "unused", HAWSER_LAST);
     hawser_metric_declare(p, "fit", HAWSER_LAST);
     hawser_metric_numbers_fits(p, "unused");
@@ -267,7 +272,7 @@ static hawser_program *make_fits(asked_changes *asked)
     hawser_operator *fits =
         hawser_loop(hawser_root(p), "fits", (hawser_until){.test = next_fit, .user = asked}, hawser_bsp());
     hawser_operator *rounds = hawser_loop(fits, "rounds", (hawser_until){.test = in_fit, .user = asked}, hawser_ssp(2));
-    hawser_unit(rounds, "add", add_gain, NULL, HAWSER_UPDATES(v));
+    HAWSER_UNIT(rounds, "add", add_gain, .updates = {v});
     return p;
 }
 
@@ -328,9 +333,9 @@ static hawser_status overflow_in_clock_six(hawser_context *context)
 static hawser_status run_one(hawser_job *job, hawser_unit_function *function, uint64_t clocks, hawser_run **run)
 {
     hawser_program *p = hawser_program_new("one", NULL);
-    hawser_state *v = hawser_replicated_state(p, "v", 1, 1, NULL, (hawser_rule){0});
-    hawser_unit(hawser_loop(hawser_root(p), "loop", (hawser_until){.test = ends_after, .user = &clocks}, hawser_bsp()),
-                "add", function, NULL, HAWSER_UPDATES(v));
+    hawser_state *v = HAWSER_STATE(p, "v", HAWSER_REPLICATED, .rows = 1);
+    HAWSER_UNIT(hawser_loop(hawser_root(p), "loop", (hawser_until){.test = ends_after, .user = &clocks}, hawser_bsp()),
+                "add", function, .updates = {v});
     hawser_error error = {0};
     hawser_status status = hawser_run_program(job, p, run, &error);
     hawser_program_free(p);
@@ -379,9 +384,9 @@ static void changes_beyond_the_bound_are_counted(void **state)
     hawser_run *run = NULL;
     uint64_t changes = HAWSER_CHANGES_MOST + 7;
     hawser_program *p = hawser_program_new("many", NULL);
-    hawser_state *v = hawser_replicated_state(p, "v", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *v = HAWSER_STATE(p, "v", HAWSER_REPLICATED, .rows = 1);
     const hawser_until until = {.test = never_rests, .user = &changes};
-    hawser_unit(hawser_loop(hawser_root(p), "loop", until, hawser_bsp()), "add", add_gain, NULL, HAWSER_UPDATES(v));
+    HAWSER_UNIT(hawser_loop(hawser_root(p), "loop", until, hawser_bsp()), "add", add_gain, .updates = {v});
     if (hawser_run_program(test.job, p, &run, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     const hawser_figures *figures = hawser_run_figures(run);

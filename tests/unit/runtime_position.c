@@ -1,4 +1,5 @@
-/* A run that pauses, or that a signal ends, and goes on from its position in another run has the bits of one run without a pause. */
+/* A run that pauses, or that a signal ends, and goes on from its position in another run has the bits of one run without a
+ * pause. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -39,7 +40,8 @@ static void visit_shared(hawser_record *record, void *object)
 /* Doubles the block's rows, once in a run. */
 static hawser_status twice(hawser_context *context)
 {
-    const hawser_matrix *view = hawser_data_view(context, "A");
+    const hawser_matrix *view;
+    HAWSER_TRY(hawser_read(context, "A", &view));
     hawser_matrix *own = hawser_user(context);
     own += hawser_block(context);
     double *values = (double *)(void *)(own + (hawser_blocks(context) - hawser_block(context))) + view->first * COLS;
@@ -56,16 +58,21 @@ static hawser_status twice(hawser_context *context)
 
 static hawser_status begin(hawser_context *context)
 {
-    hawser_cache(context, "w")[0] += hawser_random_uniform(context);
+    HAWSER_WRITE(context, double, w);
+    w[0] += hawser_random_uniform(context);
     return HAWSER_OK;
 }
 
 static hawser_status step(hawser_context *context)
 {
-    const hawser_matrix *part = hawser_data_view(context, "A");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "A", &part));
     const double *rows = part->values;
-    double *w = hawser_cache(context, "w"), *p = hawser_local(context, "p"), *l = hawser_local(context, "l");
-    double *m = hawser_cache(context, "m"), known = hawser_metric(context, "loss"), draw = hawser_random_uniform(context);
+    HAWSER_WRITE(context, double, w);
+    HAWSER_WRITE(context, double, p);
+    HAWSER_WRITE(context, double, l);
+    HAWSER_WRITE(context, double, m);
+    double known = hawser_metric(context, "loss"), draw = hawser_random_uniform(context);
     size_t count = hawser_part(context, "p", NULL);
     for (size_t i = 0; i < part->rows; i++)
         l[i] += rows[i * part->stride] * (draw + w[i % WIDE]);
@@ -100,14 +107,15 @@ static bool every_third(hawser_progress *progress, void *user)
 
 static hawser_status add(hawser_context *context)
 {
-    double *w = hawser_cache(context, "w");
+    HAWSER_WRITE(context, double, w);
     w[1] += 0.25 * hawser_random_uniform(context) + (double)hawser_clock(context);
     return HAWSER_OK;
 }
 
 static hawser_status swap(hawser_context *context)
 {
-    double *w = hawser_cache(context, "w"), other = w[2];
+    HAWSER_WRITE(context, double, w);
+    double other = w[2];
     w[2] = w[3];
     w[3] = other + hawser_random_uniform(context);
     return HAWSER_OK;
@@ -117,28 +125,28 @@ static hawser_program *build(const standing *from, uint64_t pause, void *memory,
 {
     hawser_program *program = hawser_program_new("position", memory);
     hawser_operator *root = hawser_root(program);
-    hawser_state *data = hawser_data_state(program, "A", &matrix, HAWSER_BY_ROW);
+    hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_ROW);
     hawser_state *w =
-        hawser_replicated_state(program, "w", WIDE, 1, from->size ? from->w : NULL, (hawser_rule){.damping = 0.5});
-    hawser_state *p = hawser_partitioned_state(program, "p", PARTS, NULL, from->size ? from->p : NULL);
-    hawser_state *l = hawser_local_state(program, "l", data, 1, from->size ? from->l : NULL);
+        HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = WIDE, .initial = from->size ? from->w : NULL, .damping = 0.5);
+    hawser_state *p = HAWSER_STATE(program, "p", HAWSER_PARTITIONED, .rows = PARTS, .initial = from->size ? from->p : NULL);
+    hawser_state *l = HAWSER_STATE(program, "l", HAWSER_LOCAL, .along = data, .initial = from->size ? from->l : NULL);
     hawser_state *m =
-        hawser_replicated_state(program, "m", 2, 1, from->size ? from->m : NULL, (hawser_rule){.merge = merge});
+        HAWSER_STATE(program, "m", HAWSER_REPLICATED, .rows = 2, .initial = from->size ? from->m : NULL, .merge = merge);
     hawser_metric_declare(program, "loss", HAWSER_SUM);
     hawser_tests_record(program, visit_shared, tests);
-    hawser_unit(root, "twice", twice, NULL, HAWSER_UPDATES(data));
-    hawser_unit_one(root, "begin", begin, NULL, HAWSER_UPDATES(w));
+    HAWSER_UNIT(root, "twice", twice, .updates = {data});
+    HAWSER_UNIT(root, "begin", begin, .one = true, .updates = {w});
     hawser_until until = {.metric = "loss", .below = -1, .patience = 6, .test = counted, .user = tests, .remembers = 8};
     hawser_operator *first = hawser_loop(root, "first", until, hawser_bsp());
-    hawser_unit(first, "step", step, HAWSER_READS(data), HAWSER_UPDATES(w, p, l, m));
-    hawser_unit_one(root, "between", swap, NULL, HAWSER_UPDATES(w));
+    HAWSER_UNIT(first, "step", step, .reads = {data}, .updates = {w, p, l, m});
+    HAWSER_UNIT(root, "between", swap, .one = true, .updates = {w});
     hawser_operator *second = hawser_loop(root, "second", (hawser_until){.clocks = 5}, hawser_bsp());
-    hawser_unit(hawser_loop(second, "inner", (hawser_until){.clocks = 2}, hawser_bsp()), "add", add, HAWSER_READS(data),
-                HAWSER_UPDATES(w));
+    HAWSER_UNIT(hawser_loop(second, "inner", (hawser_until){.clocks = 2}, hawser_bsp()), "add", add, .reads = {data},
+                .updates = {w});
     hawser_operator *turn = hawser_branch(second, "turn", every_third, tests);
     hawser_branch_remembers(turn, 8);
-    hawser_unit_one(turn, "swap", swap, NULL, HAWSER_UPDATES(w));
-    hawser_unit_one(root, "end", swap, NULL, HAWSER_UPDATES(w));
+    HAWSER_UNIT(turn, "swap", swap, .one = true, .updates = {w});
+    HAWSER_UNIT(root, "end", swap, .one = true, .updates = {w});
     hawser_program_pause(program, pause);
     hawser_program_resume(program, from->position, from->size);
     return program;
@@ -147,10 +155,10 @@ static hawser_program *build(const standing *from, uint64_t pause, void *memory,
 static void take(const hawser_run *run, standing *now)
 {
     free(now->position);
-    memcpy(now->w, hawser_result(run, "w", NULL), sizeof now->w);
-    memcpy(now->p, hawser_result(run, "p", NULL), sizeof now->p);
-    memcpy(now->l, hawser_result(run, "l", NULL), sizeof now->l);
-    memcpy(now->m, hawser_result(run, "m", NULL), sizeof now->m);
+    memcpy(now->w, RESULT(double, run, "w", NULL), sizeof now->w);
+    memcpy(now->p, RESULT(double, run, "p", NULL), sizeof now->p);
+    memcpy(now->l, RESULT(double, run, "l", NULL), sizeof now->l);
+    memcpy(now->m, RESULT(double, run, "m", NULL), sizeof now->m);
     const void *position = hawser_run_position(run, &now->size);
     now->position = NULL;
     if (now->size > 0) {
@@ -175,7 +183,8 @@ static void interrupt_at(const hawser_progress *progress, void *user)
         hawser_interrupt(given->job);
 }
 
-/* Runs the program to its end, in runs of `pause` iterations, or interrupted once at clock `press_at`. A fresh job for each run, or one for all. */
+/* Runs the program to its end, in runs of `pause` iterations, or interrupted once at clock `press_at`. A fresh job for each
+ * run, or one for all. */
 static standing run_to_end(uint64_t pause, uint64_t press_at, bool fresh)
 {
     standing now = {0};
@@ -252,9 +261,9 @@ static hawser_status fail_with(test_job test, hawser_program *program, hawser_er
 static hawser_program *count_to(uint64_t clocks, const standing *from, uint64_t pause, hawser_sync sync)
 {
     hawser_program *program = hawser_program_new("count", NULL);
-    hawser_state *w = hawser_replicated_state(program, "w", WIDE, 1, from->size ? from->w : NULL, (hawser_rule){0});
-    hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = clocks}, sync), "add", add, NULL,
-                HAWSER_UPDATES(w));
+    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = WIDE, .initial = from->size ? from->w : NULL);
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = clocks}, sync), "add", add,
+                .updates = {w});
     hawser_program_pause(program, pause);
     hawser_program_resume(program, from->position, from->size);
     return program;
@@ -274,7 +283,7 @@ static void sums_are_whole_under_each_sync(void **state)
             hawser_run *run = NULL;
             hawser_program *program = count_to(20, &now, 3, syncs[s]);
             assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_STOP);
-            memcpy(now.w, hawser_result(run, "w", NULL), sizeof now.w);
+            memcpy(now.w, RESULT(double, run, "w", NULL), sizeof now.w);
             free(now.position);
             const void *position = hawser_run_position(run, &now.size);
             now.position = memcpy(malloc(now.size), position, now.size);
@@ -294,7 +303,8 @@ static void sums_are_whole_under_each_sync(void **state)
 static hawser_status add_known(hawser_context *context)
 {
     double known = hawser_metric(context, "loss");
-    hawser_cache(context, "w")[0] += isnan(known) ? 1 : known;
+    HAWSER_WRITE(context, double, w);
+    w[0] += isnan(known) ? 1 : known;
     return hawser_report(context, "loss", 5);
 }
 
@@ -305,16 +315,16 @@ static double add_in_jobs(int jobs)
     for (int i = 0; i < jobs; i++) {
         test_job test = OPEN_JOB("workers", "2", "max-clocks", i + 1 < jobs ? "2" : "99");
         hawser_program *program = hawser_program_new("known", NULL);
-        hawser_state *w = hawser_replicated_state(program, "w", WIDE, 1, i > 0 ? now.w : NULL, (hawser_rule){0});
+        hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = WIDE, .initial = i > 0 ? now.w : NULL);
         hawser_metric_declare(program, "loss", HAWSER_SUM);
-        hawser_unit(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp()), "add", add_known,
-                    NULL, HAWSER_UPDATES(w));
+        HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp()), "add", add_known,
+                    .updates = {w});
         hawser_program_pause(program, UINT64_MAX);
         hawser_program_resume(program, now.position, now.size);
         hawser_run *run = NULL;
         hawser_error error = {0};
         assert_int_equal(hawser_run_program(test.job, program, &run, &error), i + 1 < jobs ? HAWSER_STOP : HAWSER_OK);
-        memcpy(now.w, hawser_result(run, "w", NULL), sizeof now.w);
+        memcpy(now.w, RESULT(double, run, "w", NULL), sizeof now.w);
         free(now.position);
         const void *position = hawser_run_position(run, &now.size);
         now.position = now.size > 0 ? memcpy(malloc(now.size), position, now.size) : NULL;

@@ -1,8 +1,9 @@
 /*
- * Random programs against an oracle. A seed draws data, states of all kinds, nested operators with one to ten units, and policies
- * (programs_draw.h). A program is refused if, and only if, it breaks a rule of the list there. Every other one ends with the oracle's bits under BSP
- * (programs_oracle.h), for any threads, nodes and topology. With filters and rounding its bits are the same for all of them, and no change is lost.
- * Under SSP and TAP the history passes the checker, units have seen what the policy promises, and no change is lost.
+ * Random programs against an oracle. A seed draws data, states of all kinds, nested operators with one to ten units, and
+ * policies (programs_draw.h). A program is refused if, and only if, it breaks a rule of a list (programs_refused.h). Every
+ * other one ends with the oracle's bits under BSP (programs_oracle.h), for any threads, nodes and topology. With filters and
+ * rounding its bits are the same for all of them, and no change is lost. Under SSP and TAP the history passes the checker,
+ * units have seen what the policy promises, and no change is lost.
  *
  * HAWSER_TEST_SEED=N tries one seed alone, and HAWSER_TEST_LONG=1 twenty times as many.
  */
@@ -24,7 +25,7 @@
 static const char *const topologies[] = {"all", "tree", "halton", "servers:1", "servers:2"};
 enum { TOPOLOGIES = 5 };
 
-/* ------------------------------------------------------------------------------------------------------------- seeds ---- */
+/* ------------------------------------------------------------------------------------------------------------ seeds ---- */
 
 static uint64_t seed_asked(void)
 {
@@ -40,10 +41,9 @@ static uint64_t first_seed(void)
 /* A sanitizer judges paths, and sees them all in an eighth of the draws. */
 static uint64_t last_seed(uint64_t count)
 {
-    const char *longer = getenv("HAWSER_TEST_LONG");
     if (seed_asked() > 0)
         return seed_asked();
-    return longer != NULL && *longer != '\0' ? 20 * count : SANITIZED ? count / 8 : count;
+    return runs_long() ? 20 * count : SANITIZED ? count / 8 : count;
 }
 
 static void fail_drawn(const drawn *d, const char *how, const char *format, ...) HAWSER_PRINTF(3, 4);
@@ -69,6 +69,12 @@ static void compare(const drawn *d, const drawn_values *wanted, const drawn_valu
             if (wanted->of[s][i] != got->of[s][i])
                 fail_drawn(d, how, "state %c, entry %zu is %.17g and not %.17g", (char)('a' + s), i, got->of[s][i],
                            wanted->of[s][i]);
+    for (size_t i = 0; d->moving.there && i < d->moving.offsets[d->moving.lines]; i++)
+        if (wanted->parts[i] != got->parts[i])
+            fail_drawn(d, how, "number %zu of moving state n is %.17g and not %.17g", i, got->parts[i], wanted->parts[i]);
+    for (size_t i = 0; d->entries.there && i < entries_before(d, d->rows); i++)
+        if (wanted->entries[i] != got->entries[i])
+            fail_drawn(d, how, "entry %zu of state z is %.17g and not %.17g", i, got->entries[i], wanted->entries[i]);
 }
 
 /* Checks that a program was refused if it had to be, for one of these reasons. Returns true if it ran. */
@@ -90,7 +96,8 @@ static bool is_sum(const drawn_state *state)
     return state->kind == ADDED || (state->kind == REPLICATED && !state->bounded);
 }
 
-/* Checks that a replicated state, or a stored one to which blocks add, has all changes that the units have made, whenever and in whatever form they were sent. */
+/* Checks that a replicated state, or a stored one to which blocks add, has all changes that the units have made, whenever
+ * and in whatever form they were sent. */
 static void check_sums(const drawn *d, double (*made)[STATES][SIZE], const drawn_values *got, const char *how)
 {
     for (uint32_t s = 0; s < d->states; s++)
@@ -98,7 +105,7 @@ static void check_sums(const drawn *d, double (*made)[STATES][SIZE], const drawn
             double sum = 0, error = d->state[s].type == HAWSER_F32 ? 1e-4 : 1e-9;
             for (uint32_t b = 0; b < d->blocks; b++)
                 sum = combined(&d->state[s], sum, made[b][s][i]);
-            sum = first_value(d, s, i) + d->state[s].damping * sum;
+            sum += first_value(d, s, i);
             if (!(fabs(sum - got->of[s][i]) <= error * (1 + fabs(sum))))
                 fail_drawn(d, how, "state %c, entry %zu is %.17g, but its changes sum to %.17g", (char)('a' + s), i,
                            got->of[s][i], sum);
@@ -143,6 +150,9 @@ static bool run_here(drawn *d, const manner *how, drawn_values *got)
     test.job->chunks.buffers = how->schedule % 3; /* 0: as usual */
     if (how->schedule % 2 == 1)
         hw_job_drop_scratch(test.job, 2, d->seed, NULL);
+    test.job->drops.states = true;
+    if (runs_long() || d->seed % 4 == 1)
+        test.job->rehearse = 1 + d->seed % 3;
     change_view(test.job, d->seed);
     if (how->made != NULL)
         memset(how->made, 0, BLOCKS * sizeof *how->made);
@@ -175,6 +185,10 @@ static bool run_there(everywhere *all, uint32_t count, const char *topology, con
     (void)snprintf(workers, sizeof workers, "%u", all->d.blocks);
     const char *pairs[] = {"workers", workers, "topology", topology, "check", "yes", "timeout",
                            "60",      NULL,    NULL,       NULL,     NULL,    NULL};
+    if (how->history != NULL) {
+        pairs[8] = "record-history";
+        pairs[9] = how->history;
+    }
     if (how->filter != NULL) {
         pairs[8] = "filter";
         pairs[9] = how->filter;
@@ -264,7 +278,8 @@ static bool sends_deltas(const drawn *d)
     return sends && d->blocks > 1;
 }
 
-/* Says the filters of a program in another way, with the same meaning: each state has as its own what the job had for all, and the job has none. */
+/* Says the filters of a program in another way, with the same meaning: each state has as its own what the job had for all,
+ * and the job has none. */
 static drawn with_own_filters(const drawn *d, manner *how)
 {
     drawn own = *d;
@@ -275,7 +290,7 @@ static drawn with_own_filters(const drawn *d, manner *how)
         state->filter = how->filter != NULL ? how->filter : "none";
         state->quota = how->filter != NULL ? strtoull(how->quota, NULL, 10) : 0;
     }
-    own.relative = false;
+    own.relative = own.filtered = false;
     *how = (manner){.schedule = how->schedule, .made = how->made};
     return own;
 }
@@ -298,6 +313,7 @@ static void what_is_held_or_rounded_is_not_lost(void **state)
             how.filter = NULL;
         if (how.filter == NULL)
             how.quota = NULL;
+        d.filtered = how.filter != NULL;
         d.relative = how.filter != NULL && strcmp(how.filter, "relative") == 0;
         if (d.relative && seed % 4 != 0 && (refusals_of(&d, 1) >> WHOLE_RELATIVE & 1) != 0) {
             how.filter = "absolute";
@@ -329,7 +345,7 @@ static void what_is_held_or_rounded_is_not_lost(void **state)
     }
 }
 
-/* ----------------------------------------------------------------------------------------------- policies that are late ---- */
+/* ------------------------------------------------------------------------------------------- policies that are late ---- */
 
 static void judge_history(const drawn *d, int file)
 {
@@ -346,7 +362,7 @@ static void judge_history(const drawn *d, int file)
 static bool has_inner_loop(const drawn *d)
 {
     for (uint32_t i = 0; i < d->operators; i++)
-        if (d->operator[i].kind == LOOP && shipped_around(d, (int)i) >= 0)
+        if (d->op[i].kind == LOOP && shipped_around(d, (int)i) >= 0)
             return true;
     return false;
 }
@@ -354,7 +370,7 @@ static bool has_inner_loop(const drawn *d)
 static bool has_branch(const drawn *d)
 {
     for (uint32_t i = 0; i < d->operators; i++)
-        if (d->operator[i].kind == BRANCH)
+        if (d->op[i].kind == BRANCH)
             return true;
     return false;
 }
@@ -388,7 +404,59 @@ static void late_policies_keep_their_promises(void **state)
     assert_true(SANITIZED || seed_asked() > 0 || (reached > 0 && nested > 50 && branches > 30));
 }
 
-/* ------------------------------------------------------------------------------------------------- k-means in two units ---- */
+/* Checks the histories of nodes, and returns how many updates were merged in sums. */
+static uint64_t judge_nodes(const drawn *d, uint32_t count, const char *topology)
+{
+    hw_history history = {0};
+    hw_verdict verdict = {0};
+    hawser_error error = {0};
+    uint64_t summed = 0;
+    char path[20];
+    for (uint32_t n = 0; n < count; n++) {
+        (void)snprintf(path, sizeof path, n == 0 ? "h" : "h.%u", n);
+        if (add_history(&history, path, &error) != HAWSER_OK)
+            fail_drawn(d, topology, "%s", error.text);
+    }
+    if (hw_history_whole(&history, &error) != HAWSER_OK || hw_history_check(&history, &verdict, &error) != HAWSER_OK)
+        fail_drawn(d, topology, "%s", error.text);
+    if (verdict.broken) {
+        hw_verdict_print(&verdict, &history, stderr);
+        fail_drawn(d, topology, "the history breaks a rule");
+    }
+    for (size_t i = 0; i < history.count; i++)
+        for (size_t k = 0; k < history.streams[i].count; k++)
+            summed += history.streams[i].records[k].kind == HW_EVENT_SEEN && history.streams[i].records[k].more > 0;
+    hw_history_free(&history);
+    return summed;
+}
+
+/* Nodes whose relays add up updates that wait for the same link. */
+static void relays_keep_the_promises_of_late_policies(void **state)
+{
+    (void)state;
+    static const char *const graphs[] = {"tree", "servers:1", "servers:2"};
+    static double made[BLOCKS][STATES][SIZE];
+    static everywhere all;
+    uint64_t summed = 0;
+    for (uint64_t seed = first_seed(); seed <= last_seed(80); seed++) {
+        const hawser_sync syncs[] = {hawser_tap(), hawser_ssp(1), hawser_ssp(2)};
+        const char *graph = graphs[seed % 3];
+        drawn d = draw(
+            seed, (choices){.sync = syncs[seed / 3 % 3], .plain = true, .whole = seed % 4 < 2, .rounds = seed % 5 == 0});
+        uint32_t count = d.blocks < 4 ? d.blocks : 4;
+        if (count < 2)
+            continue;
+        all.d = d;
+        if (!run_there(&all, count, graph, &(manner){.history = "h", .made = made}))
+            continue;
+        for (uint32_t n = 0; n < count; n++)
+            check_sums(&d, made, &all.got[n], graph);
+        summed += judge_nodes(&d, count, graph);
+    }
+    assert_true(SANITIZED || seed_asked() > 0 || summed > 100);
+}
+
+/* --------------------------------------------------------------------------------------------- k-means in two units ---- */
 
 enum { POINTS = 300, CENTRES = 5, DIMENSIONS = 2, SUMS = CENTRES * (DIMENSIONS + 1) };
 static double points[POINTS * DIMENSIONS]; /* a point per column */
@@ -425,9 +493,10 @@ static void move_centres(double *centres, double *sums)
 
 static hawser_status assign(hawser_context *context)
 {
-    const hawser_matrix *part = hawser_data_view(context, "points");
-    const double *centres = hawser_view(context, "centres");
-    double *sums = hawser_cache(context, "sums");
+    const hawser_matrix *part;
+    HAWSER_TRY(hawser_read(context, "points", &part));
+    HAWSER_READ(context, double, centres);
+    HAWSER_WRITE(context, double, sums);
     for (size_t j = 0; j < part->cols; j++) {
         const double *point = (const double *)part->values + j * part->stride;
         add_point(sums, point, nearest(point, centres));
@@ -437,7 +506,9 @@ static hawser_status assign(hawser_context *context)
 
 static hawser_status move(hawser_context *context)
 {
-    move_centres(hawser_cache(context, "centres"), hawser_cache(context, "sums"));
+    HAWSER_WRITE(context, double, centres);
+    HAWSER_WRITE(context, double, sums);
+    move_centres(centres, sums);
     return HAWSER_OK;
 }
 
@@ -447,22 +518,23 @@ static void run_means(test_node *node)
     const hawser_matrix data = {
         .rows = DIMENSIONS, .cols = POINTS, .stored = POINTS * DIMENSIONS, .values = points, .stride = DIMENSIONS};
     hawser_program *program = hawser_program_new("means", NULL);
-    hawser_state *x = hawser_data_state(program, "points", &data, HAWSER_BY_COLUMN);
-    hawser_state *centres = hawser_replicated_state(program, "centres", DIMENSIONS, CENTRES, points, (hawser_rule){0});
-    hawser_state *sums = hawser_replicated_state(program, "sums", 3, CENTRES, NULL, (hawser_rule){0});
+    hawser_state *x = HAWSER_STATE(program, "points", HAWSER_DATA, .matrix = &data, .split = HAWSER_BY_COLUMN);
+    hawser_state *centres = HAWSER_STATE(program, "centres", HAWSER_REPLICATED, .rows = DIMENSIONS, .cols = CENTRES,
+                                         .by_column = true, .initial = points);
+    hawser_state *sums = HAWSER_STATE(program, "sums", HAWSER_REPLICATED, .rows = 3, .cols = CENTRES, .by_column = true);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 12}, hawser_bsp());
-    hawser_unit(loop, "assign", assign, HAWSER_READS(x, centres), HAWSER_UPDATES(sums));
-    hawser_unit_one(loop, "move", move, NULL, HAWSER_UPDATES(centres, sums));
+    HAWSER_UNIT(loop, "assign", assign, .reads = {x, centres}, .updates = {sums});
+    HAWSER_UNIT(loop, "move", move, .one = true, .updates = {centres, sums});
     hawser_run *run = NULL;
     node->status = hawser_run_program(node->job, program, &run, &node->error);
     if (node->status == HAWSER_OK)
-        memcpy(out, hawser_result(run, "centres", NULL), CENTRES * DIMENSIONS * sizeof *out);
+        memcpy(out, RESULT(double, run, "centres", NULL), CENTRES * DIMENSIONS * sizeof *out);
     hawser_run_free(run);
     hawser_program_free(program);
 }
 
-/* The method in its two natural units: all points count in each clock, with any number of blocks and nodes. The points are integers, so sums are
- * exact. */
+/* The method in its two natural units: all points count in each clock, with any number of blocks and nodes. The points are
+ * integers, so sums are exact. */
 static void means_in_two_units(void **state)
 {
     (void)state;
@@ -497,6 +569,7 @@ int main(void)
         cmocka_unit_test(all_refusals_are_drawn),
         cmocka_unit_test(what_is_held_or_rounded_is_not_lost),
         cmocka_unit_test(late_policies_keep_their_promises),
+        cmocka_unit_test_setup_teardown(relays_keep_the_promises_of_late_policies, make_directory, remove_directory),
         cmocka_unit_test(means_in_two_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

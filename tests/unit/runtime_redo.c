@@ -1,7 +1,7 @@
 /*
- * runtime_redo.c - waiting calls return that the view has changed: the stage is done over from its last commit, with the same bits. Each thing that goes
- * back stands alone in a program: a mini-batch iterator, the memory of a stop test, and the local solver of CoCoA. Random programs have the rest together
- * (runtime_programs.c).
+ * runtime_redo.c - waiting calls return that the view has changed: the stage is done over from its last commit, with the
+ * same bits. Each thing that goes back stands alone in a program: a mini-batch iterator, the memory of a stop test, and the
+ * local solver of CoCoA. Random programs have the rest together (runtime_programs.c).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,9 @@
 #include <math.h>
 #include <string.h>
 
+#include "hawser/batches.h"
+#include "hawser/cocoa.h"
+#include "hawser/job_data.h"
 #include "hawser/row_kernels.h"
 #include "nodes.h"
 
@@ -48,7 +51,7 @@ static int fill(void **state)
 static void take_result(const hawser_run *run, outcome *out)
 {
     size_t count = 0, more = 0;
-    const double *w = hawser_result(run, "w", &count), *a = hawser_result(run, "a", &more);
+    const double *w = RESULT(double, run, "w", &count), *a = RESULT(double, run, "a", &more);
     if (w != NULL)
         memcpy(out->values, w, count * sizeof *w);
     if (a != NULL)
@@ -111,12 +114,14 @@ static void visit_iterator(hawser_record *record, hawser_context *context)
     hawser_batches_record(record, hawser_scratch(context));
 }
 
-/* Takes the next batch before it waits: if the iterator did not go back, a unit that runs again would take the one after it. */
+/* Takes the next batch before it waits: if the iterator did not go back, a unit that runs again would take the one after
+ * it. */
 static hawser_status add_batch(hawser_context *context)
 {
     hawser_batches *batches = hawser_scratch(context);
-    const hawser_matrix *X = hawser_data_view(context, "X");
-    double sums[COLUMNS] = {0}, *w = hawser_cache(context, "w");
+    HAWSER_READ(context, hawser_matrix, X);
+    HAWSER_WRITE(context, double, w);
+    double sums[COLUMNS] = {0};
     size_t rows[BATCH];
     hawser_batch batch;
     hawser_error error = {0};
@@ -143,10 +148,10 @@ static hawser_program *program_of_batches(hawser_job *job)
     hawser_metric_declare(p, "m", HAWSER_SUM);
     hawser_scratch_size(p, sizeof(hawser_batches), NULL);
     hawser_scratch_record(p, visit_iterator);
-    hawser_state *X = hawser_data_state(p, "X", &matrix, HAWSER_BY_ROW);
-    hawser_state *w = hawser_replicated_state(p, "w", COLUMNS, 1, NULL, (hawser_rule){0});
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_ROW);
+    hawser_state *w = HAWSER_STATE(p, "w", HAWSER_REPLICATED, .rows = COLUMNS);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = CLOCKS}, hawser_bsp());
-    hawser_reduces(hawser_unit(loop, "batch", add_batch, HAWSER_READS(X), HAWSER_UPDATES(w)), COLUMNS);
+    HAWSER_UNIT(loop, "batch", add_batch, .reads = {X}, .updates = {w}, .reduces = COLUMNS);
     return p;
 }
 
@@ -160,7 +165,8 @@ static void an_iterator_goes_back(void **state)
 
 static hawser_status report_clock(hawser_context *context)
 {
-    hawser_cache(context, "w")[0] += hawser_metric(context, "seen") > 0 ? hawser_metric(context, "seen") : 1;
+    HAWSER_WRITE(context, double, w);
+    w[0] += hawser_metric(context, "seen") > 0 ? hawser_metric(context, "seen") : 1;
     return hawser_report(context, "m", (double)(hawser_clock(context) % 4));
 }
 
@@ -194,13 +200,13 @@ static hawser_program *program_of_tests(hawser_job *job)
     hawser_program *p = hawser_program_new("tests", NULL);
     hawser_metric_declare(p, "m", HAWSER_MAX);
     hawser_metric_declare(p, "seen", HAWSER_LAST);
-    hawser_state *w = hawser_replicated_state(p, "w", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *w = HAWSER_STATE(p, "w", HAWSER_REPLICATED, .rows = 1);
     hawser_until outer = {.clocks = 3, .test = sum_is_large, .user = &most[0], .remembers = sizeof(tested)};
     hawser_until inner = {.test = sum_is_large, .user = &most[1], .remembers = sizeof(tested)};
     hawser_until last = {.clocks = 3, .test = is_without_memory};
-    hawser_unit(hawser_loop(hawser_loop(hawser_root(p), "outer", outer, hawser_bsp()), "inner", inner, hawser_bsp()),
-                "report", report_clock, NULL, HAWSER_UPDATES(w));
-    hawser_unit(hawser_loop(hawser_root(p), "last", last, hawser_bsp()), "again", report_clock, NULL, HAWSER_UPDATES(w));
+    HAWSER_UNIT(hawser_loop(hawser_loop(hawser_root(p), "outer", outer, hawser_bsp()), "inner", inner, hawser_bsp()),
+                "report", report_clock, .updates = {w});
+    HAWSER_UNIT(hawser_loop(hawser_root(p), "last", last, hawser_bsp()), "again", report_clock, .updates = {w});
     return p;
 }
 
@@ -264,7 +270,8 @@ static bool chooses_every_third(hawser_progress *progress, void *user)
 
 static hawser_status add_one(hawser_context *context)
 {
-    hawser_cache(context, "w")[0] += 1;
+    HAWSER_WRITE(context, double, w);
+    w[0] += 1;
     return HAWSER_OK;
 }
 
@@ -278,16 +285,16 @@ static hawser_program *program_of_branches(hawser_job *job)
     hawser_metric_declare(p, "m", HAWSER_MAX);
     hawser_metric_declare(p, "seen", HAWSER_LAST);
     hawser_tests_record(p, visit_tests, &all_tests);
-    hawser_state *w = hawser_replicated_state(p, "w", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *w = HAWSER_STATE(p, "w", HAWSER_REPLICATED, .rows = 1);
     hawser_until until = {.test = ends_together, .user = &all_tests};
     hawser_operator *outer = hawser_loop(hawser_root(p), "outer", until, hawser_bsp());
     hawser_operator *fork = hawser_branch(outer, "together", chooses_together, &all_tests);
     hawser_branch_remembers(fork, sizeof(uint64_t));
-    hawser_unit(fork, "one", report_clock, NULL, HAWSER_UPDATES(w));
+    HAWSER_UNIT(fork, "one", report_clock, .updates = {w});
     hawser_operator *inner = hawser_loop(outer, "inner", (hawser_until){.clocks = 8}, hawser_ssp(1));
     fork = hawser_branch(inner, "third", chooses_every_third, &all_tests);
     hawser_branch_remembers(fork, sizeof(uint64_t));
-    hawser_unit(fork, "two", add_one, NULL, HAWSER_UPDATES(w));
+    HAWSER_UNIT(fork, "two", add_one, .updates = {w});
     return p;
 }
 
@@ -306,7 +313,8 @@ static void tests_of_branches_go_back(void **state)
 
 static const double target[COLUMNS] = {1, -2, 0.5};
 
-/* Coordinate descent for least squares, with waiting calls between the steps, and a number in the scratch that decides where it begins. */
+/* Coordinate descent for least squares, with waiting calls between the steps, and a number in the scratch that decides where
+ * it begins. */
 static hawser_status descend(hawser_context *context, hawser_subproblem *subproblem)
 {
     uint64_t *turn = hawser_scratch(context);
@@ -336,9 +344,10 @@ static hawser_program *program_of_solver(hawser_job *job)
     hawser_program *p = hawser_program_new("solver", NULL);
     hawser_scratch_size(p, sizeof(uint64_t), NULL);
     hawser_scratch_record(p, visit_turn);
-    hawser_state *A = hawser_data_state(p, "A", &matrix, HAWSER_BY_ROW);
-    hawser_state *alpha = hawser_local_state(p, "a", A, 1, NULL);
-    hawser_state *v = hawser_replicated_state(p, "w", COLUMNS, 1, NULL, hawser_cocoa_rule(job, 0.5, hawser_bsp()));
+    hawser_state *A = HAWSER_STATE(p, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_ROW);
+    hawser_state *alpha = HAWSER_STATE(p, "a", HAWSER_LOCAL, .along = A);
+    const hawser_rule rule = hawser_cocoa_rule(job, 0.5, hawser_bsp());
+    hawser_state *v = HAWSER_STATE(p, "w", HAWSER_REPLICATED, .rows = COLUMNS, .damping = rule.damping, .gain = rule.gain);
     hawser_operator *loop = hawser_loop(hawser_root(p), "rounds", (hawser_until){.clocks = CLOCKS}, hawser_bsp());
     hawser_cocoa(loop, "descend", descend, alpha, v, NULL);
     return p;

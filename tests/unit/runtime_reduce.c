@@ -1,6 +1,6 @@
 /*
- * hawser_allreduce within one process and over nodes: the same bits on every block, with any threads, schedules, nodes and topologies;
- * what the plan and the calls refuse; how a request to stop, a failure and unequal calls end a unit.
+ * hawser_allreduce within one process and over nodes: the same bits on every block, with any threads, schedules, nodes and
+ * topologies; what the plan and the calls refuse; how a request to stop, a failure and unequal calls end a unit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "exchange/exchange.h"
+#include "hawser/stored.h"
 #include "nodes.h"
 #include "sanitized.h"
 
@@ -58,7 +59,8 @@ static hawser_status reduce_all(hawser_context *context)
     }
     free(values);
     HAWSER_TRY(status);
-    hawser_cache(context, "n")[0] += 1;
+    HAWSER_WRITE(context, double, n);
+    n[0] += 1;
     return hawser_report(context, "wrong", (double)wrong);
 }
 
@@ -86,14 +88,14 @@ static bool none_wrong(hawser_progress *progress, void *user)
 static hawser_program *make_program(void)
 {
     hawser_program *program = hawser_program_new("reduces", NULL);
-    hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
     hawser_metric_declare(program, "wrong", HAWSER_SUM);
     hawser_metric_declare(program, "value", HAWSER_SUM);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer", (hawser_until){.clocks = 2}, hawser_bsp());
     hawser_operator *loop = hawser_loop(outer, "loop", (hawser_until){.clocks = CLOCKS, .test = none_wrong}, hawser_bsp());
-    hawser_reduces(hawser_unit(loop, "all", reduce_all, NULL, HAWSER_UPDATES(n)), LONGEST);
-    hawser_reduces(hawser_unit(loop, "iterate", iterate, NULL, NULL), 1);
-    hawser_reduces(hawser_unit(outer, "once", iterate, NULL, NULL), 1);
+    HAWSER_UNIT(loop, "all", reduce_all, .updates = {n}, .reduces = LONGEST);
+    HAWSER_UNIT(loop, "iterate", iterate, .reduces = 1);
+    HAWSER_UNIT(outer, "once", iterate, .reduces = 1);
     return program;
 }
 
@@ -113,7 +115,7 @@ static outcome run_program(hawser_job *job)
     if (run != NULL) {
         result.wrong = hawser_result_metric(run, "wrong");
         result.value = hawser_result_metric(run, "value");
-        result.count = hawser_result(run, "n", NULL)[0];
+        result.count = RESULT(double, run, "n", NULL)[0];
         result.repeatable = hawser_run_figures(run)->repeatable;
     }
     hawser_run_free(run);
@@ -270,7 +272,7 @@ static hawser_status run_wrong(hawser_job *job, int which, hawser_error *error)
 {
     hawser_program *program = hawser_program_new("wrong", &which);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
-    hawser_reduces(hawser_unit(loop, "wrong", wrong_calls, NULL, NULL), 3);
+    HAWSER_UNIT(loop, "wrong", wrong_calls, .reduces = 3);
     hawser_run *run = NULL;
     hawser_status status = hawser_run_program(job, program, &run, error);
     hawser_run_free(run);
@@ -330,11 +332,9 @@ static void expect_refusal(hawser_program *program, const char *first, const cha
     close_job(test);
 }
 
-static hawser_program *new_program(hawser_state **v)
+static hawser_program *new_program(void)
 {
-    hawser_program *program = hawser_program_new("refused", NULL);
-    *v = hawser_replicated_state(program, "v", 3, 1, NULL, (hawser_rule){0});
-    return program;
+    return hawser_program_new("refused", NULL);
 }
 
 static bool loosen(hawser_progress *progress, void *user)
@@ -347,55 +347,45 @@ static bool loosen(hawser_progress *progress, void *user)
 static void the_plan_refuses_units_that_cannot_reduce(void **state)
 {
     (void)state;
-    hawser_state *v;
-    hawser_program *program = new_program(&v);
-    hawser_reduces(hawser_unit_one(hawser_root(program), "single", one_reduction, NULL, NULL), 1);
+    hawser_program *program = new_program();
+    HAWSER_UNIT(hawser_root(program), "single", one_reduction, .one = true, .reduces = 1);
     expect_refusal(program, "'single'", "runs on one block");
     hawser_sync syncs[] = {hawser_ssp(2), hawser_tap(), hawser_delay(1), hawser_centric(0)};
     const char *const names[] = {"ssp:2", "tap", "delay:1", "dc:0"};
     for (int i = 0; i < 4; i++) {
-        program = new_program(&v);
-        hawser_state *stored = hawser_stored_state(program, "s", 4, NULL, NULL, NULL, NULL);
+        program = new_program();
+        hawser_state *stored = HAWSER_STATE(program, "s", HAWSER_STORED, .rows = 4);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 9}, syncs[i]);
-        hawser_reduces(hawser_unit(loop, "u", one_reduction, NULL, HAWSER_UPDATES(stored)), 1);
+        HAWSER_UNIT(loop, "u", one_reduction, .updates = {stored}, .reduces = 1);
         expect_refusal(program, "unit 'u' reduces over all blocks, but loop 'loop' is under", names[i]);
-        program = new_program(&v);
+        program = new_program();
         loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.test = loosen, .user = &syncs[i]}, hawser_bsp());
-        hawser_reduces(hawser_unit(loop, "u", one_reduction, NULL, NULL), 1);
+        HAWSER_UNIT(loop, "u", one_reduction, .reduces = 1);
         expect_refusal(program, "hawser_progress_sync", "a unit of loop 'loop' reduces over all blocks");
     }
-    program = new_program(&v);
-    hawser_derive(v, one_reduction);
-    hawser_reduces(hawser_unit(hawser_root(program), "u", one_reduction, NULL, NULL), 1);
+    program = new_program();
+    HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 3, .derive = one_reduction);
+    HAWSER_UNIT(hawser_root(program), "u", one_reduction, .reduces = 1);
     expect_refusal(program, "unit 'u'", "rebuilds state 'v'");
-    program = new_program(&v);
-    hawser_derive(v, one_reduction);
+    program = new_program();
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 3, .derive = one_reduction);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_unit(loop, "u", wrong_calls, NULL, HAWSER_UPDATES(v));
+    HAWSER_UNIT(loop, "u", wrong_calls, .updates = {v});
     expect_refusal(program, "rebuild of 'v'", "a rebuild cannot reduce");
-    program = new_program(&v);
-    hawser_unit(hawser_root(program), "u", one_reduction, NULL, NULL);
-    expect_refusal(program, "unit 'u', block", "call hawser_reduces for this unit");
-    program = new_program(&v);
-    hawser_reduces(hawser_unit(hawser_root(program), "u", one_reduction, NULL, NULL), 0);
-    expect_refusal(program, "unit 'u'", "reductions of 0 numbers");
-    program = new_program(&v);
-    hawser_reduces(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 1}, hawser_bsp()), 5);
-    expect_refusal(program, "'loop'", "is not a unit");
+    program = new_program();
+    HAWSER_UNIT(hawser_root(program), "u", one_reduction);
+    expect_refusal(program, "unit 'u', block", "set .reduces of this unit");
 }
 
 static uint64_t memory_of(size_t most)
 {
     test_job test = OPEN_JOB("workers", "2");
-    hawser_state *v;
     char *text = NULL;
     size_t length = 0;
     unsigned long long bytes = 0;
     FILE *out = open_memstream(&text, &length);
-    hawser_program *program = new_program(&v);
-    hawser_operator *unit = hawser_unit(hawser_root(program), "u", one_reduction, NULL, NULL);
-    if (most > 0)
-        hawser_reduces(unit, most);
+    hawser_program *program = new_program();
+    HAWSER_UNIT(hawser_root(program), "u", one_reduction, .reduces = most);
     hawser_error error = {0};
     if (hawser_plan_print(test.job, program, HAWSER_PLAN_PHYSICAL, out, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
@@ -441,7 +431,7 @@ static void infinities_pass_and_zeros_are_positive(void **state)
     for (int i = 0; i < 2; i++) {
         test_job test = OPEN_JOB("workers", "2", "threads", threads[i]);
         hawser_program *program = hawser_program_new("special", NULL);
-        hawser_reduces(hawser_unit(hawser_root(program), "u", special_numbers, NULL, NULL), 3);
+        HAWSER_UNIT(hawser_root(program), "u", special_numbers, .reduces = 3);
         hawser_run *run = NULL;
         hawser_error error = {0};
         if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
@@ -473,7 +463,8 @@ static hawser_status until_stopped(hawser_context *context)
         if (equal != count)
             return hawser_unit_fail(context, HAWSER_INTERNAL, "%g rounds here, %g elsewhere", count, equal);
     }
-    hawser_cache(context, "n")[0] += count;
+    HAWSER_WRITE(context, double, n);
+    n[0] += count;
     return HAWSER_OK;
 }
 
@@ -486,15 +477,15 @@ static void all_blocks_leave_together(void **state)
         if (seed >= 6)
             hw_job_use_fibers(test.job, seed);
         hawser_program *program = hawser_program_new("stopped", &seen);
-        hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+        hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp());
-        hawser_reduces(hawser_unit(loop, "u", until_stopped, NULL, HAWSER_UPDATES(n)), 1);
+        HAWSER_UNIT(loop, "u", until_stopped, .updates = {n}, .reduces = 1);
         hawser_run *run = NULL;
         hawser_error error = {0};
         hawser_status status = hawser_run_program(test.job, program, &run, &error);
         if (status != HAWSER_STOP)
             fail_msg("got %s: %s", hawser_status_name(status), error.text);
-        double count = hawser_result(run, "n", NULL)[0];
+        double count = RESULT(double, run, "n", NULL)[0];
         assert_true(count >= 21 && fmod(count, 3) == 0);
         assert_string_equal(hawser_run_figures(run)->stop_reason, "signal");
         hawser_run_free(run);
@@ -507,12 +498,12 @@ static void run_stopped_node(test_node *node)
 {
     stop_seen seen = {.job = node->node == 1 ? node->job : NULL};
     hawser_program *program = hawser_program_new("stopped", &seen);
-    hawser_state *n = hawser_replicated_state(program, "n", 1, 1, NULL, (hawser_rule){0});
+    hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 1);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp());
-    hawser_reduces(hawser_unit(loop, "u", until_stopped, NULL, HAWSER_UPDATES(n)), 1);
+    HAWSER_UNIT(loop, "u", until_stopped, .updates = {n}, .reduces = 1);
     hawser_run *run = NULL;
     node->status = hawser_run_program(node->job, program, &run, &node->error);
-    if (run != NULL && fmod(hawser_result(run, "n", NULL)[0], 2) != 0)
+    if (run != NULL && fmod(RESULT(double, run, "n", NULL)[0], 2) != 0)
         node->status = HAWSER_INTERNAL;
     hawser_run_free(run);
     hawser_program_free(program);

@@ -1,6 +1,6 @@
 /*
- * An input loaded by row over several nodes: every row is in one block of one node, with what belongs to it, cut as on one node; sums over rows have
- * the same bits for any number of nodes; what cannot be done with such data is refused by name.
+ * An input loaded by row over several nodes: every row is in one block of one node, with what belongs to it, cut as on one
+ * node; sums over rows have the same bits for any number of nodes; what cannot be done with such data is refused by name.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,9 @@
 
 #include <cmocka.h>
 
+#include "hawser/job_data.h"
 #include "rows_input.h"
-#include "runtime/job/source.h"
+#include "runtime/input/source.h"
 #include "sanitized.h"
 
 static hawser_status check_shape(test_node *node, const input *what, const hawser_dataset *data)
@@ -44,8 +45,8 @@ static hawser_status check_shape(test_node *node, const input *what, const hawse
     return HAWSER_OK;
 }
 
-/* The cut as the headers describe it: rows of dense data in equal shares, else each cut where the cost before it, an entry or an eighth of a row each, is
- * nearest to its share; no block is empty while there are enough rows. */
+/* The cut as the headers describe it: rows of dense data in equal shares, else each cut where the cost before it, an entry
+ * or an eighth of a row each, is nearest to its share; no block is empty while there are enough rows. */
 static size_t cut_at(const input *what, size_t p, size_t blocks, size_t before)
 {
     const hawser_matrix *A = hawser_dataset_matrix(what->whole);
@@ -181,7 +182,8 @@ static void load_and_check(test_node *node)
     hawser_dataset_free(data);
 }
 
-/* Loads the input on one to four nodes, for one to four blocks, and for more blocks than it has rows. Sanitizers get fewer. */
+/* Loads the input on one to four nodes, for one to four blocks, and for more blocks than it has rows. Sanitizers get
+ * fewer. */
 static void on_all_counts(input what)
 {
     static const char *const workers[] = {"1", "2", "3", "4", "11"};
@@ -253,6 +255,35 @@ static void csv(void **state)
     on_all_counts((input){.paths = {words}, .count = 1, .load = {.missing = "mean,level", .groups = "g"}});
     put_file("row.csv", "1,2,3\n");
     on_all_counts((input){.paths = {"row.csv"}, .count = 1});
+}
+
+/* Each node meets other words than the others, and a block that is read again has few of them. */
+static void text(void **state)
+{
+    (void)state;
+    FILE *file = fopen("a.txt", "we"), *labels = fopen("labels.txt", "we"), *weights = fopen("w.txt", "we");
+    assert_true(file != NULL && labels != NULL && weights != NULL);
+    for (unsigned i = 0; i < 83; i++) {
+        for (unsigned k = 0; k < i * 7 % 11; k++)
+            fprintf(file, "W%u, the ", (i * i + k * k) % (i < 40 ? 17 : 29));
+        fprintf(file, i % 9 == 0 ? "only%u\n" : "\n", i);
+        fprintf(labels, "%u\n", i % 5);
+        fprintf(weights, "%u\n", i % 4);
+    }
+    fclose(file);
+    fclose(labels);
+    fclose(weights);
+    const hawser_load plain = {.format = HAWSER_DOCUMENTS};
+    hawser_load chosen = {.format = HAWSER_DOCUMENTS, .type = HAWSER_F32, .min_documents = "3", .max_documents = "0.9"};
+    on_all_counts((input){.paths = {"a.txt"}, .count = 1, .load = plain, .moves = true});
+    on_all_counts((input){.paths = {"a.txt", "a.txt"}, .count = 2, .load = chosen});
+    chosen = plain;
+    chosen.max_words = 9;
+    chosen.stop_words = "english";
+    chosen.weights = "w.txt";
+    on_all_counts((input){.paths = {"a.txt"}, .count = 1, .load = chosen});
+    chosen.target = "labels.txt";
+    on_all_counts((input){.paths = {"a.txt"}, .count = 1, .load = chosen});
 }
 
 /* What belongs to rows and is in files of its own. */
@@ -667,11 +698,9 @@ static hawser_status plan_with(test_node *node, const hawser_dataset *data, haws
                                const double *costs)
 {
     hawser_program *program = hawser_program_new("refused", NULL);
-    hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), split);
-    hawser_state *Z = other != NULL ? hawser_data_state(program, "Z", other, HAWSER_BY_ROW) : X;
-    if (costs != NULL)
-        hawser_data_costs(X, costs);
-    hawser_unit(hawser_root(program), "nothing", nothing, HAWSER_READS(X, Z), NULL);
+    hawser_state *X = HAWSER_STATE(program, "X", HAWSER_DATA, .data = data, .split = split, .costs = costs);
+    hawser_state *Z = other != NULL ? HAWSER_STATE(program, "Z", HAWSER_DATA, .matrix = other, .split = HAWSER_BY_ROW) : X;
+    HAWSER_UNIT(hawser_root(program), "nothing", nothing, .reads = {X, Z});
     hawser_run *run = NULL;
     hawser_status status = hawser_run_program(node->job, program, &run, &node->error);
     hawser_run_free(run);
@@ -699,7 +728,8 @@ static void misuse(test_node *node)
     for (int k = 0; k < 3; k++)
         expect(node, plan_with(node, data, splits[k], NULL, NULL), HAWSER_BAD_PROGRAM, "data state 'X'");
     expect(node, plan_with(node, data, HAWSER_BY_ROW, NULL, costs), HAWSER_BAD_PROGRAM, "has costs");
-    /* A matrix of the same rows that every node has is cut as these are, and one with more entries would cut them in another way. */
+    /* A matrix of the same rows that every node has is cut as these are, and one with more entries would cut them in another
+     * way. */
     const hawser_matrix beside_it = {.rows = ROWS, .cols = 1, .stored = ROWS, .stride = ROWS, .values = numbers};
     expect(node, plan_with(node, data, HAWSER_BY_ROW, &beside_it, NULL), HAWSER_OK, "");
     uint64_t offsets[ROWS + 1] = {0};
@@ -754,6 +784,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(svmlight, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(csv, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(side_files, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(text, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(npy, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(idx, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(market, make_directory, remove_directory),

@@ -1,6 +1,6 @@
 /*
- * Rows that are held by block: those that the nodes have already stay where they are; functions that are given the whole are refused; numbers of rows
- * are written in their order by node 0.
+ * Rows that are held by block: those that the nodes have already stay where they are; functions that are given the whole are
+ * refused; numbers of rows are written in their order by node 0.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,9 +9,10 @@
 #include <cmocka.h>
 
 #include "hawser/batches.h"
+#include "hawser/job_data.h"
 #include "hawser/row_kernels.h"
 #include "rows_input.h"
-#include "runtime/job/source.h"
+#include "runtime/input/source.h"
 #include "sanitized.h"
 
 enum { OWN_ROWS = 83 };
@@ -57,8 +58,8 @@ static hawser_status check_plan_of_own(test_node *node, const hawser_dataset *da
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     hawser_program *program = hawser_program_new("own", NULL);
-    hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), HAWSER_BY_ROW);
-    hawser_unit(hawser_root(program), "nothing", nothing, HAWSER_READS(X), NULL);
+    hawser_state *X = HAWSER_STATE(program, "X", HAWSER_DATA, .data = data, .split = HAWSER_BY_ROW);
+    HAWSER_UNIT(hawser_root(program), "nothing", nothing, .reads = {X});
     hawser_status status = hawser_plan_print(node->job, program, HAWSER_PLAN_PHYSICAL, out, &node->error);
     fclose(out);
     if (status == HAWSER_OK && strstr(text, "no second source") == NULL)
@@ -327,8 +328,8 @@ static void touch_and_expect(test_node *node, const touch *what, bool outside, c
     hawser_run *run = NULL;
     touch_user user = {what, A};
     hawser_program *program = hawser_program_new("touching", &user);
-    hawser_state *X = hawser_data_state(program, "X", A, HAWSER_BY_ROW);
-    hawser_unit(hawser_root(program), outside ? "nothing" : "touch", outside ? nothing : touch_whole, HAWSER_READS(X), NULL);
+    hawser_state *X = HAWSER_STATE(program, "X", HAWSER_DATA, .matrix = A, .split = HAWSER_BY_ROW);
+    HAWSER_UNIT(hawser_root(program), outside ? "nothing" : "touch", outside ? nothing : touch_whole, .reads = {X});
     if (outside && leaves_numbers(what, A))
         node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%s left a number", what->name);
     expect(node, hawser_run_program(node->job, program, &run, &node->error), HAWSER_BAD_PROGRAM,
@@ -392,8 +393,8 @@ static void point_and_expect(test_node *node)
             break;
         hawser_run *run = NULL;
         hawser_program *program = hawser_program_new("pointing", &what);
-        hawser_state *X = hawser_data_state(program, "X", what.A, HAWSER_BY_ROW);
-        hawser_unit(hawser_root(program), "point", read_by_pointer, HAWSER_READS(X), NULL);
+        hawser_state *X = HAWSER_STATE(program, "X", HAWSER_DATA, .matrix = what.A, .split = HAWSER_BY_ROW);
+        HAWSER_UNIT(hawser_root(program), "point", read_by_pointer, .reads = {X});
         expect(node, hawser_run_program(node->job, program, &run, &node->error), HAWSER_BAD_PROGRAM, "unit 'point'");
         expect(node, HAWSER_BAD_PROGRAM, HAWSER_BAD_PROGRAM, "the whole of data state 'X' was read by a pointer");
         hawser_run_free(run);

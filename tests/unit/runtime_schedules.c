@@ -1,7 +1,6 @@
-/*
- * Every schedule of small jobs, through driver, blocks, credit, replicas and store as they are: each run's history is judged, each view is held
- * against the policy, and what is to be the same bits is compared. Then one guard after the other is undone, and the walk has to notice.
- */
+/* Every schedule of small jobs, through driver, blocks, credit, replicas and store as they are: each run's history is
+ * judged, each view is held against the policy, and what is to be the same bits is compared. Then one guard after the other
+ * is undone, and the walk has to notice. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,13 +16,14 @@
 #include <unistd.h>
 
 #include "base/hash.h"
+#include "hawser/stored.h"
 #include "history_memory.h"
 #include "sanitized.h"
 #include "schedules_jobs.h"
 
 static meddling meddled;
 
-/* ------------------------------------------------------------------------------------------------------------- units ---- */
+/* ------------------------------------------------------------------------------------------------------------ units ---- */
 
 static uint64_t digest_of(uint64_t digest, const void *bytes, size_t size)
 {
@@ -86,7 +86,7 @@ static hawser_status count_clocks(hawser_context *context)
 {
     trial *t = hawser_user(context);
     uint32_t own = hawser_block(context), blocks = hawser_blocks(context);
-    double *w = hawser_cache(context, "w");
+    HAWSER_WRITE(context, double, w);
     for (uint32_t b = 0; b < blocks; b++)
         saw(t, own, b, hawser_clock(context), w[b]);
     HAWSER_TRY(misbehave(context));
@@ -102,7 +102,8 @@ static hawser_status reduce_counts(hawser_context *context)
 {
     trial *t = hawser_user(context);
     uint32_t own = hawser_block(context), blocks = hawser_blocks(context);
-    double *w = hawser_cache(context, "w"), counts[BLOCKS_MOST] = {0}, amount = 0.1 * (own + 1) + w[blocks] / 3;
+    HAWSER_WRITE(context, double, w);
+    double counts[BLOCKS_MOST] = {0}, amount = 0.1 * (own + 1) + w[blocks] / 3;
     for (uint32_t b = 0; b < blocks; b++)
         saw(t, own, b, hawser_clock(context), w[b]);
     counts[own] = w[own] + 1;
@@ -121,7 +122,7 @@ static hawser_status reduce_counts(hawser_context *context)
 /* The first of two stages: counts in "w" and reads what the second has counted in the clocks before. */
 static hawser_status count_first(hawser_context *context)
 {
-    const double *p = hawser_view(context, "p");
+    HAWSER_READ(context, double, p);
     for (uint32_t b = 0; b < hawser_blocks(context); b++)
         saw(hawser_user(context), hawser_block(context), b, hawser_clock(context), p[b]);
     return count_clocks(context);
@@ -132,7 +133,8 @@ static hawser_status count_second(hawser_context *context)
 {
     trial *t = hawser_user(context);
     uint32_t own = hawser_block(context), blocks = hawser_blocks(context);
-    const double *w = hawser_view(context, "w"), *p = hawser_view(context, "p");
+    HAWSER_READ(context, double, w);
+    HAWSER_READ(context, double, p);
     for (uint32_t b = 0; b < blocks; b++) {
         saw(t, own, b, hawser_clock(context) + 1, w[b]);
         saw(t, own, b, hawser_clock(context), p[b]);
@@ -140,7 +142,9 @@ static hawser_status count_second(hawser_context *context)
             t->wrong = "something read is older than the sync of its unit allows";
     }
     t->seen[own] = digest_of(t->seen[own], &w[blocks], sizeof w[blocks]);
-    hawser_local(context, "p")[0] += 1;
+    double *share;
+    HAWSER_TRY(hawser_write(context, "p", &share));
+    share[0] += 1;
     return HAWSER_OK;
 }
 
@@ -149,7 +153,7 @@ static hawser_status count_halves(hawser_context *context)
 {
     trial *t = hawser_user(context);
     uint32_t own = hawser_block(context), blocks = hawser_blocks(context);
-    double *w = hawser_cache(context, "w");
+    HAWSER_WRITE(context, double, w);
     if (w[own] - floor(w[own]) != (double)hawser_clock(context) / 2)
         t->wrong = "an iteration of the inner loop is not next";
     for (uint32_t b = 0; b < blocks; b++) {
@@ -167,12 +171,13 @@ static hawser_status count_even(hawser_context *context)
 {
     trial *t = hawser_user(context);
     uint32_t own = hawser_block(context);
-    const double *w = hawser_view(context, "w");
+    HAWSER_READ(context, double, w);
     if (hawser_clock(context) % 2 != 0)
         t->wrong = "a unit runs where the branch is false";
     for (uint32_t b = 0; b < hawser_blocks(context); b++)
         saw(t, own, b, hawser_clock(context) + 1, w[b]);
-    hawser_local(context, "p")[0] += 1;
+    HAWSER_WRITE(context, double, p);
+    p[0] += 1;
     return HAWSER_OK;
 }
 
@@ -185,11 +190,13 @@ static bool is_even(hawser_progress *progress, void *user)
 static hawser_status write_own(hawser_context *context)
 {
     trial *t = hawser_user(context);
-    const double *p = hawser_view(context, "p");
+    HAWSER_READ(context, double, p);
     for (uint32_t b = 0; b < hawser_blocks(context); b++)
         saw(t, hawser_block(context), b, hawser_clock(context), p[b]);
     HAWSER_TRY(misbehave(context));
-    hawser_local(context, "p")[0] += 1;
+    double *share;
+    HAWSER_TRY(hawser_write(context, "p", &share));
+    share[0] += 1;
     return HAWSER_OK;
 }
 
@@ -203,11 +210,11 @@ static hawser_status mix(hawser_context *context)
         HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
         if (chunk.block == UINT32_MAX)
             break;
-        saw(t, own, chunk.block, hawser_clock(context), chunk.values[0]);
-        parts[chunk.block] = (chunk.block + 1) * 0.1 * chunk.values[1];
+        saw(t, own, chunk.block, hawser_clock(context), ((const double *)chunk.values)[0]);
+        parts[chunk.block] = (chunk.block + 1) * 0.1 * ((const double *)chunk.values)[1];
     }
     HAWSER_TRY(misbehave(context));
-    double *theta = hawser_local(context, "theta");
+    HAWSER_WRITE(context, double, theta);
     theta[0] += 1;
     theta[1] = 1;
     for (uint32_t b = 0; b < BLOCKS_MOST; b++)
@@ -246,9 +253,9 @@ static hawser_program *nest(hawser_program *program, trial *t, hawser_operator *
 {
     hawser_sync sync = t->c->strict ? hawser_bsp() : t->c->sync;
     hawser_operator *inner = hawser_loop(loop, "inner", (hawser_until){.clocks = 2}, sync);
-    hawser_unit(inner, "unit", count_halves, NULL, HAWSER_UPDATES(w));
+    HAWSER_UNIT(inner, "unit", count_halves, .updates = {w});
     if (t->c->sync.tightness != HAWSER_TAP)
-        hawser_unit(hawser_branch(loop, "fork", is_even, t), "later", count_even, HAWSER_READS(w), HAWSER_UPDATES(p));
+        HAWSER_UNIT(hawser_branch(loop, "fork", is_even, t), "later", count_even, .reads = {w}, .updates = {p});
     return program;
 }
 
@@ -266,34 +273,32 @@ static hawser_program *program_of(trial *t)
     case REDUCED:
     case STAGED:
     case NESTED:
-    case REPLICATED: state = hawser_replicated_state(program, "w", c->blocks + 1, 1, NULL, (hawser_rule){0}); break;
-    case PARTITIONED: state = hawser_partitioned_state(program, "p", c->blocks, NULL, NULL); break;
-    case CHUNKS: state = hawser_stored_state(program, "theta", 2 * (size_t)c->blocks, NULL, NULL, NULL, NULL); break;
-    case SUMS: state = hawser_stored_state(program, "totals", c->blocks + 1, NULL, NULL, "add", NULL); break;
+    case REPLICATED: state = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = c->blocks + 1); break;
+    case PARTITIONED: state = HAWSER_STATE(program, "p", HAWSER_PARTITIONED, .rows = c->blocks); break;
+    case CHUNKS: state = HAWSER_STATE(program, "theta", HAWSER_STORED, .rows = 2 * (size_t)c->blocks); break;
+    case SUMS: state = HAWSER_STATE(program, "totals", HAWSER_STORED, .rows = c->blocks + 1, .function = "add"); break;
     }
     hawser_until until = {.clocks = c->clocks};
     if (c->clocks == 0)
         until = (hawser_until){.test = stop_behind, .user = t};
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", until, c->sync);
-    hawser_state *later = c->form >= STAGED ? hawser_partitioned_state(program, "p", c->blocks, NULL, NULL) : NULL;
+    hawser_state *later = c->form >= STAGED ? HAWSER_STATE(program, "p", HAWSER_PARTITIONED, .rows = c->blocks) : NULL;
     if (c->form == NESTED)
         return nest(program, t, loop, state, later);
-    hawser_operator *unit = hawser_unit(loop, "unit", of[c->form].unit, HAWSER_READS(later), HAWSER_UPDATES(state));
-    hawser_operator *second = NULL;
+    const hawser_sync strict = hawser_bsp();
+    HAWSER_UNIT(loop, "unit", of[c->form].unit, .reads = {later}, .updates = {state},
+                .reduces = c->form == REDUCED ? BLOCKS_MOST : 0);
     if (c->form == STAGED)
-        second =
-            hawser_unit(hawser_sequence(loop), "later", count_second, HAWSER_READS(state, later), HAWSER_UPDATES(later));
-    if (c->strict)
-        hawser_unit_sync(second, hawser_bsp());
-    if (c->form == REDUCED)
-        hawser_reduces(unit, BLOCKS_MOST);
+        HAWSER_UNIT(hawser_sequence(loop), "later", count_second, .reads = {state, later}, .updates = {later},
+                    .sync = c->strict ? &strict : NULL);
     return program;
 }
 
-/* --------------------------------------------------------------------------------------------------------------- runs ---- */
+/* ------------------------------------------------------------------------------------------------------------- runs ---- */
 
-/* What the store notes down is left out: its tasks are numbered in the order in which they came. Credit counts apart from what is seen: between
- * two clocks it is noted down when a block looked, which may be before or behind an update that is for later. */
+/* What the store notes down is left out: its tasks are numbered in the order in which they came. Credit counts apart from
+ * what is seen: between two clocks it is noted down when a block looked, which may be before or behind an update that is for
+ * later. */
 static void digest_history(trial *t, const hw_history *history)
 {
     for (size_t i = 0; i < history->count; i++) {
@@ -319,7 +324,7 @@ static void judge_history(trial *t, int file)
 static void keep_result(trial *t, const hawser_run *run)
 {
     static const char *const names[] = {"w", "p", "theta", "totals", "w", "w", "w"};
-    const double *values = hawser_result(run, names[t->c->form], &t->count);
+    const double *values = RESULT(double, run, names[t->c->form], &t->count);
     assert_true(t->count <= sizeof t->result / sizeof *t->result);
     memcpy(t->result, values, t->count * sizeof *values);
     for (uint32_t b = 0; b < t->c->blocks; b++)
@@ -352,7 +357,7 @@ static void run_one(walk *w, trial *t)
     t->outcome = digest_of(t->outcome, t->error.text, strlen(t->error.text));
 }
 
-/* -------------------------------------------------------------------------------------------------------------- walks ---- */
+/* ------------------------------------------------------------------------------------------------------------ walks ---- */
 
 /* What is to hold of each run; NULL: all does. */
 static const char *fault_of(const trial *t, const trial *first)
@@ -388,16 +393,11 @@ typedef struct found {
     const char *fault; /* the first; it ends the walk */
 } found;
 
-static bool longer(void)
-{
-    return getenv("HAWSER_TEST_LONG") != NULL && *getenv("HAWSER_TEST_LONG");
-}
-
 static walk *new_walk(const job_case *c)
 {
     walk *w = calloc(1, sizeof *w);
     assert_non_null(w);
-    w->delays = c->delays == 1 && longer() ? 2 : c->delays;
+    w->delays = c->delays == 1 && runs_long() ? 2 : c->delays;
     w->fair = c->clocks == 0 && c->sync.tightness == HAWSER_TAP; /* nothing else ends its clocks */
     w->chunk = c->form == CHUNKS ? 2 : 0;
     return w;
@@ -467,7 +467,7 @@ static void must_hold(const job_case *c)
     char name[120];
     name_case(c, name, sizeof name);
     walk *w = new_walk(c);
-    bool some = SANITIZED && !longer();
+    bool some = SANITIZED && !runs_long();
     if (some) {
         w->exact = true;
         w->draws = DRAWN;
@@ -487,7 +487,7 @@ static void must_hold(const job_case *c)
 static void hold_all(const job_case *cases, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        if (longer() || !cases[i].is_long)
+        if (runs_long() || !cases[i].is_long)
             must_hold(&cases[i]);
 }
 #define HOLD_ALL(cases) hold_all(cases, sizeof(cases) / sizeof *(cases))
@@ -563,7 +563,8 @@ static void stored(void **state)
     HOLD_ALL(cases);
 }
 
-/* Reductions within a clock: by all schedules of two blocks, up to a test, a request to stop and a failure between two of them. */
+/* Reductions within a clock: by all schedules of two blocks, up to a test, a request to stop and a failure between two of
+ * them. */
 static void reductions(void **state)
 {
     (void)state;
@@ -581,7 +582,8 @@ static void reductions(void **state)
     HOLD_ALL(cases);
 }
 
-/* Returns whether the call of the case is reached in the first schedule. Then it is reached in all, and each has the bits of a run without the change. */
+/* Returns whether the call of the case is reached in the first schedule. Then it is reached in all, and each has the bits of
+ * a run without the change. */
 static bool changes_at(const job_case *c)
 {
     static trial plain, first;
@@ -607,7 +609,7 @@ static void views_change_at_each_call(void **state)
 {
     (void)state;
     for (uint32_t b = 0; b < 2; b++) {
-        job_case c = JOB(REDUCED, 2, .clocks = 2, .changed = b, .changes = 1, .delays = longer() ? 2 : 1);
+        job_case c = JOB(REDUCED, 2, .clocks = 2, .changed = b, .changes = 1, .delays = runs_long() ? 2 : 1);
         while (changes_at(&c))
             c.changes++;
         assert_true(c.changes >= 5); /* a reduction may wait several times */
@@ -656,8 +658,9 @@ static void nested(void **state)
     HOLD_ALL(cases);
 }
 
-/* To stop, the driver does not extend the credit: at any clock of the stop test all blocks end s clocks after the next one. A request from
- * outside, in clock 1 of one block, ends all blocks at one clock as well. So does a failure, whichever runner receives it first. */
+/* To stop, the driver does not extend the credit: at any clock of the stop test all blocks end s clocks after the next one.
+ * A request from outside, in clock 1 of one block, ends all blocks at one clock as well. So does a failure, whichever runner
+ * receives it first. */
 static void ends(void **state)
 {
     (void)state;
@@ -684,7 +687,7 @@ static void ends(void **state)
     HOLD_ALL(cases);
 }
 
-/* ------------------------------------------------------------------------------------------------- what is lost by less ---- */
+/* --------------------------------------------------------------------------------------------- what is lost by less ---- */
 
 static int compare_digests(const void *a, const void *b)
 {
@@ -738,12 +741,12 @@ static void random_schedules_find_nothing_new(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char name[120];
         size_t count, drawn_count;
-        if (cases[i].is_long && !longer())
+        if (cases[i].is_long && !runs_long())
             continue;
         walk *w = new_walk(&cases[i]), *drawn = new_walk(&cases[i]);
         uint64_t *walked = outcomes_of(w, &cases[i], &count);
         drawn->exact = true;
-        drawn->draws = longer() ? 20000 : 400;
+        drawn->draws = runs_long() ? 20000 : 400;
         uint64_t *other = outcomes_of(drawn, &cases[i], &drawn_count);
         name_case(&cases[i], name, sizeof name);
         print_message("%s: %zu outcomes, %zu of them by %llu draws\n", name, count, drawn_count,
@@ -787,7 +790,7 @@ static void random_jobs(void **state)
 {
     (void)state;
     enum { SCHEDULES = 4 };
-    uint64_t count = tried_of(longer() ? 10000 : 500);
+    uint64_t count = tried_of(runs_long() ? 10000 : 500);
     for (uint64_t seed = 0; seed < count; seed++) {
         job_case c = draw_case(seed);
         char name[120];
@@ -802,13 +805,14 @@ static void random_jobs(void **state)
     }
 }
 
-/* The smallest job there is between blocks, with every look a step: as many orders as runs, and the outcomes of the shorter walk. */
+/* The smallest job there is between blocks, with every look a step: as many orders as runs, and the outcomes of the shorter
+ * walk. */
 static void every_poll_is_a_step(void **state)
 {
     (void)state;
     static const job_case c = JOB(REPLICATED, 2, .clocks = 1);
     size_t count, exact_count;
-    if (!longer())
+    if (!runs_long())
         skip();
     walk *w = new_walk(&c), *exact = new_walk(&c);
     exact->exact = true;
@@ -848,7 +852,7 @@ static void every_schedule(void **state)
     free_walk(every);
 }
 
-/* ------------------------------------------------------------------------------------------------------- guards undone ---- */
+/* ---------------------------------------------------------------------------------------------------- guards undone ---- */
 
 /* Is one undone, that of SSP's guarantees is, too: the checker and the units are to notice. */
 WRAPPED(bool, hw_ssp_holds, hw_policy policy, const hw_clock_table *table, uint64_t clock)

@@ -1,4 +1,5 @@
-/* runtime_scratch.c - a scratch is written, dropped and read back between drawn clocks: the run has the same bits if the visit is complete. */
+/* runtime_scratch.c - a scratch is written, dropped and read back between drawn clocks: the run has the same bits if the
+ * visit is complete. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,8 +55,9 @@ static void keep(walk *own, double step)
 static hawser_status step(hawser_context *context)
 {
     walk *own = hawser_scratch(context);
-    const hawser_matrix *X = hawser_data_view(context, "X");
-    double *v = hawser_cache(context, "v"), *x = hawser_local(context, "x");
+    HAWSER_READ(context, hawser_matrix, X);
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, x);
     measure(own, X);
     own->momentum = 0.75 * own->momentum + hawser_random_uniform(context) + 0.0625 * (v[0] + v[1]);
     for (size_t j = 0; j < X->cols; j++) {
@@ -71,8 +73,8 @@ static hawser_status step(hawser_context *context)
 static hawser_status add_up(hawser_context *context)
 {
     const walk *own = hawser_scratch(context);
-    const double *x = hawser_local(context, "x");
-    double *v = hawser_cache(context, "v");
+    HAWSER_READ(context, double, x);
+    HAWSER_WRITE(context, double, v);
     for (size_t j = 0; j < hawser_part(context, "x", NULL); j++)
         v[j % ROWS] += 0.5 * x[j] + (double)own->count;
     return HAWSER_OK;
@@ -85,8 +87,9 @@ static void visit(hawser_record *record, hawser_context *context)
     hawser_record_bytes(record, &own->count, sizeof own->count);
     hawser_record_bytes(record, &own->capacity, sizeof own->capacity);
     hawser_record_array(record, (void **)&own->steps, sizeof *own->steps, own->count, own->capacity);
-    if (hawser_record_reads(record) && own->count > 0) /* what units would make anew may be made here too */
-        measure(own, hawser_data_view(context, "X"));
+    const hawser_matrix *X; /* what units would make anew may be made here too */
+    if (hawser_record_reads(record) && own->count > 0 && hawser_read(context, "X", &X) == HAWSER_OK)
+        measure(own, X);
 }
 
 static void visit_without_momentum(hawser_record *record, hawser_context *context)
@@ -108,8 +111,9 @@ static void visit_without_steps(hawser_record *record, hawser_context *context)
 static hawser_status step_of_cache(hawser_context *context)
 {
     walk *own = hawser_scratch(context);
-    const hawser_matrix *X = hawser_data_view(context, "X");
-    double *v = hawser_cache(context, "v"), *x = hawser_local(context, "x");
+    HAWSER_READ(context, hawser_matrix, X);
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, x);
     measure(own, X);
     for (size_t j = 0; j < X->cols; j++) {
         x[j] += hawser_random_uniform(context) / (1.0 + own->squares[j]);
@@ -142,22 +146,22 @@ static outcome run(trial t)
     hawser_program *p = hawser_program_new("walk", NULL);
     hawser_scratch_size(p, sizeof(walk), release);
     hawser_scratch_record(p, t.declared);
-    hawser_state *X = hawser_data_state(p, "X", &matrix, HAWSER_BY_COLUMN);
-    hawser_state *x = hawser_local_state(p, "x", X, 1, NULL);
-    hawser_state *v = hawser_replicated_state(p, "v", ROWS, 1, NULL, (hawser_rule){.damping = 0.5});
-    if (t.unit == step)
-        hawser_derive(v, add_up);
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
+    hawser_state *x = HAWSER_STATE(p, "x", HAWSER_LOCAL, .along = X);
+    hawser_state *v =
+        HAWSER_STATE(p, "v", HAWSER_REPLICATED, .rows = ROWS, .damping = 0.5, .derive = t.unit == step ? add_up : NULL);
     hawser_operator *outer = hawser_loop(hawser_root(p), "outer", (hawser_until){.clocks = 2}, hawser_bsp());
     hawser_operator *loop = hawser_loop(hawser_sequence(outer), "walk", (hawser_until){.clocks = CLOCKS}, hawser_bsp());
-    hawser_unit(loop, "step", t.unit, HAWSER_READS(X), HAWSER_UPDATES(v, x));
+    HAWSER_UNIT(loop, "step", t.unit, .reads = {X}, .updates = {v, x});
     hw_job_drop_scratch(test.job, t.every, t.seed, t.instead);
+    test.job->drops.states = t.seed % 2 == 0;
     outcome out = {0};
     hawser_run *done = NULL;
     atomic_store(&released, 0);
     out.status = hawser_run_program(test.job, p, &done, &out.error);
     if (out.status == HAWSER_OK) {
-        memcpy(out.v, hawser_result(done, "v", NULL), sizeof out.v);
-        memcpy(out.x, hawser_result(done, "x", NULL), sizeof out.x);
+        memcpy(out.v, RESULT(double, done, "v", NULL), sizeof out.v);
+        memcpy(out.x, RESULT(double, done, "x", NULL), sizeof out.x);
     }
     out.drops = test.job->drops.count;
     hawser_run_free(done);
@@ -221,7 +225,8 @@ static void scratch_without_a_record_is_a_cache(void **state)
 static void visit_of_a_state(hawser_record *record, hawser_context *context)
 {
     (void)record;
-    (void)hawser_view(context, "v");
+    const double *v;
+    assert_int_equal(hawser_read(context, "v", &v), HAWSER_BAD_PROGRAM);
 }
 
 static void visit_that_yields(hawser_record *record, hawser_context *context)
@@ -271,7 +276,7 @@ static void wrong_visits_fail_the_run(void **state)
         hawser_status status;
         const char *text;
     } wrong[] = {
-        {visit_of_a_state, HAWSER_BAD_PROGRAM, "visit of the 'scratch', block 0: hawser_view: state 'v' is"},
+        {visit_of_a_state, HAWSER_BAD_PROGRAM, "visit of the 'scratch', block 0: hawser_read: state 'v' is"},
         {visit_that_yields, HAWSER_BAD_PROGRAM, "hawser_yield: a visit has data only"},
         {visit_that_reports, HAWSER_BAD_PROGRAM, "hawser_report: a visit has data only"},
         {visit_that_reduces, HAWSER_BAD_PROGRAM, "hawser_allreduce: a visit cannot reduce"},

@@ -1,4 +1,5 @@
-/* With one worker that waits for the others to run ahead, these lead by exactly s under SSP, and under TAP until they have done all. */
+/* With one worker that waits for the others to run ahead, these lead by exactly s under SSP, and under TAP until they have
+ * done all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,7 +29,8 @@ static hawser_status work(hawser_context *context)
     atomic_fetch_add(&r->begun[hawser_block(context)], 1);
     while (hawser_block(context) == SLOW && (atomic_load(&r->begun[0]) < far || atomic_load(&r->begun[2]) < far))
         nanosleep(&shortly, NULL);
-    hawser_cache(context, "n")[hawser_block(context)] += 1;
+    HAWSER_WRITE(context, double, n);
+    n[hawser_block(context)] += 1;
     return HAWSER_OK;
 }
 
@@ -44,8 +46,8 @@ static figures run(hawser_sync sync, uint64_t lead)
     race r = {.lead = lead};
     const hawser_until until = {.clocks = CLOCKS};
     hawser_program *program = hawser_program_new("race", &r);
-    hawser_state *n = hawser_replicated_state(program, "n", 3, 1, NULL, (hawser_rule){0});
-    hawser_unit(hawser_loop(hawser_root(program), "loop", until, sync), "work", work, NULL, HAWSER_UPDATES(n));
+    hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 3);
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", until, sync), "work", work, .updates = {n});
     hawser_run *result = NULL;
     hawser_error error = {0};
     if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
@@ -55,7 +57,7 @@ static figures run(hawser_sync sync, uint64_t lead)
     for (size_t i = 0; i < seen->staleness_count; i++)
         out.staleness_total += seen->staleness[i];
     for (uint32_t b = 0; b < 3; b++) {
-        assert_true(hawser_result(result, "n", NULL)[b] == (double)seen->worker[b].clocks);
+        assert_true(RESULT(double, result, "n", NULL)[b] == (double)seen->worker[b].clocks);
         assert_int_equal(seen->worker[b].clocks, CLOCKS);
     }
     char *text = NULL;
@@ -88,7 +90,8 @@ static void leads(void **state)
 
 static hawser_status instant(hawser_context *context)
 {
-    hawser_cache(context, "n")[hawser_block(context)] += 1;
+    HAWSER_WRITE(context, double, n);
+    n[hawser_block(context)] += 1;
     return HAWSER_OK;
 }
 
@@ -100,11 +103,9 @@ static uint32_t furthest_lead(hawser_sync sync, const hawser_sync *own)
         test_job test = OPEN_JOB("workers", "4", "check", "yes");
         hw_job_use_fibers(test.job, seed);
         hawser_program *program = hawser_program_new("any", NULL);
-        hawser_state *n = hawser_replicated_state(program, "n", 4, 1, NULL, (hawser_rule){0});
+        hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 4);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 40}, sync);
-        hawser_operator *unit = hawser_unit(loop, "unit", instant, NULL, HAWSER_UPDATES(n));
-        if (own != NULL)
-            hawser_unit_sync(unit, *own);
+        HAWSER_UNIT(loop, "unit", instant, .updates = {n}, .sync = own);
         hawser_run *result = NULL;
         hawser_error error = {0};
         if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
@@ -139,7 +140,7 @@ static void a_unit_waits_by_its_own_sync(void **state)
 
 static hawser_status look(hawser_context *context)
 {
-    const double *n = hawser_view(context, "n");
+    HAWSER_READ(context, double, n);
     for (uint32_t b = 0; b < hawser_blocks(context); b++)
         if (n[b] < 2 * (double)hawser_clock(context) + 1)
             return hawser_unit_fail(context, HAWSER_INTERNAL, "an update is missing");
@@ -154,11 +155,11 @@ static void a_strict_unit_allows_exchanges_between_its_waits(void **state)
         test_job test = OPEN_JOB("workers", "3", "check", "yes");
         hw_job_use_fibers(test.job, seed);
         hawser_program *program = hawser_program_new("between", NULL);
-        hawser_state *n = hawser_replicated_state(program, "n", 4, 1, NULL, (hawser_rule){0});
+        hawser_state *n = HAWSER_STATE(program, "n", HAWSER_REPLICATED, .rows = 4);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 20}, hawser_ssp(3));
-        hawser_unit(loop, "first", instant, NULL, HAWSER_UPDATES(n));
-        hawser_unit_sync(hawser_unit(loop, "look", look, HAWSER_READS(n), NULL), hawser_bsp());
-        hawser_unit(loop, "second", instant, NULL, HAWSER_UPDATES(n));
+        HAWSER_UNIT(loop, "first", instant, .updates = {n});
+        HAWSER_UNIT(loop, "look", look, .reads = {n}, .sync = &(hawser_sync){.tightness = HAWSER_BSP});
+        HAWSER_UNIT(loop, "second", instant, .updates = {n});
         hawser_run *result = NULL;
         hawser_error error = {0};
         if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)

@@ -1,7 +1,6 @@
-/*
- * States that the store keeps, as units see them: under bsp and dc:0 the bits of Algorithm 1 (Goel et al. 2015) run on one thread, under
- * every policy chunks no older than it says, without a barrier where there is to be none; prefetches and increments; what is refused.
- */
+/* States that the store keeps, as units see them: under bsp and dc:0 the bits of Algorithm 1 (Goel et al. 2015) run on one
+ * thread, under every policy chunks no older than it says, without a barrier where there is to be none; prefetches and
+ * increments; what is refused. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "hawser/stored.h"
 #include "nodes.h"
 
 /* FEW: numbers of buffers for chunks that tests go through, 0: as many as usual. */
@@ -61,14 +61,14 @@ static hawser_status mix(hawser_context *context)
         HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
         if (chunk.block == UINT32_MAX)
             break;
-        note(t, block, chunk.block, hawser_clock(context), chunk.values[0]);
+        note(t, block, chunk.block, hawser_clock(context), ((const double *)chunk.values)[0]);
         for (size_t i = 0; i < count; i++)
             mine[chunk.block][i] = partial(first + i, chunk.first, chunk.count, chunk.values);
         given++;
     }
     if (given != blocks)
         return hawser_unit_fail(context, HAWSER_INTERNAL, "%u chunks of %u", given, blocks);
-    double *theta = hawser_local(context, "theta");
+    HAWSER_WRITE(context, double, theta);
     for (size_t i = 1; i < count; i++) {
         double sum = 1;
         for (uint32_t b = 0; b < blocks; b++)
@@ -104,9 +104,9 @@ static hawser_status count_up(hawser_context *context)
 static hawser_program *chunks(trial *t)
 {
     hawser_program *program = hawser_program_new("chunks", t);
-    hawser_state *theta = hawser_stored_state(program, "theta", COUNT, NULL, NULL, NULL, NULL);
+    hawser_state *theta = HAWSER_STATE(program, "theta", HAWSER_STORED, .rows = COUNT);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, t->sync);
-    hawser_unit(loop, "mix", mix, NULL, HAWSER_UPDATES(theta));
+    HAWSER_UNIT(loop, "mix", mix, .updates = {theta});
     return program;
 }
 
@@ -138,7 +138,7 @@ static void run(hawser_job *job, hawser_program *program, trial *t, const char *
     atomic_store(&t->events, 0);
     if (hawser_run_program(job, program, &result, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
-    const double *values = hawser_result(result, state, &count);
+    const double *values = RESULT(double, result, state, &count);
     assert_int_equal(count, COUNT);
     memcpy(out, values, COUNT * sizeof *values);
     hawser_run_free(result);
@@ -152,7 +152,7 @@ static test_job job_of(uint32_t blocks)
     return OPEN_JOB("workers", workers, "threads", "3", "timeout", "30");
 }
 
-/* A chunk was read in a clock before some block had computed its own of the clock before: no barrier could stand between them. */
+/* A chunk was read in a clock before some block had computed its own of the clock before: no barrier stood between. */
 static bool without_barrier(const trial *t)
 {
     uint64_t done[BLOCKS_MOST] = {0};
@@ -230,9 +230,10 @@ static void test_delays(void **ignored)
 static hawser_program *sums(trial *t, const double *initial)
 {
     hawser_program *program = hawser_program_new("sums", t);
-    hawser_state *totals = hawser_stored_state(program, "totals", COUNT, NULL, initial, "add", NULL);
+    hawser_state *totals =
+        HAWSER_STATE(program, "totals", HAWSER_STORED, .rows = COUNT, .initial = initial, .function = "add");
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, t->sync);
-    hawser_unit(loop, "count", count_up, NULL, HAWSER_UPDATES(totals));
+    HAWSER_UNIT(loop, "count", count_up, .updates = {totals});
     return program;
 }
 
@@ -274,14 +275,15 @@ static hawser_status look(hawser_context *context)
         HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
         if (chunk.block == UINT32_MAX)
             return hawser_report(context, "sum", sum);
+        const double *values = chunk.values;
         for (size_t i = 0; i < chunk.count; i++)
-            sum += chunk.values[i];
+            sum += values[i];
     }
 }
 
 static hawser_status add_one(hawser_context *context)
 {
-    double *theta = hawser_local(context, "theta");
+    HAWSER_WRITE(context, double, theta);
     for (size_t i = hawser_part(context, "theta", NULL); i > 0; i--)
         theta[i - 1]++;
     return HAWSER_OK;
@@ -297,13 +299,15 @@ enum { SETTLING = 24 };
 /* Moves each number towards a mixture of all; reports the largest step. What units see of the metric counts, too. */
 static hawser_status settle(hawser_context *context)
 {
-    double *x = hawser_local(context, "x"), sum = 0, step = 0, before = hawser_metric(context, "step");
+    HAWSER_WRITE(context, double, x);
+    double sum = 0, step = 0, before = hawser_metric(context, "step");
     for (hawser_chunk chunk;;) {
         HAWSER_TRY(hawser_next_chunk(context, "x", &chunk));
         if (chunk.block == UINT32_MAX)
             break;
+        const double *values = chunk.values;
         for (size_t i = 0; i < chunk.count; i++)
-            sum += chunk.values[i];
+            sum += values[i];
     }
     for (size_t i = 0, n = hawser_part(context, "x", NULL); i < n; i++) {
         double next = 0.5 * cos(x[i]) + 0.01 * sum / SETTLING + (isfinite(before) ? 1e-6 * before : 0);
@@ -332,12 +336,12 @@ static void run_settling(hawser_job *job, settled *t, uint32_t node)
     hawser_error error = {0};
     hawser_program *program = hawser_program_new("settling", NULL);
     hawser_metric_declare(program, "step", HAWSER_MAX);
-    hawser_state *x = hawser_stored_state(program, "x", SETTLING, NULL, NULL, NULL, NULL);
+    hawser_state *x = HAWSER_STATE(program, "x", HAWSER_STORED, .rows = SETTLING);
     hawser_until until = {.clocks = 500, .metric = "step", .below = 1e-7};
     if (t->tested)
         until = (hawser_until){.clocks = 500, .test = has_settled};
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", until, hawser_job_sync(job));
-    hawser_unit(loop, "settle", settle, NULL, HAWSER_UPDATES(x));
+    HAWSER_UNIT(loop, "settle", settle, .updates = {x});
     if (hawser_run_program(job, program, &result, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     t->clocks[node] = hawser_run_figures(result)->clocks;
@@ -396,21 +400,21 @@ static void test_phases(void **ignored)
             hawser_error error = {0};
             hawser_program *program = hawser_program_new("phases", NULL);
             hawser_metric_declare(program, "sum", HAWSER_MIN);
-            hawser_state *theta = hawser_stored_state(program, "theta", 3, NULL, initial, NULL, NULL);
+            hawser_state *theta = HAWSER_STATE(program, "theta", HAWSER_STORED, .rows = 3, .initial = initial);
             hawser_operator *root = hawser_root(program);
-            hawser_unit(root, "first", look, HAWSER_READS(theta), NULL);
-            hawser_unit(root, "once", add_one, NULL, HAWSER_UPDATES(theta));
+            HAWSER_UNIT(root, "first", look, .reads = {theta});
+            HAWSER_UNIT(root, "once", add_one, .updates = {theta});
             hawser_operator *loop = hawser_loop(root, "loop", (hawser_until){.clocks = 7}, syncs[policy]);
-            hawser_unit(loop, "every other", every_other, NULL, HAWSER_UPDATES(theta));
+            HAWSER_UNIT(loop, "every other", every_other, .updates = {theta});
             hawser_operator *again = hawser_loop(root, "again", (hawser_until){.clocks = 5}, syncs[policy]);
-            hawser_unit(again, "look in", look, HAWSER_READS(theta), NULL);
-            hawser_unit(again, "more", add_one, NULL, HAWSER_UPDATES(theta));
-            hawser_unit_one(root, "last", look, HAWSER_READS(theta), NULL);
+            HAWSER_UNIT(again, "look in", look, .reads = {theta});
+            HAWSER_UNIT(again, "more", add_one, .updates = {theta});
+            HAWSER_UNIT(root, "last", look, .one = true, .reads = {theta});
             if (seed > 0)
                 hw_job_use_fibers(test.job, seed);
             if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
                 fail_msg("%s", error.text);
-            const double *values = hawser_result(result, "theta", &count);
+            const double *values = RESULT(double, result, "theta", &count);
             for (size_t i = 0; i < 3; i++)
                 assert_true(values[i] == initial[i] + 1 + 4 + 5);
             assert_true(hawser_result_metric(result, "sum") == 60 + 3 * 10);
@@ -428,16 +432,18 @@ static hawser_status blend(hawser_context *context)
         HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
         if (chunk.block == UINT32_MAX)
             break;
+        const double *values = chunk.values;
         for (size_t i = 0; i < chunk.count; i++)
-            sum += (double)(chunk.first + i + 1) * chunk.values[i];
+            sum += (double)(chunk.first + i + 1) * values[i];
     }
-    double *theta = hawser_local(context, "theta");
+    HAWSER_WRITE(context, double, theta);
     for (size_t i = hawser_part(context, "theta", NULL); i > 0; i--)
         theta[i - 1] = fmod(2 * theta[i - 1] + sum, 1009);
     return HAWSER_OK;
 }
 
-/* What phases and units before have read does not let a block write while others read in an update: all read the same version. */
+/* What phases and units before have read does not let a block write while others read in an update: all read the same
+ * version. */
 static void test_reads_before_an_update(void **ignored)
 {
     (void)ignored;
@@ -457,22 +463,22 @@ static void test_reads_before_an_update(void **ignored)
         hawser_error error = {0};
         hawser_program *program = hawser_program_new("reads", NULL);
         hawser_metric_declare(program, "sum", HAWSER_MIN);
-        hawser_state *theta = hawser_stored_state(program, "theta", SHARES, NULL, initial, NULL, NULL);
+        hawser_state *theta = HAWSER_STATE(program, "theta", HAWSER_STORED, .rows = SHARES, .initial = initial);
         hawser_sync sync = seed % 2 == 0 ? hawser_bsp() : hawser_centric(0);
         hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = ROUNDS}, sync);
         if (seed % 2 == 0) { /* the driver steps the loop */
             hawser_operator *both = hawser_parallel(loop);
-            hawser_unit_one(both, "one looks", look, HAWSER_READS(theta), NULL);
+            HAWSER_UNIT(both, "one looks", look, .one = true, .reads = {theta});
         }
-        hawser_unit(loop, "look", look, HAWSER_READS(theta), NULL);
+        HAWSER_UNIT(loop, "look", look, .reads = {theta});
         test.job->chunks.buffers = seed / 2 % FEW;
-        hawser_unit(loop, "blend", blend, HAWSER_READS(theta), HAWSER_UPDATES(theta));
+        HAWSER_UNIT(loop, "blend", blend, .reads = {theta}, .updates = {theta});
         if (seed % 4 != 0)
             hw_job_use_fibers(test.job, seed);
         if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
             fail_msg("%s", error.text);
         for (int i = 0; i < SHARES; i++)
-            assert_true(hawser_result(result, "theta", NULL)[i] == wanted[i]);
+            assert_true(RESULT(double, result, "theta", NULL)[i] == wanted[i]);
         hawser_run_free(result);
         hawser_program_free(program);
         close_job(test);
@@ -491,11 +497,13 @@ static hawser_status read_large(hawser_context *context)
         HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
         if (chunk.block == UINT32_MAX)
             break;
-        if (chunk.values[0] != (double)hawser_clock(context) || chunk.values[chunk.count - 1] != 0)
-            return hawser_unit_fail(context, HAWSER_INTERNAL, "chunk %u has version %g", chunk.block, chunk.values[0]);
+        const double *values = chunk.values;
+        if (values[0] != (double)hawser_clock(context) || values[chunk.count - 1] != 0)
+            return hawser_unit_fail(context, HAWSER_INTERNAL, "chunk %u has version %g", chunk.block, values[0]);
         sum += (double)chunk.count;
     }
-    hawser_local(context, "theta")[0]++;
+    HAWSER_WRITE(context, double, theta);
+    theta[0]++;
     return hawser_report(context, "read", sum);
 }
 
@@ -507,9 +515,9 @@ static void memory_of_chunks_is_that_of_a_few(void **ignored)
     hawser_error error = {0};
     hawser_program *program = hawser_program_new("large", NULL);
     hawser_metric_declare(program, "read", HAWSER_SUM);
-    hawser_state *theta = hawser_stored_state(program, "theta", LARGE, NULL, NULL, NULL, NULL);
+    hawser_state *theta = HAWSER_STATE(program, "theta", HAWSER_STORED, .rows = LARGE);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_centric(0));
-    hawser_unit(loop, "read", read_large, NULL, HAWSER_UPDATES(theta));
+    HAWSER_UNIT(loop, "read", read_large, .updates = {theta});
     if (hawser_run_program(test.job, program, &result, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     assert_true(hawser_result_metric(result, "read") == LARGE);
@@ -568,7 +576,7 @@ static void test_nodes(void **ignored)
 
 static hawser_status fall_apart(hawser_context *context)
 {
-    double *theta = hawser_local(context, "theta");
+    HAWSER_WRITE(context, double, theta);
     if (hawser_block(context) == 1 && hawser_clock(context) == 3)
         theta[2] = NAN;
     return HAWSER_OK;
@@ -608,7 +616,8 @@ static hawser_status write_share_of_another(hawser_context *context)
 
 static hawser_status no_share(hawser_context *context)
 {
-    return hawser_local(context, "totals") != NULL ? HAWSER_OK : HAWSER_BAD_PROGRAM;
+    double *totals;
+    return hawser_write(context, "totals", &totals);
 }
 
 static void test_refused_while_running(void **ignored)
@@ -624,18 +633,19 @@ static void test_refused_while_running(void **ignored)
                  {too_many, false, "hawser_prefetch: 2 reads are in progress"},
                  {out_of_nothing, false, "hawser_prefetch_wait: no read was started by hawser_prefetch"},
                  {write_share_of_another, true, "each share of stored state 'theta' has one writer"},
-                 {no_share, false, "every block changes stored state 'totals'; use hawser_inc"}};
+                 {no_share, false, "state 'totals' is changed by every block; use hawser_inc"}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
         for (uint64_t fibers = 0; fibers < 2; fibers++) {
             test_job test = job_of(3);
             hawser_run *result = NULL;
             hawser_error error = {0};
             hawser_program *program = hawser_program_new("refused", NULL);
-            hawser_state *state = cases[k].owned ? hawser_stored_state(program, "theta", COUNT, NULL, NULL, NULL, NULL)
-                                                 : hawser_stored_state(program, "totals", COUNT, NULL, NULL, "add", NULL);
+            hawser_state *state = cases[k].owned
+                                      ? HAWSER_STATE(program, "theta", HAWSER_STORED, .rows = COUNT)
+                                      : HAWSER_STATE(program, "totals", HAWSER_STORED, .rows = COUNT, .function = "add");
             hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 9},
                                                 cases[k].owned ? hawser_centric(0) : hawser_ssp(2));
-            hawser_unit(loop, "unit", cases[k].function, NULL, HAWSER_UPDATES(state));
+            HAWSER_UNIT(loop, "unit", cases[k].function, .updates = {state});
             if (fibers)
                 hw_job_use_fibers(test.job, 7);
             assert_true(hawser_run_program(test.job, program, &result, &error) < HAWSER_OK);
@@ -651,28 +661,29 @@ typedef hawser_state *builder(hawser_program *program);
 
 static hawser_state *unknown_function(hawser_program *program)
 {
-    return hawser_stored_state(program, "s", 4, NULL, NULL, "divide", NULL);
+    return HAWSER_STATE(program, "s", HAWSER_STORED, .rows = 4, .function = "divide");
 }
 
 static hawser_state *bad_rate(hawser_program *program)
 {
-    return hawser_stored_state(program, "s", 4, NULL, NULL, "adagrad", (const double[]){-1, 1});
+    return HAWSER_STATE(program, "s", HAWSER_STORED, .rows = 4, .function = "adagrad",
+                        .parameters = (const double[]){-1, 1});
 }
 
 static hawser_state *bad_start(hawser_program *program)
 {
-    return hawser_stored_state(program, "s", 4, NULL, (const double[]){1, 2, 3, 4}, "max", NULL);
+    return HAWSER_STATE(program, "s", HAWSER_STORED, .rows = 4, .initial = (const double[]){1, 2, 3, 4}, .function = "max");
 }
 
 static hawser_state *many_writers(hawser_program *program)
 {
-    return hawser_stored_state(program, "s", 4, NULL, NULL, "add", NULL);
+    return HAWSER_STATE(program, "s", HAWSER_STORED, .rows = 4, .function = "add");
 }
 
 static hawser_state *replicated(hawser_program *program)
 {
-    hawser_stored_state(program, "t", 4, NULL, NULL, "add", NULL);
-    return hawser_replicated_state(program, "s", 4, 1, NULL, (hawser_rule){0});
+    HAWSER_STATE(program, "t", HAWSER_STORED, .rows = 4, .function = "add");
+    return HAWSER_STATE(program, "s", HAWSER_REPLICATED, .rows = 4);
 }
 
 static void test_refused_before(void **ignored)
@@ -693,7 +704,7 @@ static void test_refused_before(void **ignored)
         hawser_program *program = hawser_program_new("refused", NULL);
         hawser_state *state = cases[k].build(program);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 2}, hawser_centric(1));
-        hawser_unit(loop, "unit", disordered, NULL, HAWSER_UPDATES(state));
+        HAWSER_UNIT(loop, "unit", disordered, .updates = {state});
         assert_int_equal(hawser_run_program(test.job, program, &result, &error), HAWSER_BAD_PROGRAM);
         if (strstr(error.text, cases[k].says) == NULL)
             fail_msg("'%s' does not say '%s'", error.text, cases[k].says);
@@ -702,13 +713,15 @@ static void test_refused_before(void **ignored)
     }
 }
 
-/* Block 1 has asked for all chunks, so block 0 can end the loop; then block 1 is late for the end of the run, and never writes its chunk. */
+/* Block 1 has asked for all chunks, so block 0 can end the loop; then block 1 is late for the end of the run, and never
+ * writes its chunk. */
 static hawser_status read_late(hawser_context *context)
 {
     enum { TWO_SECONDS = 2000000 };
     hawser_chunk chunk;
     HAWSER_TRY(hawser_next_chunk(context, "theta", &chunk));
-    hawser_local(context, "theta")[0]++;
+    HAWSER_WRITE(context, double, theta);
+    theta[0]++;
     if (hawser_block(context) == 1)
         usleep(TWO_SECONDS);
     while (chunk.block != UINT32_MAX)
@@ -725,13 +738,13 @@ static void test_abandoned_run_is_read_without_waiting(void **state)
     size_t count;
     test_job test = open_job(pairs);
     hawser_program *program = hawser_program_new("late", NULL);
-    hawser_state *theta = hawser_stored_state(program, "theta", COUNT, NULL, NULL, NULL, NULL);
+    hawser_state *theta = HAWSER_STATE(program, "theta", HAWSER_STORED, .rows = COUNT);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 1}, hawser_centric(0));
-    hawser_unit(loop, "late", read_late, NULL, HAWSER_UPDATES(theta));
+    HAWSER_UNIT(loop, "late", read_late, .updates = {theta});
     hawser_status status = hawser_run_program(test.job, program, &result, &error);
     if (status != HAWSER_STOP)
         fail_msg("%s: %s", hawser_status_name(status), error.text);
-    const double *values = hawser_result(result, "theta", &count);
+    const double *values = RESULT(double, result, "theta", &count);
     assert_int_equal(count, COUNT);
     assert_true(values[0] == 1.0); /* what block 0 has written */
     hawser_run_free(result);
@@ -739,7 +752,7 @@ static void test_abandoned_run_is_read_without_waiting(void **state)
     close_job(test);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- types ---- */
+/* ------------------------------------------------------------------------------------------------------------ types ---- */
 
 static uint64_t mixed(uint64_t seed, uint64_t block, uint64_t clock, uint64_t entry)
 {
@@ -782,20 +795,23 @@ static hawser_status step_kept(hawser_context *context)
 {
     const kept_run *r = hawser_user(context);
     hawser_chunk chunk;
-    int64_t seen = 0, *l = hawser_local_i64(context, "l"), largest[KEPT];
-    float most = 0, *f = hawser_local_f32(context, "f"), whole[KEPT];
+    HAWSER_WRITE(context, int64_t, l);
+    int64_t seen = 0, largest[KEPT];
+    HAWSER_WRITE(context, float, f);
+    float most = 0, whole[KEPT];
     uint64_t keys[KEPT], block = hawser_block(context), clock = hawser_clock(context);
     do {
         HAWSER_TRY(hawser_next_chunk(context, "l", &chunk));
         for (size_t e = 0; chunk.block != UINT32_MAX && e < chunk.count; e++)
-            seen ^= chunk.values_i64[e] + (int64_t)(chunk.first + e);
+            seen ^= ((const int64_t *)chunk.values)[e] + (int64_t)(chunk.first + e);
     } while (chunk.block != UINT32_MAX);
     do {
         HAWSER_TRY(hawser_next_chunk(context, "f", &chunk));
-        if (chunk.values != NULL || chunk.values_i64 != NULL)
+        if (chunk.block != UINT32_MAX && chunk.type != HAWSER_F32)
             return hawser_unit_fail(context, HAWSER_INTERNAL, "a chunk of f32 has numbers of another type");
+        const float *values = chunk.values;
         for (size_t e = 0; chunk.block != UINT32_MAX && e < chunk.count; e++)
-            most = chunk.values_f32[e] > most ? chunk.values_f32[e] : most;
+            most = values[e] > most ? values[e] : most;
     } while (chunk.block != UINT32_MAX);
     for (size_t e = 0, count = hawser_part(context, "l", NULL); e < count; e++) {
         l[e] = (int64_t)((uint64_t)l[e] * 3 + (uint64_t)seen);
@@ -808,8 +824,8 @@ static hawser_status step_kept(hawser_context *context)
     }
     if (!adds_up(r))
         return HAWSER_OK;
-    HAWSER_TRY(hawser_inc_i64(context, "m", keys, largest, KEPT));
-    return hawser_inc_f32(context, "a", keys + block, whole + block, KEPT - block);
+    HAWSER_TRY(hawser_inc(context, "m", keys, largest, KEPT));
+    return hawser_inc(context, "a", keys + block, whole + block, KEPT - block);
 }
 
 /* Reads what the loop has left, by keys and as a range, and adds what it read to the state. */
@@ -819,12 +835,12 @@ static hawser_status read_kept(hawser_context *context)
     const float *f, *a;
     const int64_t *m;
     HAWSER_TRY(hawser_prefetch(context, "m", keys, 0, 3));
-    HAWSER_TRY(hawser_prefetch_wait_i64(context, "m", &m));
+    HAWSER_TRY(hawser_prefetch_wait(context, "m", &m));
     HAWSER_TRY(hawser_prefetch(context, "f", NULL, 2, KEPT - 2));
-    HAWSER_TRY(hawser_prefetch_wait_f32(context, "f", &f));
+    HAWSER_TRY(hawser_prefetch_wait(context, "f", &f));
     HAWSER_TRY(hawser_prefetch(context, "a", keys, 0, 3));
-    HAWSER_TRY(hawser_prefetch_wait_f32(context, "a", &a));
-    int64_t *seen = hawser_cache_i64(context, "seen");
+    HAWSER_TRY(hawser_prefetch_wait(context, "a", &a));
+    HAWSER_WRITE(context, int64_t, seen);
     for (int k = 0; k < 3; k++)
         seen[k] += m[k] % 1000000007 + (int64_t)a[k];
     seen[3] += (int64_t)(f[KEPT - 3] * 1000);
@@ -837,22 +853,23 @@ static void run_kept(test_node *node)
     kept *got = &r->got[node->node];
     hawser_run *run = NULL;
     hawser_program *p = hawser_program_new("kept", r);
-    hawser_state *l = hawser_stored_state_of(p, "l", HAWSER_I64, KEPT, NULL, r->begins.l, NULL, NULL);
-    hawser_state *f = hawser_stored_state_of(p, "f", HAWSER_F32, KEPT, NULL, r->begins.f, NULL, NULL);
-    hawser_state *m = hawser_stored_state_of(p, "m", HAWSER_I64, KEPT, NULL, NULL, "max", NULL);
-    hawser_state *a = hawser_stored_state_of(p, "a", HAWSER_F32, KEPT, NULL, r->begins.a, "add", NULL);
-    hawser_state *seen = hawser_replicated_state_of(p, "seen", HAWSER_I64, 4, 1, NULL, (hawser_rule){0});
+    hawser_state *l = HAWSER_STATE(p, "l", HAWSER_STORED, .type = HAWSER_I64, .rows = KEPT, .initial = r->begins.l);
+    hawser_state *f = HAWSER_STATE(p, "f", HAWSER_STORED, .type = HAWSER_F32, .rows = KEPT, .initial = r->begins.f);
+    hawser_state *m = HAWSER_STATE(p, "m", HAWSER_STORED, .type = HAWSER_I64, .rows = KEPT, .function = "max");
+    hawser_state *a =
+        HAWSER_STATE(p, "a", HAWSER_STORED, .type = HAWSER_F32, .rows = KEPT, .initial = r->begins.a, .function = "add");
+    hawser_state *seen = HAWSER_STATE(p, "seen", HAWSER_REPLICATED, .type = HAWSER_I64, .rows = 4);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = KEPT_CLOCKS}, r->sync);
-    (void)hawser_unit(loop, "step", step_kept, NULL, HAWSER_UPDATES(l, f, adds_up(r) ? m : NULL, a));
-    (void)hawser_unit_one(hawser_root(p), "read", read_kept, HAWSER_READS(m, f, a), HAWSER_UPDATES(seen));
+    (void)HAWSER_UNIT(loop, "step", step_kept, .updates = {l, f, adds_up(r) ? m : NULL, a});
+    (void)HAWSER_UNIT(hawser_root(p), "read", read_kept, .one = true, .reads = {m, f, a}, .updates = {seen});
     node->status = hawser_run_program(node->job, p, &run, &node->error);
     if (node->status == HAWSER_OK) {
-        memcpy(got->l, hawser_result_i64(run, "l", NULL), sizeof got->l);
-        memcpy(got->f, hawser_result_f32(run, "f", NULL), sizeof got->f);
-        memcpy(got->m, hawser_result_i64(run, "m", NULL), sizeof got->m);
-        memcpy(got->a, hawser_result_f32(run, "a", NULL), sizeof got->a);
+        memcpy(got->l, RESULT(int64_t, run, "l", NULL), sizeof got->l);
+        memcpy(got->f, RESULT(float, run, "f", NULL), sizeof got->f);
+        memcpy(got->m, RESULT(int64_t, run, "m", NULL), sizeof got->m);
+        memcpy(got->a, RESULT(float, run, "a", NULL), sizeof got->a);
         const size_t keys[3] = {1, 7, KEPT - 1};
-        const int64_t *read = hawser_result_i64(run, "seen", NULL);
+        const int64_t *read = RESULT(int64_t, run, "seen", NULL);
         for (int k = 0; k < 3; k++)
             assert_int_equal(read[k], got->m[keys[k]] % 1000000007 + (int64_t)got->a[keys[k]]);
         assert_int_equal(read[3], (int64_t)(got->f[KEPT - 1] * 1000));
@@ -924,8 +941,9 @@ static hawser_status wrong_wait(hawser_context *context)
 
 static hawser_status bad_share(hawser_context *context)
 {
+    HAWSER_WRITE(context, float, x);
     if (hawser_block(context) == 0)
-        hawser_local_f32(context, "x")[1] = INFINITY;
+        x[1] = INFINITY;
     return HAWSER_OK;
 }
 
@@ -941,8 +959,8 @@ static void stored_types_that_cannot_be_are_refused(void **state)
         {HAWSER_I32, NULL, add_one, "stored state 'x' is of i32"},
         {HAWSER_I64, "add", add_one, "'x' is of i64, which function 'add' cannot change without a risk of wrapping around"},
         {HAWSER_I64, "average", add_one, "'x' is of i64, which function 'average' cannot change"},
-        {HAWSER_I64, NULL, wrong_wait, "use hawser_prefetch_wait_i64"},
-        {HAWSER_F32, NULL, wrong_wait, "use hawser_prefetch_wait_f32"},
+        {HAWSER_I64, NULL, wrong_wait, "a pointer to a double, but the numbers of state 'x' are of i64"},
+        {HAWSER_F32, NULL, wrong_wait, "a pointer to a double, but the numbers of state 'x' are of f32"},
         {HAWSER_F32, NULL, bad_share, "stored state 'x', block 0: number 1 became inf"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
@@ -950,9 +968,9 @@ static void stored_types_that_cannot_be_are_refused(void **state)
         hawser_error error = {0};
         test_job test = OPEN_JOB("workers", "2", "threads", "1", "timeout", "60");
         hawser_program *p = hawser_program_new("refused", NULL);
-        hawser_state *x = hawser_stored_state_of(p, "x", rows[k].type, 8, NULL, NULL, rows[k].function, NULL);
+        hawser_state *x = HAWSER_STATE(p, "x", HAWSER_STORED, .type = rows[k].type, .rows = 8, .function = rows[k].function);
         hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
-        (void)hawser_unit(loop, "unit", rows[k].unit, NULL, HAWSER_UPDATES(x));
+        (void)HAWSER_UNIT(loop, "unit", rows[k].unit, .updates = {x});
         if (hawser_run_program(test.job, p, &run, &error) == HAWSER_OK || strstr(error.text, rows[k].words) == NULL)
             fail_msg("row %zu: '%s' does not say '%s'", k, error.text, rows[k].words);
         hawser_run_free(run);

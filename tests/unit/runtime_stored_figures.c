@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "hawser/stored.h"
 #include "nodes.h"
 
 enum {
@@ -45,9 +46,9 @@ static void run(hawser_job *job, seen *t)
     hawser_run *result = NULL;
     hawser_error error = {0};
     hawser_program *program = hawser_program_new("figures", NULL);
-    hawser_state *x = hawser_stored_state(program, "x", N, NULL, NULL, "add", NULL);
+    hawser_state *x = HAWSER_STATE(program, "x", HAWSER_STORED, .rows = N, .function = "add");
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, hawser_bsp());
-    hawser_unit(loop, "add", add, NULL, HAWSER_UPDATES(x));
+    HAWSER_UNIT(loop, "add", add, .updates = {x});
     if (hawser_job_leads(job))
         hawser_observe(job, watch, t);
     if (hawser_run_program(job, program, &result, &error) != HAWSER_OK)

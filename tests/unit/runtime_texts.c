@@ -16,7 +16,8 @@ enum { ROWS = 12, COLUMNS = 5 };
 
 static hawser_status step(hawser_context *context)
 {
-    hawser_cache(context, "v")[0] += 1;
+    HAWSER_WRITE(context, double, v);
+    v[0] += 1;
     HAWSER_TRY(hawser_report(context, "size", 1.5));
     return hawser_report(context, "length", 2);
 }
@@ -24,11 +25,11 @@ static hawser_status step(hawser_context *context)
 static hawser_program *make_program(void)
 {
     hawser_program *program = hawser_program_new("texts", NULL);
-    hawser_state *v = hawser_replicated_state(program, "v", 3, 1, NULL, (hawser_rule){0});
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 3);
     hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = 7}, hawser_bsp());
     hawser_metric_declare(program, "size", HAWSER_SUM);
     hawser_metric_declare(program, "length", HAWSER_MAX);
-    hawser_unit(loop, "step", step, NULL, HAWSER_UPDATES(v));
+    HAWSER_UNIT(loop, "step", step, .updates = {v});
     return program;
 }
 
@@ -63,7 +64,7 @@ static void a_plan_is_the_text_that_is_printed(void **unused)
     }
     hawser_program *wrong = hawser_program_new("wrong", NULL);
     char *text = (char *)"before";
-    hawser_unit(hawser_root(wrong), NULL, NULL, NULL, NULL);
+    HAWSER_UNIT(hawser_root(wrong), NULL, NULL);
     assert_int_equal(hawser_plan_text(test.job, wrong, HAWSER_PLAN_PHYSICAL, &text, &error), HAWSER_BAD_PROGRAM);
     assert_null(text);
     hawser_program_free(wrong);

@@ -1,6 +1,7 @@
 /*
- * Caches whose layout is not the one that a load wants, over several nodes: each node reads a share of the lines, every entry and what belongs to rows
- * and columns is what one process has, and a changed byte that a node uses is noticed, in its own copy of the file too.
+ * Caches whose layout is not the one that a load wants, over several nodes: each node reads a share of the lines, every
+ * entry and what belongs to rows and columns is what one process has, and a changed byte that a node uses is noticed, in its
+ * own copy of the file too.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -130,7 +131,8 @@ static hawser_status open_part(const char *path, const truth *t, uint32_t k, uin
     return hw_load_part_of_cache(&path, 1, &load, part, dataset, &error);
 }
 
-/* Returns whether some part is refused or the checksums differ, when part `bad` (none: parts) comes from the changed copy. *differs: it has other numbers. */
+/* Returns whether some part is refused or the checksums differ, when part `bad` (none: parts) comes from the changed copy.
+ * *differs: it has other numbers. */
 static bool is_noticed(const truth *t, uint32_t parts, uint32_t bad, bool *differs)
 {
     hw_cache_progress progress = {0};

@@ -1,6 +1,6 @@
 /*
- * States of f32, i64 and i32: the bits of an oracle in plain C for threads, nodes and topologies; exact sums under late policies,
- * filters and rounding; overflow of integers as an error, decided by the canonical order; refusals by name.
+ * States of f32, i64 and i32: the bits of an oracle in plain C for threads, nodes and topologies; exact sums under late
+ * policies, filters and rounding; refusals by name. runtime_overflow.c has sums that do not fit.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawser/stored.h"
 #include "history_memory.h"
 #include "nodes.h"
 #include "sanitized.h"
@@ -78,17 +79,20 @@ static float float_change(const drawn *d, uint64_t block, uint64_t clock, uint64
 static hawser_status change(hawser_context *context, const drawn *d, uint64_t entry)
 {
     uint64_t block = hawser_block(context), clock = hawser_clock(context);
-    float f = float_change(d, block, clock, entry);
-    int64_t l = long_change(d, block, clock, entry);
-    int32_t i = int_change(d, block, clock, entry);
+    float of_f = float_change(d, block, clock, entry);
+    int64_t of_l = long_change(d, block, clock, entry);
+    int32_t of_i = int_change(d, block, clock, entry);
     if (d->by_inc) {
-        HAWSER_TRY(hawser_inc_f32(context, "f", &entry, &f, 1));
-        HAWSER_TRY(hawser_inc_i64(context, "l", &entry, &l, 1));
-        return hawser_inc_i32(context, "i", &entry, &i, 1);
+        HAWSER_TRY(hawser_inc(context, "f", &entry, &of_f, 1));
+        HAWSER_TRY(hawser_inc(context, "l", &entry, &of_l, 1));
+        return hawser_inc(context, "i", &entry, &of_i, 1);
     }
-    hawser_cache_f32(context, "f")[entry] += f;
-    hawser_cache_i64(context, "l")[entry] += l;
-    hawser_cache_i32(context, "i")[entry] += i;
+    HAWSER_WRITE(context, float, f);
+    HAWSER_WRITE(context, int64_t, l);
+    HAWSER_WRITE(context, int32_t, i);
+    f[entry] += of_f;
+    l[entry] += of_l;
+    i[entry] += of_i;
     return HAWSER_OK;
 }
 
@@ -107,8 +111,8 @@ static hawser_status work(hawser_context *context)
 static hawser_status keep(hawser_context *context)
 {
     const drawn *d = hawser_user(context);
-    const int64_t *l = hawser_view_i64(context, "l");
-    int64_t *o = hawser_cache_i64(context, "o");
+    HAWSER_READ(context, int64_t, l);
+    HAWSER_WRITE(context, int64_t, o);
     for (size_t e = 0; e < d->size; e++)
         o[e] = l[e] ^ (int64_t)hawser_clock(context);
     return HAWSER_OK;
@@ -131,33 +135,34 @@ static hawser_status run_drawn(hawser_job *job, const drawn *d, values *out, haw
     hawser_run *run = NULL;
     begin(d, &first);
     hawser_program *program = hawser_program_new("types", (void *)d);
-    hawser_state *f = hawser_replicated_state_of(program, "f", HAWSER_F32, n, 1, d->begins ? first.f : NULL, d->rule);
-    hawser_state *l =
-        hawser_replicated_state_of(program, "l", HAWSER_I64, 1, n, d->begins ? first.l : NULL, (hawser_rule){0});
+    hawser_state *f =
+        HAWSER_STATE(program, "f", HAWSER_REPLICATED, .type = HAWSER_F32, .rows = n, .initial = d->begins ? first.f : NULL,
+                     .damping = d->rule.damping, .gain = d->rule.gain, .form = d->form);
+    hawser_state *l = HAWSER_STATE(program, "l", HAWSER_REPLICATED, .type = HAWSER_I64, .rows = 1, .cols = n,
+                                   .by_column = true, .initial = d->begins ? first.l : NULL);
     hawser_state *i =
-        hawser_replicated_state_of(program, "i", HAWSER_I32, n, 1, d->begins ? first.i : NULL, (hawser_rule){0});
-    hawser_state *o = hawser_replicated_state_of(program, "o", HAWSER_I64, n, 1, NULL, (hawser_rule){0});
-    hawser_encoding(f, d->form);
+        HAWSER_STATE(program, "i", HAWSER_REPLICATED, .type = HAWSER_I32, .rows = n, .initial = d->begins ? first.i : NULL);
+    hawser_state *o = HAWSER_STATE(program, "o", HAWSER_REPLICATED, .type = HAWSER_I64, .rows = n);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, d->sync);
-    (void)hawser_unit(loop, "work", work, NULL, HAWSER_UPDATES(f, l, i));
-    (void)hawser_unit_one(d->exact ? hawser_root(program) : loop, "keep", keep, HAWSER_READS(l), HAWSER_UPDATES(o));
+    HAWSER_UNIT(loop, "work", work, .updates = {f, l, i});
+    HAWSER_UNIT(d->exact ? hawser_root(program) : loop, "keep", keep, .one = true, .reads = {l}, .updates = {o});
     hawser_status status = hawser_run_program(job, program, &run, error);
     memset(out, 0, sizeof *out);
     if (status == HAWSER_OK) {
-        memcpy(out->f, hawser_result_f32(run, "f", &count), n * sizeof *out->f);
+        memcpy(out->f, RESULT(float, run, "f", &count), n * sizeof *out->f);
         assert_int_equal(count, n);
-        memcpy(out->l, hawser_result_i64(run, "l", NULL), n * sizeof *out->l);
-        memcpy(out->i, hawser_result_i32(run, "i", NULL), n * sizeof *out->i);
-        memcpy(out->o, hawser_result_i64(run, "o", NULL), n * sizeof *out->o);
-        assert_null(hawser_result(run, "f", NULL));
-        assert_null(hawser_result_i32(run, "l", NULL));
+        memcpy(out->l, RESULT(int64_t, run, "l", NULL), n * sizeof *out->l);
+        memcpy(out->i, RESULT(int32_t, run, "i", NULL), n * sizeof *out->i);
+        memcpy(out->o, RESULT(int64_t, run, "o", NULL), n * sizeof *out->o);
+        assert_null(RESULT(double, run, "f", NULL));
+        assert_null(RESULT(int32_t, run, "l", NULL));
     }
     hawser_run_free(run);
     hawser_program_free(program);
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- oracle ---- */
+/* ----------------------------------------------------------------------------------------------------------- oracle ---- */
 
 static float tree(const float *parts, uint32_t count)
 {
@@ -173,6 +178,10 @@ static float float_after(const drawn *d, float base, uint64_t clock, size_t e)
 {
     float parts[BLOCKS], damping = d->rule.damping == 0 ? 1 : (float)d->rule.damping;
     float gain = d->rule.gain == 0 ? 1 : (float)d->rule.gain;
+    if (d->blocks == 1)
+        damping = 1; /* there is no sum to weigh */
+    if (d->blocks == 1 && gain == 1)
+        return base + float_change(d, 0, clock, e); /* the value itself is kept */
     for (uint32_t b = 0; b < d->blocks; b++) {
         float c = float_change(d, b, clock, e), cache = d->by_inc ? base + gain * c : base + c;
         parts[b] = (cache - base) / gain;
@@ -207,7 +216,7 @@ static void compare(const drawn *d, const values *wanted, const values *got, con
                      wanted->i[e]);
 }
 
-/* -------------------------------------------------------------------------------------------------------------- tests ---- */
+/* ------------------------------------------------------------------------------------------------------------ tests ---- */
 
 static void threads_have_the_oracles_bits(void **state)
 {
@@ -299,7 +308,7 @@ static void late_sums_are_exact(void **state)
     }
 }
 
-/* -------------------------------------------------------------------------------------- partitioned and local states ---- */
+/* ------------------------------------------------------------------------------------- partitioned and local states ---- */
 
 enum { ROWS = 41, WIDE = 3, OWNED_CLOCKS = 4 };
 
@@ -339,12 +348,18 @@ static size_t other_row(const owned_run *r, size_t row)
 static hawser_status step_owned(hawser_context *context)
 {
     const owned_run *r = hawser_user(context);
-    const float *pf = hawser_view_f32(context, "pf");
-    const int64_t *pl = hawser_view_i64(context, "pl");
-    const int32_t *pi = hawser_view_i32(context, "pi");
-    float *own_pf = hawser_local_f32(context, "pf"), *lf = hawser_local_f32(context, "lf");
-    int64_t *own_pl = hawser_local_i64(context, "pl"), *ll = hawser_local_i64(context, "ll");
-    int32_t *own_pi = hawser_local_i32(context, "pi"), *li = hawser_local_i32(context, "li");
+    HAWSER_READ(context, float, pf);
+    HAWSER_READ(context, int64_t, pl);
+    HAWSER_READ(context, int32_t, pi);
+    float *own_pf;
+    HAWSER_TRY(hawser_write(context, "pf", &own_pf));
+    HAWSER_WRITE(context, float, lf);
+    int64_t *own_pl;
+    HAWSER_TRY(hawser_write(context, "pl", &own_pl));
+    HAWSER_WRITE(context, int64_t, ll);
+    int32_t *own_pi;
+    HAWSER_TRY(hawser_write(context, "pi", &own_pi));
+    HAWSER_WRITE(context, int32_t, li);
     size_t first, count = hawser_part(context, "pl", &first), of_local, wide = hawser_part(context, "li", &of_local);
     if (wide != count * WIDE || of_local != first * WIDE)
         return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "parts do not follow the rows");
@@ -395,24 +410,29 @@ static void run_owned(test_node *node)
     owned *got = &r->got[node->node];
     hawser_run *run = NULL;
     hawser_program *p = hawser_program_new("owned", r);
-    hawser_state *X = hawser_data_state(p, "X", &r->X, HAWSER_BY_ROW);
-    hawser_state *pf = hawser_partitioned_state_of(p, "pf", HAWSER_F32, ROWS, X, r->begins.pf);
-    hawser_state *pl = hawser_partitioned_state_of(p, "pl", HAWSER_I64, ROWS, X, r->begins.pl);
-    hawser_state *pi = hawser_partitioned_state_of(p, "pi", HAWSER_I32, ROWS, X, r->begins.pi);
-    hawser_state *lf = hawser_local_state_of(p, "lf", HAWSER_F32, X, WIDE, r->begins.lf);
-    hawser_state *ll = hawser_local_state_of(p, "ll", HAWSER_I64, X, 1, r->begins.ll);
-    hawser_state *li = hawser_local_state_of(p, "li", HAWSER_I32, X, WIDE, r->begins.li);
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = &r->X, .split = HAWSER_BY_ROW);
+    hawser_state *pf =
+        HAWSER_STATE(p, "pf", HAWSER_PARTITIONED, .type = HAWSER_F32, .rows = ROWS, .along = X, .initial = r->begins.pf);
+    hawser_state *pl =
+        HAWSER_STATE(p, "pl", HAWSER_PARTITIONED, .type = HAWSER_I64, .rows = ROWS, .along = X, .initial = r->begins.pl);
+    hawser_state *pi =
+        HAWSER_STATE(p, "pi", HAWSER_PARTITIONED, .type = HAWSER_I32, .rows = ROWS, .along = X, .initial = r->begins.pi);
+    hawser_state *lf =
+        HAWSER_STATE(p, "lf", HAWSER_LOCAL, .type = HAWSER_F32, .along = X, .cols = WIDE, .initial = r->begins.lf);
+    hawser_state *ll = HAWSER_STATE(p, "ll", HAWSER_LOCAL, .type = HAWSER_I64, .along = X, .initial = r->begins.ll);
+    hawser_state *li =
+        HAWSER_STATE(p, "li", HAWSER_LOCAL, .type = HAWSER_I32, .along = X, .cols = WIDE, .initial = r->begins.li);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = OWNED_CLOCKS}, r->sync);
-    (void)hawser_unit(loop, "step", step_owned, HAWSER_READS(X), HAWSER_UPDATES(pf, pl, pi, lf, ll, li));
+    HAWSER_UNIT(loop, "step", step_owned, .reads = {X}, .updates = {pf, pl, pi, lf, ll, li});
     node->status = hawser_run_program(node->job, p, &run, &node->error);
     if (node->status == HAWSER_OK) {
-        memcpy(got->pf, hawser_result_f32(run, "pf", NULL), sizeof got->pf);
-        memcpy(got->pl, hawser_result_i64(run, "pl", NULL), sizeof got->pl);
-        memcpy(got->pi, hawser_result_i32(run, "pi", NULL), sizeof got->pi);
-        memcpy(got->lf, hawser_result_f32(run, "lf", NULL), sizeof got->lf);
-        memcpy(got->ll, hawser_result_i64(run, "ll", NULL), sizeof got->ll);
-        memcpy(got->li, hawser_result_i32(run, "li", NULL), sizeof got->li);
-        assert_null(hawser_result(run, "pl", NULL));
+        memcpy(got->pf, RESULT(float, run, "pf", NULL), sizeof got->pf);
+        memcpy(got->pl, RESULT(int64_t, run, "pl", NULL), sizeof got->pl);
+        memcpy(got->pi, RESULT(int32_t, run, "pi", NULL), sizeof got->pi);
+        memcpy(got->lf, RESULT(float, run, "lf", NULL), sizeof got->lf);
+        memcpy(got->ll, RESULT(int64_t, run, "ll", NULL), sizeof got->ll);
+        memcpy(got->li, RESULT(int32_t, run, "li", NULL), sizeof got->li);
+        assert_null(RESULT(double, run, "pl", NULL));
     }
     hawser_run_free(run);
     hawser_program_free(p);
@@ -447,7 +467,7 @@ static void owned_states_keep_all_digits(void **state)
     }
 }
 
-/* --------------------------------------------------------------------------- matrices by lines, and states of blocks ---- */
+/* -------------------------------------------------------------------------- matrices by lines, and states of blocks ---- */
 
 enum { TALL = 13, BROAD = 9, RANK = 3, LINES = 3, TURNS = 4, MATRIX_BLOCKS = 4, OF_BLOCK = 5 };
 
@@ -507,31 +527,41 @@ static void step_block(const factor_run *r, uint64_t clock, uint32_t block, cons
 static hawser_status unit_w(hawser_context *context)
 {
     const factor_run *r = hawser_user(context);
-    const float *h = hawser_view_f32(context, "h");
+    HAWSER_READ(context, float, h);
     size_t first, lines = hawser_part_lines(context, "w", &first), first_n, of_n = hawser_part_lines(context, "n", &first_n);
-    const hawser_matrix *X = hawser_data_view(context, "X");
-    if (lines != X->rows || (lines != 0 && first != X->first) ||
-        (lines != 0 && hawser_line(context, "w", lines - 1) != hawser_local(context, "w") + (lines - 1) * RANK))
+    HAWSER_READ(context, hawser_matrix, X);
+    HAWSER_WRITE(context, double, w);
+    if (lines != X->rows || (lines != 0 && first != X->first))
         return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "lines do not follow the rows");
-    for (size_t i = 0; i < lines; i++)
-        step_w(r, h, first + i, hawser_line(context, "w", i));
+    for (size_t i = 0; i < lines; i++) {
+        double *line;
+        HAWSER_TRY(hawser_line(context, "w", i, &line));
+        if (line != w + i * RANK)
+            return hawser_unit_fail(context, HAWSER_BAD_PROGRAM, "a line is not where its numbers are");
+        step_w(r, h, first + i, line);
+    }
     for (size_t i = 0; i < of_n; i++) {
-        int32_t *n = hawser_line_i32(context, "n", i);
+        int32_t *n;
+        HAWSER_TRY(hawser_line(context, "n", i, &n));
         n[0] += (int32_t)(first_n + i);
         n[1] ^= n[0];
     }
-    step_block(r, r->first + hawser_clock(context), hawser_block(context), h, hawser_local(context, "b"),
-               hawser_local_i64(context, "l"));
+    HAWSER_WRITE(context, double, b);
+    HAWSER_WRITE(context, int64_t, l);
+    step_block(r, r->first + hawser_clock(context), hawser_block(context), h, b, l);
     return HAWSER_OK;
 }
 
 static hawser_status unit_h(hawser_context *context)
 {
     const factor_run *r = hawser_user(context);
-    const double *w = hawser_view(context, "w");
+    HAWSER_READ(context, double, w);
     size_t first, lines = hawser_part_lines(context, "h", &first);
-    for (size_t j = 0; j < lines; j++)
-        step_h(r, w, first + j, hawser_line_f32(context, "h", j));
+    for (size_t j = 0; j < lines; j++) {
+        float *line;
+        HAWSER_TRY(hawser_line(context, "h", j, &line));
+        step_h(r, w, first + j, line);
+    }
     return HAWSER_OK;
 }
 
@@ -558,25 +588,29 @@ static void run_factors(test_node *node)
     hawser_run *run = NULL;
     size_t count;
     hawser_program *p = hawser_program_new("factors", r);
-    hawser_state *X = hawser_data_state(p, "X", &r->X, HAWSER_BY_ROW);
-    hawser_state *Y = hawser_data_state(p, "Y", &r->Y, HAWSER_BY_COLUMN);
-    hawser_state *w = hawser_partitioned_matrix(p, "w", HAWSER_F64, TALL, RANK, HAWSER_BY_ROW, X, from->w);
-    hawser_state *h = hawser_partitioned_matrix(p, "h", HAWSER_F32, RANK, BROAD, HAWSER_BY_COLUMN, Y, from->h);
-    hawser_state *n = hawser_partitioned_matrix(p, "n", HAWSER_I32, LINES, 2, HAWSER_BY_ROW, NULL, from->n);
-    hawser_state *b = hawser_block_state(p, "b", HAWSER_F64, OF_BLOCK, from->b, r->parts);
-    hawser_state *l = hawser_block_state(p, "l", HAWSER_I64, OF_BLOCK, from->l, r->parts);
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = &r->X, .split = HAWSER_BY_ROW);
+    hawser_state *Y = HAWSER_STATE(p, "Y", HAWSER_DATA, .matrix = &r->Y, .split = HAWSER_BY_COLUMN);
+    hawser_state *w = HAWSER_STATE(p, "w", HAWSER_PARTITIONED, .rows = TALL, .cols = RANK, .along = X, .initial = from->w);
+    hawser_state *h = HAWSER_STATE(p, "h", HAWSER_PARTITIONED, .type = HAWSER_F32, .rows = RANK, .cols = BROAD,
+                                   .by_column = true, .along = Y, .initial = from->h);
+    hawser_state *n =
+        HAWSER_STATE(p, "n", HAWSER_PARTITIONED, .type = HAWSER_I32, .rows = LINES, .cols = 2, .initial = from->n);
+    hawser_state *b =
+        HAWSER_STATE(p, "b", HAWSER_LOCAL, .each = true, .rows = OF_BLOCK, .initial = from->b, .initial_blocks = r->parts);
+    hawser_state *l = HAWSER_STATE(p, "l", HAWSER_LOCAL, .type = HAWSER_I64, .each = true, .rows = OF_BLOCK,
+                                   .initial = from->l, .initial_blocks = r->parts);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = r->clocks}, r->sync);
-    (void)hawser_unit(loop, "w", unit_w, HAWSER_READS(X, h), HAWSER_UPDATES(w, n, b, l));
-    (void)hawser_unit(loop, "h", unit_h, HAWSER_READS(Y, w), HAWSER_UPDATES(h));
+    HAWSER_UNIT(loop, "w", unit_w, .reads = {X, h}, .updates = {w, n, b, l});
+    HAWSER_UNIT(loop, "h", unit_h, .reads = {Y, w}, .updates = {h});
     node->status = hawser_run_program(node->job, p, &run, &node->error);
     if (node->status == HAWSER_OK) {
-        memcpy(got->w, hawser_result(run, "w", &count), sizeof got->w);
+        memcpy(got->w, RESULT(double, run, "w", &count), sizeof got->w);
         assert_int_equal(count, TALL * RANK);
-        memcpy(got->h, hawser_result_f32(run, "h", NULL), sizeof got->h);
-        memcpy(got->n, hawser_result_i32(run, "n", NULL), sizeof got->n);
-        memcpy(got->b, hawser_result(run, "b", &count), sizeof got->b);
+        memcpy(got->h, RESULT(float, run, "h", NULL), sizeof got->h);
+        memcpy(got->n, RESULT(int32_t, run, "n", NULL), sizeof got->n);
+        memcpy(got->b, RESULT(double, run, "b", &count), sizeof got->b);
         assert_int_equal(count, MATRIX_BLOCKS * OF_BLOCK);
-        memcpy(got->l, hawser_result_i64(run, "l", NULL), sizeof got->l);
+        memcpy(got->l, RESULT(int64_t, run, "l", NULL), sizeof got->l);
         assert_true((hawser_run_figures(run)->repeatable == NULL) == is_strict(r));
     }
     hawser_run_free(run);
@@ -641,7 +675,8 @@ static void begin_factors(factor_run *r, hawser_sync sync, bool sparse)
                                   .stride = TALL};
 }
 
-/* Runs on one node with some threads, or on several nodes; returns the state of the run in `out`, which all nodes agree on. */
+/* Runs on one node with some threads, or on several nodes; returns the state of the run in `out`, which all nodes agree
+ * on. */
 static void run_on(factor_run *r, uint32_t count, const char *threads, factors *out)
 {
     test_node nodes[NODES_MOST];
@@ -697,7 +732,9 @@ static void matrices_and_states_of_blocks_have_the_oracles_bits(void **state)
 
 static hawser_status beyond(hawser_context *context)
 {
-    return hawser_line_f32(context, "h", hawser_part_lines(context, "h", NULL)) == NULL ? HAWSER_OK : HAWSER_INTERNAL;
+    float *line;
+    hawser_status status = hawser_line(context, "h", hawser_part_lines(context, "h", NULL), &line);
+    return status != HAWSER_OK && line == NULL ? HAWSER_OK : HAWSER_INTERNAL;
 }
 
 static void lines_and_blocks_that_do_not_fit_are_refused(void **state)
@@ -714,7 +751,6 @@ static void lines_and_blocks_that_do_not_fit_are_refused(void **state)
         {RANK, BROAD - 1, HAWSER_BY_COLUMN, 0, 0, "'h' has 8 columns, which do not follow the split of 'Y' (by column, 9)"},
         {BROAD + 1, BROAD, HAWSER_BY_ROW, 0, 0, "'h' has 10 rows"},
         {0, BROAD, HAWSER_BY_COLUMN, 0, 0, "impossible size, 0 x 9"},
-        {RANK, BROAD, HAWSER_WHOLE, 0, 0, "cannot be partitioned by split 2"},
         {RANK, BROAD, HAWSER_BY_COLUMN, 3, 0, "'b' begins with numbers for 3 blocks, but the job has 2"},
         {RANK, BROAD, HAWSER_BY_COLUMN, 2, NAN, "'b' begins with nan at number 5"},
     };
@@ -726,11 +762,12 @@ static void lines_and_blocks_that_do_not_fit_are_refused(void **state)
         begin_factors(&r, hawser_bsp(), false);
         test_job test = OPEN_JOB("workers", "2", "timeout", "60");
         hawser_program *p = hawser_program_new("refused", NULL);
-        hawser_state *Y = hawser_data_state(p, "Y", &r.Y, HAWSER_BY_COLUMN);
-        hawser_state *h =
-            hawser_partitioned_matrix(p, "h", HAWSER_F32, rows[k].rows, rows[k].cols, (hawser_split)rows[k].split, Y, NULL);
-        hawser_state *b = hawser_block_state(p, "b", HAWSER_F32, OF_BLOCK, begins, rows[k].parts);
-        (void)hawser_unit(hawser_root(p), "beyond", beyond, HAWSER_READS(Y), HAWSER_UPDATES(h, b));
+        hawser_state *Y = HAWSER_STATE(p, "Y", HAWSER_DATA, .matrix = &r.Y, .split = HAWSER_BY_COLUMN);
+        hawser_state *h = HAWSER_STATE(p, "h", HAWSER_PARTITIONED, .type = HAWSER_F32, .rows = rows[k].rows,
+                                       .cols = rows[k].cols, .by_column = rows[k].split == HAWSER_BY_COLUMN, .along = Y);
+        hawser_state *b = HAWSER_STATE(p, "b", HAWSER_LOCAL, .type = HAWSER_F32, .each = true, .rows = OF_BLOCK,
+                                       .initial = begins, .initial_blocks = rows[k].parts);
+        HAWSER_UNIT(hawser_root(p), "beyond", beyond, .reads = {Y}, .updates = {h, b});
         if (hawser_run_program(test.job, p, &run, &error) == HAWSER_OK || strstr(error.text, rows[k].words) == NULL)
             fail_msg("row %zu: '%s' does not say '%s'", k, error.text, rows[k].words);
         hawser_run_free(run);
@@ -739,125 +776,7 @@ static void lines_and_blocks_that_do_not_fit_are_refused(void **state)
     }
 }
 
-/* ----------------------------------------------------------------------------------------------------------- overflow ---- */
-
-enum { MOST_BLOCKS = 3 };
-/* What each block adds to entry 700, on what the state begins with. */
-typedef struct edge {
-    hawser_type type;
-    int64_t begins, adds[MOST_BLOCKS];
-    bool by_inc, late;
-    const char *error; /* NULL: the sum fits */
-} edge;
-
-static hawser_status add_edge(hawser_context *context)
-{
-    const edge *e = hawser_user(context);
-    uint64_t entry = 700;
-    int64_t add = e->adds[hawser_block(context)];
-    int32_t small = (int32_t)add;
-    if (e->by_inc)
-        return e->type == HAWSER_I64 ? hawser_inc_i64(context, "x", &entry, &add, 1)
-                                     : hawser_inc_i32(context, "x", &entry, &small, 1);
-    if (e->type == HAWSER_I64) {
-        int64_t *at = &hawser_cache_i64(context, "x")[entry]; /* other updates may have arrived under ssp */
-        *at = (int64_t)((uint64_t)*at + (uint64_t)add);
-    } else {
-        int32_t *at = &hawser_cache_i32(context, "x")[entry];
-        *at = (int32_t)((uint32_t)*at + (uint32_t)small);
-    }
-    return HAWSER_OK;
-}
-
-typedef struct edge_run {
-    edge e;
-    int64_t got[3];
-} edge_run;
-
-static void run_edge(test_node *node)
-{
-    enum { N = 900 };
-    edge_run *r = node->user;
-    static _Thread_local int64_t wide[N];
-    static _Thread_local int32_t narrow[N];
-    hawser_run *run = NULL;
-    bool is_long = r->e.type == HAWSER_I64;
-    wide[700] = r->e.begins;
-    narrow[700] = (int32_t)r->e.begins;
-    hawser_program *program = hawser_program_new("edge", &r->e);
-    hawser_state *x =
-        hawser_replicated_state_of(program, "x", r->e.type, N, 1, is_long ? (void *)wide : narrow, (hawser_rule){0});
-    hawser_operator *loop =
-        hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 1}, r->e.late ? hawser_ssp(1) : hawser_bsp());
-    (void)hawser_unit(loop, "add", add_edge, NULL, HAWSER_UPDATES(x));
-    node->status = hawser_run_program(node->job, program, &run, &node->error);
-    if (node->status == HAWSER_OK)
-        r->got[node->node] = is_long ? hawser_result_i64(run, "x", NULL)[700] : hawser_result_i32(run, "x", NULL)[700];
-    hawser_run_free(run);
-    hawser_program_free(program);
-}
-
-static void judge_edge(const edge *e, const test_node *node, int64_t got)
-{
-    int64_t sum = e->begins;
-    if (e->error == NULL) {
-        for (int b = 0; b < MOST_BLOCKS; b++)
-            sum = (int64_t)((uint64_t)sum + (uint64_t)e->adds[b]);
-        if (node->status != HAWSER_OK)
-            fail_msg("%s", node->error.text);
-        assert_int_equal(got, sum);
-        return;
-    }
-    if (node->status != HAWSER_NOT_FINITE)
-        fail_msg("%d, %s: %lld and %lld, %lld, %lld give %lld", (int)node->status, node->error.text, (long long)e->begins,
-                 (long long)e->adds[0], (long long)e->adds[1], (long long)e->adds[2], (long long)got);
-    if (strstr(node->error.text, e->error) == NULL || strstr(node->error.text, "'x'") == NULL ||
-        strstr(node->error.text, "entry 700") == NULL)
-        fail_msg("'%s' does not say '%s', 'x' and entry 700", node->error.text, e->error);
-}
-
-/* The tree over three blocks is (0 + 1) + 2, then the sum is added to the state. */
-static void overflow_is_an_error(void **state)
-{
-    (void)state;
-    static const edge edges[] = {
-        {HAWSER_I64, INT64_MAX - 6, {1, 2, 3}, false, false, NULL},
-        {HAWSER_I64, INT64_MAX - 5, {1, 2, 3}, false, false, "overflow"},
-        {HAWSER_I64, INT64_MIN + 6, {-1, -2, -3}, true, false, NULL},
-        {HAWSER_I64, INT64_MIN + 5, {-1, -2, -3}, true, false, "overflow"},
-        {HAWSER_I64, -5, {INT64_MAX - 5, 1, 4}, false, false, NULL},        /* fits in this order, */
-        {HAWSER_I64, -5, {INT64_MAX - 5, 6, -6}, false, false, "overflow"}, /* and not in this, though the whole fits */
-        {HAWSER_I64, -5, {INT64_MAX - 5, -6, 6}, false, false, NULL},
-        {HAWSER_I64, INT64_MAX, {1, 0, 0}, true, false, "overflows i64"}, /* of hawser_inc */
-        /* The first cache is the largest number. Its difference, wrapped around, would fit with that of the second. */
-        {HAWSER_I64, INT64_MIN, {-1, 5, 0}, false, false, "overflows i64"},
-        {HAWSER_I64, INT64_MAX - 1, {1, 1, 0}, false, true, "overflow"}, /* on arrival */
-        {HAWSER_I32, INT32_MAX - 6, {1, 2, 3}, false, false, NULL},
-        {HAWSER_I32, INT32_MAX - 5, {1, 2, 3}, false, false, "overflows i32"},
-        {HAWSER_I32, 0, {INT32_MIN, -1, 1}, false, false, "overflow"},
-        {HAWSER_I32, INT32_MIN, {0, -1, 0}, true, false, "overflows i32"},
-    };
-    static const char *const topologies[] = {"all", "tree", "servers:2"};
-    for (size_t k = 0; k < sizeof edges / sizeof *edges; k++)
-        for (uint32_t count = 1; count <= 3; count += 1 + (uint32_t)(k % 2)) {
-            edge_run r = {.e = edges[k]};
-            test_node nodes[NODES_MOST];
-            const char *const pairs[] = {"workers", "3", "topology", topologies[k % 3], "timeout", "60", NULL};
-            const char *const alone[] = {"workers", "3", "timeout", "60", "alone", "yes", NULL};
-            if (count == 1) {
-                test_job test = open_job(alone);
-                nodes[0] = (test_node){.job = test.job, .user = &r};
-                run_edge(&nodes[0]);
-                close_job(test);
-            } else {
-                run_nodes(nodes, count, pairs, run_edge, &r);
-            }
-            for (uint32_t n = 0; n < count; n++)
-                judge_edge(&r.e, &nodes[n], r.got[n]);
-        }
-}
-
-/* ----------------------------------------------------------------------------------------------------------- refusals ---- */
+/* --------------------------------------------------------------------------------------------------------- refusals ---- */
 
 static void merge_all(const hawser_merging *m)
 {
@@ -867,7 +786,7 @@ static void merge_all(const hawser_merging *m)
 
 static hawser_status add_thirds(hawser_context *context)
 {
-    float *x = hawser_cache_f32(context, "x");
+    HAWSER_WRITE(context, float, x);
     for (size_t i = 0; i < 600; i++)
         x[i] += (float)(hawser_block(context) + i) / 3;
     return HAWSER_OK;
@@ -882,9 +801,9 @@ static void a_merge_function_gets_doubles(void **state)
     float wanted[600] = {0};
     test_job test = OPEN_JOB("workers", "3", "timeout", "60");
     hawser_program *program = hawser_program_new("own", NULL);
-    hawser_state *x = hawser_replicated_state_of(program, "x", HAWSER_F32, 600, 1, NULL, (hawser_rule){.merge = merge_all});
+    hawser_state *x = HAWSER_STATE(program, "x", HAWSER_REPLICATED, .type = HAWSER_F32, .rows = 600, .merge = merge_all);
     hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, hawser_bsp());
-    (void)hawser_unit(loop, "add", add_thirds, NULL, HAWSER_UPDATES(x));
+    HAWSER_UNIT(loop, "add", add_thirds, .updates = {x});
     if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     for (int t = 0; t < 3; t++)
@@ -896,7 +815,7 @@ static void a_merge_function_gets_doubles(void **state)
             }
             wanted[i] = (float)(0.75 * (double)wanted[i] + (double)tree(parts, 3) / 3);
         }
-    assert_memory_equal(hawser_result_f32(run, "x", NULL), wanted, sizeof wanted);
+    assert_memory_equal(RESULT(float, run, "x", NULL), wanted, sizeof wanted);
     hawser_run_free(run);
     hawser_program_free(program);
     close_job(test);
@@ -909,18 +828,20 @@ static hawser_status nothing(hawser_context *context)
 
 static hawser_status wrong_type(hawser_context *context)
 {
-    return hawser_cache(context, "x") == NULL ? HAWSER_OK : HAWSER_INTERNAL;
+    double *x;
+    return hawser_write(context, "x", &x) == HAWSER_BAD_PROGRAM && x == NULL ? HAWSER_OK : HAWSER_INTERNAL;
 }
 
 static hawser_status wrong_inc(hawser_context *context)
 {
     uint64_t key = 0;
-    return hawser_inc_f32(context, "x", &key, &(float){1}, 1);
+    return hawser_inc(context, "x", &key, &(float){1}, 1);
 }
 
 static hawser_status overflows(hawser_context *context)
 {
-    hawser_cache_f32(context, "y")[2] = 3e38F;
+    HAWSER_WRITE(context, float, y);
+    y[2] = 3e38F;
     return HAWSER_OK;
 }
 
@@ -928,39 +849,38 @@ static void refusals_name_the_state(void **state)
 {
     (void)state;
     static const struct {
-        hawser_rule rule;
+        hawser_state_spec x;
         hawser_unit_function *unit;
-        const char *filter;
-        hawser_form form;
         float begins;
-        int type;
         hawser_status status;
         const char *words;
     } rows[] = {
-        {{0.5, 1, NULL, NULL}, NULL, "none", HAWSER_EXACT, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "'x' is of i64"},
-        {{1, 2, NULL, NULL}, NULL, "none", HAWSER_EXACT, 0, HAWSER_I32, HAWSER_BAD_PROGRAM, "gain"},
-        {{1, 1, merge_all, NULL}, NULL, "none", HAWSER_EXACT, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "merge function"},
-        {{1, 1, NULL, NULL}, NULL, "none", HAWSER_AS_BF16, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "cannot be rounded"},
-        {{1, 1, NULL, NULL}, NULL, "relative", HAWSER_EXACT, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "relative"},
-        {{1, 1, NULL, NULL}, NULL, "none", HAWSER_EXACT, 0, 4, HAWSER_BAD_PROGRAM, "no type 4"},
-        {{1, 1, NULL, NULL}, NULL, "none", HAWSER_EXACT, 0, -1, HAWSER_BAD_PROGRAM, "no type -1"},
-        {{1, 1, NULL, NULL}, wrong_type, "none", HAWSER_EXACT, 0, HAWSER_I64, HAWSER_BAD_PROGRAM, "use hawser_cache_i64"},
-        {{1, 1, NULL, NULL}, wrong_type, "none", HAWSER_EXACT, 0, HAWSER_F32, HAWSER_BAD_PROGRAM, "use hawser_cache_f32"},
-        {{1, 1, NULL, NULL}, wrong_inc, "none", HAWSER_EXACT, 0, HAWSER_I32, HAWSER_BAD_PROGRAM, "use hawser_inc_i32"},
-        {{1, 1, NULL, NULL}, NULL, "none", HAWSER_EXACT, INFINITY, HAWSER_I64, HAWSER_NOT_FINITE, "'y' begins with inf"},
-        {{1, 1, NULL, NULL}, overflows, "none", HAWSER_EXACT, -3e38F, HAWSER_I64, HAWSER_NOT_FINITE, "'y'"},
+        {{.type = HAWSER_I64, .damping = 0.5}, NULL, 0, HAWSER_BAD_PROGRAM, "'x' is of i64"},
+        {{.type = HAWSER_I32, .gain = 2}, NULL, 0, HAWSER_BAD_PROGRAM, "gain"},
+        {{.type = HAWSER_I64, .merge = merge_all}, NULL, 0, HAWSER_BAD_PROGRAM, "merge function"},
+        {{.type = HAWSER_I64, .form = HAWSER_AS_BF16}, NULL, 0, HAWSER_BAD_PROGRAM, "cannot be rounded"},
+        {{.type = HAWSER_I64, .filter = "relative", .quota = 100}, NULL, 0, HAWSER_BAD_PROGRAM, "relative"},
+        {{.type = (hawser_type)4}, NULL, 0, HAWSER_BAD_PROGRAM, "no type 4"},
+        {{.type = (hawser_type)-1}, NULL, 0, HAWSER_BAD_PROGRAM, "no type -1"},
+        {{.type = HAWSER_I64}, wrong_type, 0, HAWSER_BAD_PROGRAM, "the numbers of state 'x' are of i64"},
+        {{.type = HAWSER_F32}, wrong_type, 0, HAWSER_BAD_PROGRAM, "the numbers of state 'x' are of f32"},
+        {{.type = HAWSER_I32}, wrong_inc, 0, HAWSER_BAD_PROGRAM, "to a float, but the numbers of state 'x' are of i32"},
+        {{.type = HAWSER_I64}, NULL, INFINITY, HAWSER_NOT_FINITE, "'y' begins with inf"},
+        {{.type = HAWSER_I64}, overflows, -3e38F, HAWSER_NOT_FINITE, "'y'"},
     };
     for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
         const float begins[3] = {0, 0, rows[k].begins};
         hawser_run *run = NULL;
         hawser_error error = {0};
-        test_job test = OPEN_JOB("workers", "2", "filter", rows[k].filter, "quota", "100", "timeout", "60");
+        test_job test = OPEN_JOB("workers", "2", "timeout", "60");
         hawser_program *program = hawser_program_new("refused", NULL);
-        hawser_state *x = hawser_replicated_state_of(program, "x", (hawser_type)rows[k].type, 3, 1, NULL, rows[k].rule);
-        hawser_state *y = hawser_replicated_state_of(program, "y", HAWSER_F32, 3, 1, begins, (hawser_rule){0});
-        hawser_encoding(x, rows[k].form);
-        (void)hawser_unit(hawser_root(program), "unit", rows[k].unit != NULL ? rows[k].unit : nothing, NULL,
-                          HAWSER_UPDATES(x, y));
+        hawser_state_spec spec = rows[k].x;
+        spec.name = "x";
+        spec.kind = HAWSER_REPLICATED;
+        spec.rows = 3;
+        hawser_state *x = hawser_state_add(program, &spec);
+        hawser_state *y = HAWSER_STATE(program, "y", HAWSER_REPLICATED, .type = HAWSER_F32, .rows = 3, .initial = begins);
+        HAWSER_UNIT(hawser_root(program), "unit", rows[k].unit != NULL ? rows[k].unit : nothing, .updates = {x, y});
         hawser_status status = hawser_run_program(test.job, program, &run, &error);
         if (status != rows[k].status || strstr(error.text, rows[k].words) == NULL)
             fail_msg("row %zu: status %d, '%s' does not say '%s'", k, (int)status, error.text, rows[k].words);
@@ -977,7 +897,6 @@ int main(void)
         cmocka_unit_test(nodes_have_the_oracles_bits),
         cmocka_unit_test(late_sums_are_exact),
         cmocka_unit_test(owned_states_keep_all_digits),
-        cmocka_unit_test(overflow_is_an_error),
         cmocka_unit_test(a_merge_function_gets_doubles),
         cmocka_unit_test(refusals_name_the_state),
         cmocka_unit_test(matrices_and_states_of_blocks_have_the_oracles_bits),

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "hawser/advanced.h"
 #include "hawser/hawser.h"
 
 static hawser_status nothing(hawser_context *context)
@@ -36,11 +37,11 @@ static void a_test_sets_the_metric_of_the_bound(void **state)
     assert_int_equal(hawser_open(&argc, argv, &job, &error), HAWSER_OK);
     hawser_program *program = hawser_program_new("until", NULL);
     hawser_metric_declare(program, "gap", HAWSER_LAST);
-    hawser_state *rows = hawser_data_state(program, "rows", &matrix, HAWSER_BY_ROW);
+    hawser_state *rows = HAWSER_STATE(program, "rows", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_ROW);
     hawser_operator *outer = hawser_loop(hawser_root(program), "outer",
                                          (hawser_until){.test = set_gap, .metric = "gap", .below = 0.25}, hawser_bsp());
     hawser_operator *inner = hawser_loop(outer, "inner", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_unit(inner, "nothing", nothing, HAWSER_READS(rows), NULL);
+    HAWSER_UNIT(inner, "nothing", nothing, .reads = {rows});
     if (hawser_run_program(job, program, &run, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     assert_int_equal(hawser_run_figures(run)->clocks, 4);

@@ -12,7 +12,8 @@
 #include "job.h"
 #include "runtime/session/status.h"
 
-/* An executor whose last other runner sends its message between the waiter's check of its mailbox and the question which runners are busy. */
+/* An executor whose last other runner sends its message between the waiter's check of its mailbox and the question which
+ * runners are busy. */
 typedef struct late_executor {
     hw_executor super;
     hw_transport *transport;
@@ -183,7 +184,8 @@ static double waits(uint32_t node, void (*step)(far_executor *), hawser_status w
     return executor.time;
 }
 
-/* The driver gives up when all nodes have been silent at work for the timeout, and not before: heartbeats are not what it goes by. */
+/* The driver gives up when all nodes have been silent at work for the timeout, and not before: heartbeats are not what it
+ * goes by. */
 static void a_job_in_which_no_node_works_ends(void **state)
 {
     (void)state;
@@ -279,10 +281,197 @@ static void runners_without_permits_get_their_turn(void **state)
     assert_true(atomic_load(&t.lead) <= 2);
 }
 
+/* -------------------------------------------------------------------------------------------- losses and the policy ---- */
+
+/* A transport whose inbox the test fills, and whose receivers are gone. */
+typedef struct lonely {
+    hw_transport super;
+    hw_message *inbox, *at_park; /* the latter arrives while the owner waits */
+    uint32_t sent;
+} lonely;
+
+static hw_message *lonely_receive(hw_transport *transport, uint32_t endpoint)
+{
+    hw_message *message = ((lonely *)transport)->inbox;
+    (void)endpoint;
+    if (message != NULL)
+        ((lonely *)transport)->inbox = message->next;
+    return message;
+}
+
+static hawser_status lonely_send(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
+                                 hawser_error *error)
+{
+    (void)source, (void)destination;
+    ((lonely *)transport)->sent++;
+    hw_message_free(message);
+    return hawser_fail(error, HAWSER_PEER_LOST, "a broken link");
+}
+
+/* Who waits, the policy, and what both have seen. */
+typedef struct mourner {
+    hw_session session;
+    hw_mailbox mailbox;
+    hw_executor executor;
+    lonely transport;
+    hawser_error error;
+    double time;
+    uint32_t fatal; /* the run ends by the loss of this node */
+    uint32_t asked, reasons, handled;
+    hawser_status refuses; /* of `handle`, once */
+} mourner;
+
+static hw_decision ends_by_one(const hw_session *session, const hw_loss *loss)
+{
+    mourner *self = (mourner *)(void *)((char *)(uintptr_t)session - offsetof(mourner, session));
+    self->asked++;
+    return loss->node == self->fatal ? HW_RUN_ENDS : HW_RUN_GOES_ON;
+}
+
+static hawser_status say_why(void *owner, const hw_loss *loss)
+{
+    mourner *self = owner;
+    self->reasons++;
+    return hawser_fail(&self->error, HAWSER_PEER_LOST, "node %u is missing", loss->node);
+}
+
+static hawser_status take_other(void *owner, hw_message *message)
+{
+    mourner *self = owner;
+    hawser_status status = self->refuses;
+    hw_message_free(message);
+    self->handled++;
+    self->refuses = HAWSER_OK;
+    return status;
+}
+
+static bool has_handled(void *argument)
+{
+    return ((mourner *)argument)->handled > 0;
+}
+
+static void post(hw_message **inbox, uint32_t lost)
+{
+    hw_message *message;
+    assert_int_equal(hw_message_new(lost != HW_NET_ANY ? sizeof(hw_loss) : 0, &message, NULL), HAWSER_OK);
+    message->envelope.kind = lost != HW_NET_ANY ? HW_MESSAGE_LOST : HW_MESSAGE_UPDATE;
+    if (lost != HW_NET_ANY)
+        memcpy(message->payload, &(hw_loss){.node = lost}, sizeof(hw_loss));
+    while (*inbox != NULL)
+        inbox = &(*inbox)->next;
+    *inbox = message;
+}
+
+static double mourner_now(hw_executor *executor)
+{
+    mourner *self = (mourner *)(void *)((char *)executor - offsetof(mourner, executor));
+    return self->time += 0.1;
+}
+
+static void mourner_park(hw_executor *executor, uint32_t number, double deadline)
+{
+    mourner *self = (mourner *)(void *)((char *)executor - offsetof(mourner, executor));
+    (void)number, (void)deadline;
+    self->transport.inbox = self->transport.at_park;
+    self->transport.at_park = NULL;
+}
+
+static void mourner_yield(hw_executor *executor, uint32_t number)
+{
+    (void)executor, (void)number;
+}
+
+static void begin_mourning(mourner *self, hawser_job *job, uint32_t fatal)
+{
+    static const hw_transport_ops transport = {.receive = lonely_receive, .send = lonely_send};
+    static const hw_executor_ops executor = {.now = mourner_now, .park = mourner_park, .yield = mourner_yield};
+    *self = (mourner){.session = {.job = job, .blocks = 2, .nodes = 3, .after_loss = ends_by_one},
+                      .mailbox = {.handle = take_other, .lost = say_why},
+                      .executor = {&executor},
+                      .transport = {.super = {&transport}},
+                      .fatal = fatal};
+    self->session.transport = &self->transport.super;
+    self->session.executor = &self->executor;
+    self->mailbox.session = &self->session;
+    self->mailbox.owner = self;
+    self->mailbox.error = &self->error;
+}
+
+static hawser_status send_one(mourner *self)
+{
+    hw_message *message;
+    assert_int_equal(hw_message_new(0, &message, NULL), HAWSER_OK);
+    return hw_send(&self->mailbox, 1, message);
+}
+
+static void the_policy_alone_ends_a_run_by_a_loss(void **state)
+{
+    (void)state;
+    enum { NO_NODE = 77 };
+    test_job test = OPEN_JOB("workers", "1", "timeout", "50");
+    mourner self;
+    begin_mourning(&self, test.job, NO_NODE); /* two losses, and the run goes on */
+    post(&self.transport.inbox, 1);
+    post(&self.transport.inbox, 2);
+    post(&self.transport.inbox, HW_NET_ANY);
+    assert_int_equal(hw_wait(&self.mailbox, has_handled, &self), HAWSER_OK);
+    assert_true(self.asked == 2 && self.reasons == 0 && self.handled == 1 && self.mailbox.losses == 2);
+    assert_int_equal(send_one(&self), HAWSER_OK); /* dropped */
+    assert_int_equal(self.transport.sent, 1);
+
+    begin_mourning(&self, test.job, 2); /* the second one ends it, and what follows is not handled */
+    post(&self.transport.inbox, 1);
+    post(&self.transport.inbox, 2);
+    post(&self.transport.inbox, HW_NET_ANY);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(hw_wait(&self.mailbox, has_handled, &self), HAWSER_PEER_LOST);
+    assert_string_equal(self.error.text, "node 2 is missing");
+    assert_true(self.asked == 2 && self.reasons == 1 && self.handled == 0);
+    hw_messages_free(self.transport.inbox);
+    close_job(test);
+}
+
+static void a_send_to_a_lost_node_waits_for_the_loss(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "1", "timeout", "50");
+    mourner self;
+    for (uint32_t fatal = 1; fatal < 3; fatal++) {
+        begin_mourning(&self, test.job, fatal);
+        post(&self.transport.at_park, 1);
+        assert_int_equal(send_one(&self), fatal == 1 ? HAWSER_PEER_LOST : HAWSER_OK);
+        assert_true(fatal != 1 || strcmp(self.error.text, "node 1 is missing") == 0);
+    }
+    begin_mourning(&self, test.job, 1); /* no loss is reported */
+    assert_int_equal(send_one(&self), HAWSER_PEER_LOST);
+    assert_string_equal(self.error.text, "a broken link");
+    close_job(test);
+}
+
+static void a_failure_to_handle_a_message_is_returned_once(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "1", "timeout", "50");
+    mourner self;
+    begin_mourning(&self, test.job, 1);
+    self.refuses = HAWSER_NO_MEMORY;
+    post(&self.transport.inbox, HW_NET_ANY);
+    post(&self.transport.inbox, HW_NET_ANY);
+    assert_int_equal(hw_drain(&self.mailbox), HAWSER_NO_MEMORY);
+    assert_int_equal(self.handled, 1);
+    assert_int_equal(hw_drain(&self.mailbox), HAWSER_OK);
+    assert_int_equal(self.handled, 2);
+    close_job(test);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_message_at_the_last_moment_is_received), cmocka_unit_test(a_job_in_which_no_node_works_ends),
-        cmocka_unit_test(a_woken_worker_is_busy_at_once), cmocka_unit_test(runners_without_permits_get_their_turn)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_message_at_the_last_moment_is_received),
+                                       cmocka_unit_test(a_job_in_which_no_node_works_ends),
+                                       cmocka_unit_test(a_woken_worker_is_busy_at_once),
+                                       cmocka_unit_test(runners_without_permits_get_their_turn),
+                                       cmocka_unit_test(the_policy_alone_ends_a_run_by_a_loss),
+                                       cmocka_unit_test(a_send_to_a_lost_node_waits_for_the_loss),
+                                       cmocka_unit_test(a_failure_to_handle_a_message_is_returned_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,11 @@
-/* sanitized.h - whether a sanitizer looks at memory or threads. It judges paths, each of which it has seen after a part of what the other builds
- * try of numbers and orders, and it takes several times as long. */
+/* sanitized.h - whether a sanitizer looks at memory or threads. It judges paths, each of which it has seen after a part of
+ * what the other builds try of numbers and orders, and it takes several times as long. */
 #ifndef HW_TESTS_SANITIZED_H
 #define HW_TESTS_SANITIZED_H
 
+#include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #if defined(__has_feature)
 #define SANITIZED (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer))
@@ -13,10 +15,20 @@
 #define SANITIZED 0
 #endif
 
+/* Returns whether the longer forms of tests are asked for: script/test sets the variable to nothing in its short run. */
+static inline bool runs_long(void)
+{
+    const char *asked = getenv("HAWSER_TEST_LONG");
+    return asked != NULL && *asked != '\0';
+}
+
 /* How many of `count` random cases are tried. */
 static inline uint64_t tried_of(uint64_t count)
 {
     return SANITIZED ? count / 3 : count;
 }
+
+/* A function that uses NULL on purpose: a sanitizer of undefined behaviour would end the process before the signal comes. */
+#define USES_NULL __attribute__((no_sanitize("undefined")))
 
 #endif

@@ -1,15 +1,18 @@
 /*
- * schedules.h - a walk over all schedules of a small job. The job runs again and again through the real runtime; the walk is depth first over
- * the runner that continues at each point. For one test file, linked with --wrap as tests/CMakeLists.txt says.
+ * schedules.h - a walk over all schedules of a small job. The job runs again and again through the real runtime; the walk is
+ * depth first over the runner that continues at each point. For one test file, linked with --wrap as tests/CMakeLists.txt
+ * says.
  *
- * A step is the work of one runner between two points at which another runner could continue: it checks its mailbox, sends one message, or
- * makes one request to the store. The wrappers here make these points, so that steps are no coarser than the interleavings of threads. Three
- * rules keep the number of schedules down. runtime_schedules.c shows on the smallest jobs that they lose no outcome:
- * - Steps that touch nothing in common may change places without an effect. Of schedules that differ only in that, one is walked. Races in the
- *   runs show where another order matters (source sets and sleep sets: Abdulla et al. 2014).
- * - A waiting runner checks its mailbox as soon as a message arrives, because an earlier check changes nothing. After the arrival other runners
- *   may continue first, and their messages are received as well.
- * - Messages of sorts that the receiver keeps apart may change places, and so may requests for different chunks of a stored state.
+ * A step is the work of one runner between two points at which another runner could continue: it checks its mailbox, sends
+ * one message, or makes one request to the store. The wrappers here make these points, so that steps are no coarser than the
+ * interleavings of threads. Three rules keep the number of schedules down. runtime_schedules.c shows on the smallest jobs
+ * that they lose no outcome:
+ * - Steps that touch nothing in common may change places without an effect. Of schedules that differ only in that, one is
+ *   walked. Races in the runs show where another order matters (source sets and sleep sets: Abdulla et al. 2014).
+ * - A waiting runner checks its mailbox as soon as a message arrives, because an earlier check changes nothing. After the
+ *   arrival other runners may continue first, and their messages are received as well.
+ * - Messages of sorts that the receiver keeps apart may change places, and so may requests for different chunks of a stored
+ *   state.
  */
 #ifndef HW_TESTS_SCHEDULES_H
 #define HW_TESTS_SCHEDULES_H
@@ -73,7 +76,7 @@ const char *__asan_default_options(void)
 }
 #endif
 
-/* ----------------------------------------------------------------------------------------------- what steps are made of ---- */
+/* ------------------------------------------------------------------------------------------- what steps are made of ---- */
 
 static bool has(uint32_t set, uint32_t bit)
 {
@@ -118,8 +121,9 @@ static void begin_look(void)
     type __wrap_##name(__VA_ARGS__);                                                                                        \
     type __wrap_##name(__VA_ARGS__)
 
-/* Returns the bit of a message's mailbox and sort. The driver keeps the messages of blocks apart, or counts them. A block keeps updates apart
- * from the driver's messages. The order between such sorts does not matter to the receiver; any other order does. */
+/* Returns the bit of a message's mailbox and sort. The driver keeps the messages of blocks apart, or counts them. A block
+ * keeps updates apart from the driver's messages. The order between such sorts does not matter to the receiver; any other
+ * order does. */
 static uint32_t mail_of(const hw_message *message)
 {
     uint32_t to = message->envelope.destination, driver = walking->runners - 1;
@@ -270,7 +274,7 @@ WRAPPED(hawser_status, hw_fiber_executor, uint32_t count, uint64_t seed, hw_choo
     return HAWSER_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------ one run ---- */
+/* ---------------------------------------------------------------------------------------------------------- one run ---- */
 
 /* Returns the runner that continues without a decision: the present one, or the next in turn. */
 static uint32_t next_in_turn(const walk *w, uint32_t among)
@@ -281,8 +285,8 @@ static uint32_t next_in_turn(const walk *w, uint32_t among)
     return next % w->runners;
 }
 
-/* Returns the runners that sleep: a runner whose step was walked before the previous one sleeps until something that it touches is touched,
- * because its step would lead to the same states. */
+/* Returns the runners that sleep: a runner whose step was walked before the previous one sleeps until something that it
+ * touches is touched, because its step would lead to the same states. */
 static uint32_t sleeping_runners(const walk *w, step *s)
 {
     uint32_t asleep = 0;
@@ -348,7 +352,7 @@ static uint32_t go_on(void *argument, const uint32_t *ready, uint32_t count)
             return i;
 }
 
-/* ------------------------------------------------------------------------------------------- what remains to be walked ---- */
+/* ---------------------------------------------------------------------------------------- what remains to be walked ---- */
 
 /* The order of the steps of a run that is fixed by the things that they touch in common. */
 typedef struct order {

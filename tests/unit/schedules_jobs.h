@@ -1,4 +1,5 @@
-/* schedules_jobs.h - the small jobs whose schedules runtime_schedules.c walks, what is made wrong in them, and what came of a run. */
+/* schedules_jobs.h - the small jobs whose schedules runtime_schedules.c walks, what is made wrong in them, and what came of
+ * a run. */
 #ifndef HW_TESTS_SCHEDULES_JOBS_H
 #define HW_TESTS_SCHEDULES_JOBS_H
 

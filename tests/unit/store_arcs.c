@@ -1,4 +1,5 @@
-/* Which server has a key of a dense table: each key has exactly one server, both ends of the key space included, and servers have equal shares. */
+/* Which server has a key of a dense table: each key has exactly one server, both ends of the key space included, and servers
+ * have equal shares. */
 #include "store/arcs.h"
 
 #include <setjmp.h>

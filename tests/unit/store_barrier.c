@@ -15,7 +15,8 @@ typedef struct shape {
     const char *address;
 } shape;
 
-/* The first example of store.h: every node pushes without a wait, and after the barrier sees the pushes and clocks of all. */
+/* The first example of store.h: every node pushes without a wait, and after the barrier sees the pushes and clocks of
+ * all. */
 static hawser_status rounds(hawser_store *store, uint32_t nodes, hawser_error *error)
 {
     double ones[KEYS], out[KEYS];

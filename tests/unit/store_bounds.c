@@ -336,7 +336,8 @@ static void rows_are_bounded(void **state)
     end(s);
 }
 
-/* Of a push that is done on one stripe and waits on the other, rows that are there count in place of what was reserved for them. */
+/* Of a push that is done on one stripe and waits on the other, rows that are there count in place of what was reserved for
+ * them. */
 static void nothing_is_counted_twice(void **state)
 {
     (void)state;
@@ -383,7 +384,8 @@ static void rows_of_later_clocks_are_bounded(void **state)
     end(s);
 }
 
-/* Rows that a file replaces count no more, and no more lie in memory: tables that are filled and emptied in turn take no more than one. */
+/* Rows that a file replaces count no more, and no more lie in memory: tables that are filled and emptied in turn take no
+ * more than one. */
 static void forgotten_groups_take_no_memory(void **state)
 {
     (void)state;

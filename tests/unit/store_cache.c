@@ -1,7 +1,7 @@
 /*
- * Workers that get, increment and clock through the caches of their processes. Every increment is a digit of its own, so that a row tells which
- * updates are in it, and which twice. What is read is held against SSP's guarantees (Ho et al. 2013, section 2) in every interleaving
- * of small cases, and in many of larger ones.
+ * Workers that get, increment and clock through the caches of their processes. Every increment is a digit of its own, so
+ * that a row tells which updates are in it, and which twice. What is read is held against SSP's guarantees (Ho et al. 2013,
+ * section 2) in every interleaving of small cases, and in many of larger ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ typedef struct worker {
     uint64_t clock, task;
     uint64_t keys[ROWS_MOST];
     int64_t out[ROWS_MOST];
-    hw_reading reading;
+    hw_cache_reading reading;
     bool repeated; /* it is pulled for the second time, and there is no third */
 } worker;
 
@@ -77,7 +77,7 @@ static void open_play(play *p, const shape *how, uint64_t seed)
 static void close_play(play *p)
 {
     for (uint32_t i = 0; i < p->worker_count; i++)
-        hw_reading_end(p->cache[p->workers[i].node], &p->workers[i].reading);
+        hw_cache_reading_end(p->cache[p->workers[i].node], &p->workers[i].reading);
     for (uint32_t n = 0; n < p->shape->nodes; n++) {
         hw_cache_figures own;
         hw_cache_figures_of(p->cache[n], &own);
@@ -120,13 +120,13 @@ static void begin_get(play *p, worker *w)
     for (uint64_t key = 0; key < p->shape->keys; key++)
         if (p->shape->keys <= 2 || (key * 7 + w->clock) % 4 != 0)
             w->keys[count++] = key;
-    w->reading = (hw_reading){.worker = w->own, .keys = w->keys, .count = count, .out = w->out};
+    w->reading = (hw_cache_reading){.worker = w->own, .keys = w->keys, .count = count, .out = w->out};
 }
 
 /* What its reading wants is on its way. */
 static void ask(play *p, worker *w)
 {
-    const hw_reading *reading = &w->reading;
+    const hw_cache_reading *reading = &w->reading;
     w->task = submit(p->world, w->node,
                      (hw_order){.operation = HW_PULL,
                                 .table = p->table,
@@ -140,7 +140,7 @@ static void ask(play *p, worker *w)
 /* Reads as far as it goes; true: the worker has moved. */
 static bool go_on_reading(play *p, worker *w)
 {
-    hw_reading_state state;
+    hw_cache_reading_state state;
     assert_int_equal(hw_cache_read(p->cache[w->node], &w->reading, &state, NULL), HAWSER_OK);
     if (state == HW_READING_WAIT)
         return false;
@@ -149,7 +149,7 @@ static bool go_on_reading(play *p, worker *w)
         return true;
     }
     check_rows(p, w, w->at == PULLING_SECOND);
-    hw_reading_end(p->cache[w->node], &w->reading);
+    hw_cache_reading_end(p->cache[w->node], &w->reading);
     w->at = p->shape->brief && w->clock + 1 == p->shape->clocks ? OVER : w->at + 1;
     return true;
 }
@@ -240,7 +240,7 @@ static void assert_all_over(const play *p)
             fail_msg("worker %u stands still in clock %llu", i, (unsigned long long)p->workers[i].clock);
 }
 
-/* ------------------------------------------------------------------------------------------------ every interleaving ---- */
+/* ----------------------------------------------------------------------------------------------- every interleaving ---- */
 
 enum { DEPTH = 200 };
 
@@ -255,7 +255,8 @@ static bool deliver(world *w, uint32_t client, uint32_t server)
     return true;
 }
 
-/* What a reply brings is taken when its worker moves, so it may as well be there at once; and what workers ask for is on its way. */
+/* What a reply brings is taken when its worker moves, so it may as well be there at once; and what workers ask for is on its
+ * way. */
 static void deliver_replies(world *w)
 {
     for (uint32_t c = 0; c < w->clients; c++)
@@ -267,8 +268,8 @@ static void deliver_replies(world *w)
             ;
 }
 
-/* Requests and workers take turns by the schedule, and after its end the first one that can move. A turn of one that cannot move has no
- * effect. */
+/* Requests and workers take turns by the schedule, and after its end the first one that can move. A turn of one that cannot
+ * move has no effect. */
 static void run(play *p, schedule *s)
 {
     world *w = p->world;
@@ -343,7 +344,7 @@ static void small_cases_in_every_order(void **state)
     assert_true(again > 0);
 }
 
-/* ------------------------------------------------------------------------------------------------------- larger ones ---- */
+/* ------------------------------------------------------------------------------------------------------ larger ones ---- */
 
 static void play_at_random(const shape *how, uint64_t seed, hw_cache_figures *all)
 {
@@ -393,8 +394,8 @@ static void larger_cases_at_random(void **state)
 static bool get(hw_cache *cache, uint64_t key)
 {
     int64_t out = -1;
-    hw_reading reading = {.keys = &key, .count = 1, .out = &out};
-    hw_reading_state state;
+    hw_cache_reading reading = {.keys = &key, .count = 1, .out = &out};
+    hw_cache_reading_state state;
     assert_int_equal(hw_cache_read(cache, &reading, &state, NULL), HAWSER_OK);
     bool near = state == HW_READING_DONE;
     if (!near) {
@@ -406,7 +407,7 @@ static bool get(hw_cache *cache, uint64_t key)
         assert_int_equal(state, HW_READING_DONE);
     }
     assert_int_equal(out, key);
-    hw_reading_end(cache, &reading);
+    hw_cache_reading_end(cache, &reading);
     return near;
 }
 

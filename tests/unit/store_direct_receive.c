@@ -1,5 +1,5 @@
-/* Answers whose values are read straight into the user's memory: they belong where the client says, which says so of nothing but what was asked
- * for, and nobody is at a task's memory when it has ended. */
+/* Answers whose values are read straight into the user's memory: they belong where the client says, which says so of nothing
+ * but what was asked for, and nobody is at a task's memory when it has ended. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -60,7 +60,8 @@ static bool has_receive_buffer(const world *w, uint32_t server, const hw_message
     return true;
 }
 
-/* Every bit of a head changed, with the length that it was and the one that it says: no place but for another part of the same length. */
+/* Every bit of a head changed, with the length that it was and the one that it says: no place but for another part of the
+ * same length. */
 static void distrust(const world *w, uint32_t server, const hw_message *reply, const double *out)
 {
     for (size_t bit = 0; bit < 8 * (size_t)HW_ANSWER_HEAD; bit++) {
@@ -185,7 +186,7 @@ static void *lose(void *argument)
 {
     hawser_error lost = {0};
     (void)hawser_fail(&lost, HAWSER_PEER_LOST, "somebody is lost");
-    hw_hub_lost(argument, &lost);
+    hw_hub_end(argument, &lost);
     return NULL;
 }
 
@@ -193,7 +194,7 @@ static void *lose(void *argument)
 static bool is_lost(hawser_store *store, uint64_t task, bool *ended)
 {
     pthread_mutex_lock(&store->mutex);
-    bool lost = store->lost;
+    bool lost = store->over;
     *ended = hw_client_ended(store->client, task);
     pthread_mutex_unlock(&store->mutex);
     return lost;
@@ -265,7 +266,8 @@ typedef struct puller {
     hawser_error error;
 } puller;
 
-/* Ranges and lists of many lengths from memory that is full of something else, several at a time; what lies beside them stays. */
+/* Ranges and lists of many lengths from memory that is full of something else, several at a time; what lies beside them
+ * stays. */
 static void *pull_all(void *argument)
 {
     puller *p = argument;

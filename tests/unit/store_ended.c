@@ -1,4 +1,5 @@
-/* The queue of ended tasks: on one node, on two, and of clients of stand-alone servers. Its reader may be as slow as it likes. */
+/* The queue of ended tasks: on one node, on two, and of clients of stand-alone servers. Its reader may be as slow as it
+ * likes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -15,7 +15,8 @@
 
 enum { KEYS = 40, PARTS_SEED = 1 }; /* ten parts of four keys */
 
-/* Delivers and serves the messages that wait for the server. Returns false if the server could not even refuse one, and drops the client. */
+/* Delivers and serves the messages that wait for the server. Returns false if the server could not even refuse one, and
+ * drops the client. */
 static bool serve_all(world *w, hawser_error *error)
 {
     bool replied = true;
@@ -132,7 +133,8 @@ static void rows_made_before_a_failure_are_removed(void **state)
     assert_int_equal(atomic_load(&live), 0);
 }
 
-/* Clocks of worker 0, with the n-th allocation of the server and all later ones failing: both clients receive one refusal. */
+/* Clocks of worker 0, with the n-th allocation of the server and all later ones failing: both clients receive one
+ * refusal. */
 static bool clock_without_memory(long n)
 {
     world *w = open_world(PARTS_SEED, 1, 2, 1, 0);
@@ -175,7 +177,8 @@ static void a_refused_clock_is_reported_to_all(void **state)
     assert_int_equal(atomic_load(&live), 0);
 }
 
-/* Another thread asks a shard which keys it lacks while the shard grows, as the receiving thread does if memory is scarce. */
+/* Another thread asks a shard which keys it lacks while the shard grows, as the receiving thread does if memory is
+ * scarce. */
 static hw_table_shard *growing;
 static atomic_uint asked, answered;
 static bool kept_waiting;
@@ -222,7 +225,8 @@ static void lookup_of_missing_keys_does_not_wait_for_growth(void **state)
     assert_int_equal(atomic_load(&live), 0);
 }
 
-/* A version that could not be kept for lack of memory fails its rereads, and nothing else. Returns false if fewer allocations are needed. */
+/* A version that could not be kept for lack of memory fails its rereads, and nothing else. Returns false if fewer
+ * allocations are needed. */
 static bool write_without_memory(long n, int *missed)
 {
     world *w = open_world(PARTS_SEED, 1, 1, 1, 0);

@@ -1,4 +1,5 @@
-/* Tables to a file and back, at other numbers of nodes and servers; what is wrong with a file is one line and changes nothing. */
+/* Tables to a file and back, at other numbers of nodes and servers; what is wrong with a file is one line and changes
+ * nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -160,7 +161,8 @@ static void run(uint32_t nodes, plan *how, const char *words)
             fail_msg("node %u: no '%s' in: %s", i, words, all[i].error.text);
 }
 
-/* After a load and one more update each, the bits are the same, whichever servers saved: also of the state of adagrad and adam. */
+/* After a load and one more update each, the bits are the same, whichever servers saved: also of the state of adagrad and
+ * adam. */
 static void any_number_of_servers(void **state)
 {
     (void)state;

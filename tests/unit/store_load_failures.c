@@ -1,4 +1,5 @@
-/* A file is loaded again and again, with the n-th allocation failing: its rows are all there, or none, or it is said that some are. */
+/* A file is loaded again and again, with the n-th allocation failing: its rows are all there, or none, or it is said that
+ * some are. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

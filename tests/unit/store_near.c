@@ -112,7 +112,7 @@ static void reads_are_fresh_enough(void **state)
         }
 }
 
-/* ------------------------------------------------------------------------------------------ another function; errors ---- */
+/* ----------------------------------------------------------------------------------------- another function; errors ---- */
 
 static hawser_status expect(hawser_status got, hawser_status wanted, const char *words, hawser_error *error)
 {
@@ -220,7 +220,7 @@ static void calls_are_checked(void **state)
     check_all(nodes, 1, "calls");
 }
 
-/* ---------------------------------------------------------------------------- a function of the user's, on summed rows ---- */
+/* ------------------------------------------------------------------------- a function of the user's, on summed rows ---- */
 
 /* Polyak's heavy ball: memory is the velocity. */
 static void apply_momentum(const hawser_applying *a)

@@ -1,4 +1,5 @@
-/* The store API over one node and several: pushed rows are stored, whichever node serves; order, clocks, losses, wrong calls. */
+/* The store API over one node and several: pushed rows are stored, whichever node serves; order, clocks, losses, wrong
+ * calls. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -450,7 +451,7 @@ static void fail_body(test_node *node)
         node->status = hawser_push(store, &request, &tasks[i], &node->error);
     hawser_error lost = {0};
     (void)hawser_fail(&lost, HAWSER_PEER_LOST, "somebody is lost");
-    hw_hub_lost(store, &lost);
+    hw_hub_end(store, &lost);
     for (size_t i = 0; i < MANY && node->status == HAWSER_OK; i++)
         if (hawser_store_wait(store, tasks[i], &node->error) != HAWSER_PEER_LOST ||
             strstr(node->error.text, "somebody is lost") == NULL)
@@ -485,7 +486,8 @@ static void ask_more(void *user, uint64_t task, hawser_status status)
     atomic_store(&more->asked, true);
 }
 
-/* Three pulls, of which the first waits for clock 1 of all workers and the second for clock 0: they are taken as they come, each once. */
+/* Three pulls, of which the first waits for clock 1 of all workers and the second for clock 0: they are taken as they come,
+ * each once. */
 static hawser_status take_any(hawser_store *store, uint32_t table, hawser_error *error)
 {
     double out[3][MANY], ones[MANY];
@@ -579,54 +581,55 @@ static void a_refused_clock_ends_the_store(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------ losses, on the thread that receives them ---- */
+/* ------------------------------------------------------------------------- losses, on the thread that receives them ---- */
 
 /* A callback on the net's thread: it receives the loss of node 2, and makes a request. */
 typedef struct watch {
     hawser_store *store;
     uint32_t table;
-    hawser_status status;
+    uint64_t keys[3]; /* of each server */
+    hawser_status status, other;
     hawser_error error;
     bool own, at_once;
     atomic_bool called;
 } watch;
 
-static double shift_loss(hw_cluster *cluster, double seconds)
-{
-    pthread_mutex_lock(&cluster->mutex);
-    double at = cluster->lost_at += seconds;
-    pthread_mutex_unlock(&cluster->mutex);
-    return at;
-}
-
 static void note_loss(void *user, uint64_t task, hawser_status status)
 {
-    const double window = 30;
+    const double window = 30; /* in which other nodes that were lost at once are noticed */
     watch *h = user;
     hw_cluster *cluster = h->store->job->cluster;
     double one = 1;
     h->own = hw_net_is_own_thread(cluster->net);
     if (status == HAWSER_OK && h->own) {
+        double before = cluster->losses_together, until = hw_seconds() + window;
+        cluster->losses_together = window;
         hw_cluster_lost(cluster, 2, "the test says so", 0);
-        double until = shift_loss(cluster, window); /* the time in which other nodes that were lost at once are noticed */
-        h->status = hawser_push(h->store, &(hawser_request){.table = h->table, .values = &one}, &task, &h->error);
+        h->status = hawser_push(
+            h->store, &(hawser_request){.table = h->table, .first = h->keys[2], .last = h->keys[2], .values = &one}, &task,
+            &h->error);
+        h->other = hawser_push(h->store,
+                               &(hawser_request){.table = h->table, .first = h->keys[1], .last = h->keys[1], .values = &one},
+                               &task, NULL);
         h->at_once = hw_seconds() < until;
-        shift_loss(cluster, -window);
+        cluster->losses_together = before;
     }
     atomic_store(&h->called, true);
 }
 
-/* Waits until the reply of another node is received on the net's thread, and not on the requesting thread, which may poll for it. */
+/* Waits until the reply of another node is received on the net's thread, and not on the requesting thread, which may poll
+ * for it. */
 static hawser_status watch_one(watch *h, const hw_arcs *arcs, hawser_error *error)
 {
     double out;
-    uint64_t task, key = 0;
-    while (arcs->arcs[hw_arcs_find(arcs, key)].server != 1)
-        key++;
+    uint64_t task;
+    for (uint32_t s = 0; s < 3; s++)
+        while (arcs->arcs[hw_arcs_find(arcs, h->keys[s])].server != s)
+            h->keys[s]++;
     for (int i = 0; i < 1000 && !h->own; i++) {
         atomic_store(&h->called, false);
         const hawser_request request = {
-            .table = h->table, .first = key, .last = key, .out = &out, .done = note_loss, .user = h};
+            .table = h->table, .first = h->keys[1], .last = h->keys[1], .out = &out, .done = note_loss, .user = h};
         HAWSER_TRY(hawser_pull(h->store, &request, &task, error));
         while (!atomic_load(&h->called))
             sched_yield();
@@ -642,7 +645,8 @@ static void loss_body(test_node *node)
     if (node->status == HAWSER_OK && node->node == 0)
         node->status = watch_one(&h, hw_client_arcs(h.store->client, h.table), &node->error);
     if (node->status == HAWSER_OK && node->node == 0 &&
-        (!h.own || !h.at_once || h.status != HAWSER_PEER_LOST || strstr(h.error.text, "node 2") == NULL))
+        (!h.own || !h.at_once || h.status != HAWSER_PEER_LOST || h.other != HAWSER_OK ||
+         strstr(h.error.text, "node 2") == NULL))
         node->status =
             hawser_fail(&node->error, HAWSER_INTERNAL, "%s, %s: %s", h.own ? "the net's thread" : "another thread",
                         h.at_once ? "at once" : "late", h.error.text);

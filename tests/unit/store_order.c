@@ -1,6 +1,6 @@
 /*
- * Clients and servers under a seed: messages of every link arrive in order, but links, stripes and clients take turns as the seed says.
- * What is read is compared with a plain model of the tables.
+ * Clients and servers under a seed: messages of every link arrive in order, but links, stripes and clients take turns as the
+ * seed says. What is read is compared with a plain model of the tables.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -25,8 +25,8 @@ static void settle(world *w)
 
 enum { KEYS = 300, WIDTH = 2, OPERATIONS = 60 };
 
-/* Integers, whose sums are right in any order: after everything each key holds what all clients pushed to it together. What a client reads
- * holds all of its own that was before, and no more than all of everybody's. */
+/* Integers, whose sums are right in any order: after everything each key holds what all clients pushed to it together. What
+ * a client reads holds all of its own that was before, and no more than all of everybody's. */
 static void sums_are_right(bool sparse, uint64_t seed)
 {
     static uint64_t keys[OPERATIONS][KEYS];
@@ -157,7 +157,8 @@ static void long_lists_span_many_arcs(void **state)
     }
 }
 
-/* A long range, and what begins anywhere in it, goes in parts of which each is one stripe's, so that all of them are sent without a copy. */
+/* A long range, and what begins anywhere in it, goes in parts of which each is one stripe's, so that all of them are sent
+ * without a copy. */
 static void parts_of_ranges_are_sent_without_a_copy(void **state)
 {
     (void)state;
@@ -191,7 +192,8 @@ static size_t queued(const line *of, size_t *ends)
     return count;
 }
 
-/* While a range is pushed, each server gets a part before any gets its next one. What is pulled is asked for in few writes. */
+/* While a range is pushed, each server gets a part before any gets its next one. What is pulled is asked for in few
+ * writes. */
 static void parts_of_ranges_go_to_servers_in_turn(void **state)
 {
     (void)state;
@@ -228,8 +230,8 @@ static void parts_of_ranges_go_to_servers_in_turn(void **state)
     }
 }
 
-/* Keys that lie close and far, one of them moved to anywhere: what does not ascend is refused before anything has begun, whether the task could
- * begin at once or not. */
+/* Keys that lie close and far, one of them moved to anywhere: what does not ascend is refused before anything has begun,
+ * whether the task could begin at once or not. */
 static void lists_that_do_not_ascend_are_refused(void **state)
 {
     (void)state;
@@ -280,7 +282,8 @@ static void lists_that_do_not_ascend_are_refused(void **state)
     assert_true(refused > 200 && refused < 400);
 }
 
-/* Bits that are not those of the keys that they say, or that name another server's keys, do nothing; right ones do, under their number too. */
+/* Bits that are not those of the keys that they say, or that name another server's keys, do nothing; right ones do, under
+ * their number too. */
 static void wrong_key_bits_are_refused(void **state)
 {
     (void)state;
@@ -420,8 +423,8 @@ static void failures_reach_dependent_tasks(void **state)
     close_world(w);
 }
 
-/* Pushes overflow at random, and tasks follow others that have ended or not: a task fails if one of those has failed, and names the first
- * of the chain. */
+/* Pushes overflow at random, and tasks follow others that have ended or not: a task fails if one of those has failed, and
+ * names the first of the chain. */
 static void failures_reach_tasks_however_late(void **state)
 {
     (void)state;
@@ -543,8 +546,8 @@ static void parts_of_a_push_have_one_reply(void **state)
     }
 }
 
-/* SSP on the server: a pull for clock t under staleness s comes back with every worker's updates of clocks <= t - s - 1. Each worker adds
- * 1 to every key in every clock. */
+/* SSP on the server: a pull for clock t under staleness s comes back with every worker's updates of clocks <= t - s - 1.
+ * Each worker adds 1 to every key in every clock. */
 static void requests_wait_for_clocks(void **state)
 {
     (void)state;
@@ -620,8 +623,8 @@ typedef struct centric {
     int64_t seen[PARTS][EACH], own[ITERATIONS][EACH];
 } centric;
 
-/* Any function will do in which each value counts. The first number of a chunk says how often it was written; a worker may not see what it
- * wrote last itself, where there is a delay. */
+/* Any function will do in which each value counts. The first number of a chunk says how often it was written; a worker may
+ * not see what it wrote last itself, where there is a delay. */
 static void next_values(int64_t seen[PARTS][EACH], uint32_t part, uint64_t iteration, int64_t *own)
 {
     own[0] = (int64_t)iteration + 1;
@@ -658,8 +661,8 @@ static void pull_all(world *w, uint32_t table, uint32_t i, centric *c)
                                         .clock = c->iteration});
 }
 
-/* What has come is what the delay allows: RC gives the lower bound, WC the upper one. Returns how many chunks are here that a barrier would
- * have kept back: some other worker has not written the iteration before. */
+/* What has come is what the delay allows: RC gives the lower bound, WC the upper one. Returns how many chunks are here that
+ * a barrier would have kept back: some other worker has not written the iteration before. */
 static int check_seen(const world *w, const centric *c, const centric *all, uint64_t delay)
 {
     int early = 0;
@@ -744,8 +747,8 @@ static int run_centric(uint64_t seed, uint64_t delay, int64_t values[PARTS][EACH
     return early;
 }
 
-/* Goel et al. 2015, theorem 5: with delay 0 what comes out is what one thread computes, bit for bit; and no barrier was there. With a delay
- * reads stay within it; without order all still ends. */
+/* Goel et al. 2015, theorem 5: with delay 0 what comes out is what one thread computes, bit for bit; and no barrier was
+ * there. With a delay reads stay within it; without order all still ends. */
 static void chunks_wait_for_each_other(void **state)
 {
     (void)state;
@@ -763,8 +766,8 @@ static void chunks_wait_for_each_other(void **state)
     assert_true(equal < 30); /* a delay is another computation */
 }
 
-/* What was set aside and may be done by the same word is done in the order in which it came: a worker's writes of two iterations, then a
- * read. */
+/* What was set aside and may be done by the same word is done in the order in which it came: a worker's writes of two
+ * iterations, then a read. */
 static void waiting_requests_run_in_order(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
-/* Pushes that would make numbers infinite or NaN, of every function, form of table and way keys go: such a number stays as it was, all others
- * change, and the push fails by table and key. */
+/* Pushes that would make numbers infinite or NaN, of every function, form of table and way keys go: such a number stays as
+ * it was, all others change, and the push fails by table and key. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

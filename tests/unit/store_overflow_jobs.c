@@ -1,5 +1,5 @@
-/* Overflow as a program meets it: clocks of summed tables, increments, rounded and filtered pushes, files that are saved after it, and files of an
- * earlier Hawser, which have infinite numbers. */
+/* Overflow as a program meets it: clocks of summed tables, increments, rounded and filtered pushes, files that are saved
+ * after it, and files of an earlier Hawser, which have infinite numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -79,7 +79,7 @@ static void run(uint32_t nodes, scene play)
     check_all(all, nodes, "overflow");
 }
 
-/* -------------------------------------------------------------------------------------------------------------- clocks ---- */
+/* ----------------------------------------------------------------------------------------------------------- clocks ---- */
 
 static hawser_table summed_table(bool sparse)
 {
@@ -90,7 +90,8 @@ static hawser_table summed_table(bool sparse)
                           .summed = true};
 }
 
-/* A worker's own sum overflows: that push fails. The sum of all: the clock does, on every node, and the tables can be saved yet. */
+/* A worker's own sum overflows: that push fails. The sum of all: the clock does, on every node, and the tables can be saved
+ * yet. */
 static hawser_status sum_of_a_clock(hawser_store *store, bool sparse, hawser_error *error)
 {
     uint32_t table, other;
@@ -124,7 +125,8 @@ static hawser_status sparse_clock(test_node *node, hawser_store *store, hawser_e
     return saved == HAWSER_NOT_FINITE ? expect(saved, saved, "; the tables are saved", error) : saved;
 }
 
-/* A node has pushed in the next clock by the time the sum of this one overflows. No worker can end that clock, and the file leaves it out. */
+/* A node has pushed in the next clock by the time the sum of this one overflows. No worker can end that clock, and the file
+ * leaves it out. */
 static hawser_status clock_ahead(test_node *node, hawser_store *store, hawser_error *error)
 {
     uint32_t table;
@@ -186,7 +188,7 @@ static void a_clock_whose_sum_overflows_fails_on_all_nodes(void **state)
     run(1, read_ahead);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- increments ---- */
+/* ------------------------------------------------------------------------------------------------------- increments ---- */
 
 static hawser_status increments(test_node *node, hawser_store *store, hawser_error *error)
 {
@@ -218,7 +220,7 @@ static void increments_that_overflow_are_refused_by_key(void **state)
     run(1, increments);
 }
 
-/* -------------------------------------------------------------------------------------------------- rounded and filtered ---- */
+/* --------------------------------------------------------------------------------------------- rounded and filtered ---- */
 
 /* The largest number of a type goes, rounded, and the rest behind it, without becoming infinite. */
 static hawser_status round_largest(hawser_store *store, hawser_type type, hawser_form form, hawser_error *error)
@@ -283,7 +285,7 @@ static void rounding_and_filters_make_nothing_infinite(void **state)
     run(1, filtered);
 }
 
-/* --------------------------------------------------------------------------------------------------------------- files ---- */
+/* ------------------------------------------------------------------------------------------------------------ files ---- */
 
 static const hawser_table filed[] = {
     {.name = "a", .type = HAWSER_F32, .last = KEYS - 1},

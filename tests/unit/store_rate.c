@@ -1,4 +1,5 @@
-/* --rate limits what the nodes of a store, its stand-alone servers and their clients send, in each direction and for each kind of request. */
+/* --rate limits what the nodes of a store, its stand-alone servers and their clients send, in each direction and for each
+ * kind of request. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

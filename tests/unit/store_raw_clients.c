@@ -52,7 +52,7 @@ static int await_line(void)
     return lines;
 }
 
-/* --------------------------------------------------------------------------------------------------- correct clients ---- */
+/* -------------------------------------------------------------------------------------------------- correct clients ---- */
 
 /* A group that stays all the time, and has every clock's sum right. */
 typedef struct proper {
@@ -151,7 +151,7 @@ static void end(scene *s)
     free(s);
 }
 
-/* ------------------------------------------------------------------------------------------------- incorrect clients ---- */
+/* ------------------------------------------------------------------------------------------------ incorrect clients ---- */
 
 /* Seated alone, in a group of its own number. */
 static void come_by_and_sit(raw_client *one, hw_transport_kind transport, const char *address)
@@ -303,8 +303,8 @@ static void wrong_fields_of_a_request_are_refused(void **state)
     end(s);
 }
 
-/* No client waits for a reply to a clock, but others wait for the clock: the first wrong one is reported to every client of the group, and
- * to no other. */
+/* No client waits for a reply to a clock, but others wait for the clock: the first wrong one is reported to every client of
+ * the group, and to no other. */
 static void a_wrong_clock_is_reported_to_its_group(void **state)
 {
     (void)state;
@@ -472,7 +472,7 @@ static void a_client_that_does_not_wait_for_replies_is_disconnected(void **state
     end(s);
 }
 
-/* ------------------------------------------------------------------------------------------------- what is not taken ---- */
+/* ------------------------------------------------------------------------------------------------ what is not taken ---- */
 
 enum { BIG = 1 << 15, BIG_BYTES = 8 * BIG, UNREAD = 4 * BIG_BYTES, PULLS = 400 };
 
@@ -480,7 +480,7 @@ enum { BIG = 1 << 15, BIG_BYTES = 8 * BIG, UNREAD = 4 * BIG_BYTES, PULLS = 400 }
 static void make_big(raw_client *one)
 {
     const hw_table_wire wire = {.name = "big", .function = "add", .type = HW_VALUE_F64, .width = 1, .last = BIG - 1};
-    uint32_t before = one->answers;
+    uint32_t before = raw_client_answers(one);
     raw_client_says(one, HW_MESSAGE_CLIENT, HW_CONTROL_TABLE, &wire, sizeof wire);
     raw_client_waits(one, before + 1, 0);
     assert_int_equal(one->answered, HAWSER_OK);
@@ -608,7 +608,7 @@ static void requests_that_wait_for_clocks_are_bounded(void **state)
     waits.least = 2; /* never */
     for (int i = 0; i < MOST + MORE; i++)
         raw_client_says(&one, HW_MESSAGE_ASK, 0, &waits, sizeof waits);
-    uint32_t answers = one.answers;
+    uint32_t answers = raw_client_answers(&one);
     raw_client_says(&one, HW_MESSAGE_CLIENT, HW_CONTROL_STAT, NULL, 0); /* answered behind all refusals */
     raw_client_waits(&one, answers + 1, 0);
     assert_in_range(one.refusals, 1, MORE + OTHERS);

@@ -1,4 +1,5 @@
-/* Servers that run on their own and groups that come to them: one after the other and at once, their clocks, their mistakes; files; the end. */
+/* Servers that run on their own and groups that come to them: one after the other and at once, their clocks, their mistakes;
+ * files; the end. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +14,7 @@
 
 enum { KEYS = 1000, CLOCKS = 20 };
 
-/* ------------------------------------------------------------------------------------------------------------ groups ---- */
+/* ----------------------------------------------------------------------------------------------------------- groups ---- */
 
 typedef struct group group;
 struct group {
@@ -199,7 +200,7 @@ static void groups_at_once(void **state)
     end_servers(&set);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- mistakes ---- */
+/* --------------------------------------------------------------------------------------------------------- mistakes ---- */
 
 static hawser_status make(test_node *node, hawser_store *store, group *how, hawser_error *error)
 {

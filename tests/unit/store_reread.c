@@ -1,6 +1,6 @@
 /*
- * A worker does its iteration over: of a data-centric table it reads again what that iteration may see, though others, and it itself, have written
- * since. What is read is compared with an oracle that keeps every version.
+ * A worker does its iteration over: of a data-centric table it reads again what that iteration may see, though others, and
+ * it itself, have written since. What is read is compared with an oracle that keeps every version.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,7 +30,7 @@ static hw_table_spec centric_spec(hw_value_type type, uint32_t width, uint64_t l
     return spec;
 }
 
-/* ----------------------------------------------------------------------------------------------- programs of workers ---- */
+/* ---------------------------------------------------------------------------------------------- programs of workers ---- */
 
 enum { WORKERS = 3, EACH = 150, MOST_WIDTH = 3, NUMBERS = EACH * MOST_WIDTH, ITERATIONS = 9 };
 
@@ -138,7 +138,8 @@ static bool has_ended(const program *p, const worker *a, uint64_t task)
     return hw_client_ended(p->w->client[a->number], task);
 }
 
-/* Everything that can happen does, so that it is known which versions there are; then what is read again is exactly known. */
+/* Everything that can happen does, so that it is known which versions there are; then what is read again is exactly
+ * known. */
 static void do_over(program *p, worker *a)
 {
     enum { OFTEN = 5 };
@@ -268,7 +269,7 @@ static void an_iteration_is_repeated(void **state)
     }
 }
 
-/* ------------------------------------------------------------------------------------------ many writers, key by key ---- */
+/* ----------------------------------------------------------------------------------------- many writers, key by key ---- */
 
 enum { KEYS = 60, STEPS = 400 };
 
@@ -419,7 +420,7 @@ static void each_key_follows_the_model(void **state)
     assert_true(refused > 1000 && older > 1000);
 }
 
-/* ------------------------------------------------------------------------------------------------ memory, what is wrong ---- */
+/* -------------------------------------------------------------------------------------------- memory, what is wrong ---- */
 
 static uint64_t quota_used_of(const world *w)
 {
@@ -528,7 +529,8 @@ static void nothing_is_kept_without_a_reader(void **state)
     }
 }
 
-/* A reread of a version that was over the quota is refused; pushes are done as usual. Once the quota allows it, versions are kept again. */
+/* A reread of a version that was over the quota is refused; pushes are done as usual. Once the quota allows it, versions are
+ * kept again. */
 static void a_version_over_the_quota_is_refused(void **state)
 {
     (void)state;
@@ -603,7 +605,7 @@ static void wrong_requests_are_refused(void **state)
     close_world(w);
 }
 
-/* ---------------------------------------------------------------------------------------------------- by the store API ---- */
+/* ------------------------------------------------------------------------------------------------- by the store API ---- */
 
 enum { LARGE = 20000 };
 

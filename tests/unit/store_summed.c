@@ -1,5 +1,5 @@
-/* Tables whose function sees a clock's updates once, summed over all workers: the bits of a model that goes clock by clock, in any order of
- * arrival. */
+/* Tables whose function sees a clock's updates once, summed over all workers: the bits of a model that goes clock by clock,
+ * in any order of arrival. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /*
- * store_world.h - clients and servers of a store under a seed: messages of every link arrive in order, but links, stripes and clients take
- * turns as the seed says. For test files that begin with cmocka's includes.
+ * store_world.h - clients and servers of a store under a seed: messages of every link arrive in order, but links, stripes
+ * and clients take turns as the seed says. For test files that begin with cmocka's includes.
  */
 #ifndef STORE_WORLD_H
 #define STORE_WORLD_H

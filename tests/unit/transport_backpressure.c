@@ -1,5 +1,6 @@
-/* A peer that asks for more than it takes is not read for a while, on every transport: what waits for it stays within a bound, it gets everything
- * if it takes its time, is lost if it takes nothing, and has left if it goes meanwhile. How servers use that is in store_raw_clients.c. */
+/* A peer that asks for more than it takes is not read for a while, on every transport: what waits for it stays within a
+ * bound, it gets everything if it takes its time, is lost if it takes nothing, and has left if it goes meanwhile. How
+ * servers use that is in store_raw_clients.c. */
 #include "net_nodes.h"
 
 enum { ANSWER = 64 << 10, UNREAD = 4 * ANSWER, ASKED = 1200 /* more than sockets, rings and UCX hold between two */ };

@@ -1,5 +1,5 @@
-/* Answers that are read straight to where somebody waits for them: to every byte of the place and to none besides, in whatever pieces they
- * come, and to none at all once the place has been taken away or the link is lost. */
+/* Answers that are read straight to where somebody waits for them: to every byte of the place and to none besides, in
+ * whatever pieces they come, and to none at all once the place has been taken away or the link is lost. */
 #include "net_raw.h"
 
 enum {
@@ -163,6 +163,7 @@ static size_t frame_of(unsigned char *to, hw_message_kind kind, uint64_t number,
 {
     hw_frame frame = {.type = HW_FRAME_BEGIN, .chunk = length};
     frame.envelope = (hw_envelope){.kind = (uint8_t)kind, .clock = number, .length = length};
+    stamp_raw(&frame);
     size_t head = hw_frame_pack(to, &frame);
     for (size_t i = 0; i < length; i++)
         to[head + i] = byte_of(number, i);
@@ -192,7 +193,8 @@ static receiver *open_for_raw(int *fd)
     return self;
 }
 
-/* Waits until the net's thread has processed all that it has counted: it serves one link after the other, and another message is received. */
+/* Waits until the net's thread has processed all that it has counted: it serves one link after the other, and another
+ * message is received. */
 static void await_quiet(receiver *self, int other)
 {
     unsigned char bytes[HEAD + 100];
@@ -249,6 +251,7 @@ static void other_messages_are_received_as_usual(void **state)
     expect_whole(self, 2, 100);
     hw_frame frame = {.type = HW_FRAME_BEGIN, .chunk = LENGTH - 1};
     frame.envelope = (hw_envelope){.kind = HW_MESSAGE_ANSWER, .clock = 3, .length = LENGTH};
+    stamp_raw(&frame);
     size = hw_frame_pack(bytes, &frame);
     for (size_t i = 0; i < LENGTH; i++)
         bytes[size + i] = byte_of(3, i);
@@ -264,7 +267,8 @@ static void other_messages_are_received_as_usual(void **state)
     close_quay(self);
 }
 
-/* The waiting thread gives up in the middle, or wants the data elsewhere: nothing more is written, nothing arrives, and later messages do. */
+/* The waiting thread gives up in the middle, or wants the data elsewhere: nothing more is written, nothing arrives, and
+ * later messages do. */
 static void a_released_receive_buffer_is_not_written(void **state)
 {
     (void)state;

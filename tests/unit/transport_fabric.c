@@ -1,5 +1,5 @@
-/* Links by UCX: nothing is lost at the end, a killed or stopped node is noticed, and whoever cannot take part is refused in words. Skipped
- * where there is no UCX. What all transports have in common is in transport_conformance.c. */
+/* Links by UCX: nothing is lost at the end, a killed or stopped node is noticed, and whoever cannot take part is refused in
+ * words. Skipped where there is no UCX. What all transports have in common is in transport_conformance.c. */
 #include <signal.h>
 #include <sys/wait.h>
 

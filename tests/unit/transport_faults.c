@@ -1,5 +1,5 @@
-/* What befalls links, by TCP and by shared memory: peers killed, stopped and cut off, all stopped together, bytes that are no frames,
- * memory that makes no sense. */
+/* What befalls links, by TCP and by shared memory: peers killed, stopped and cut off, all stopped together, bytes that are
+ * no frames, memory that makes no sense. */
 #include <signal.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -11,8 +11,8 @@
 
 #define NEVER 1000.0 /* a failure timeout that no test lives to see */
 
-/* A node in a process of its own. It dials the address that it reads from `orders`, says so by a byte on `news`, and goes on as `body`
- * says. */
+/* A node in a process of its own. It dials the address that it reads from `orders`, says so by a byte on `news`, and goes on
+ * as `body` says. */
 typedef struct child {
     pid_t pid;
     int orders, news;
@@ -339,6 +339,7 @@ static size_t framed(unsigned char *to, hw_frame_type type, uint64_t chunk, uint
 {
     hw_frame frame = {.type = type, .chunk = chunk};
     frame.envelope = (hw_envelope){.kind = HW_MESSAGE_DATA, .length = length};
+    stamp_raw(&frame);
     return hw_frame_pack(to, &frame);
 }
 
@@ -385,7 +386,7 @@ static void open_rogue_for(rogue *it, size_t ring, double failure_timeout)
                         .name = "rogue",
                         .build = "1.0 (test)",
                         .key_length = 32,
-                        .incarnation = 82,
+                        .incarnation = RAW_INCARNATION,
                         .transport = HW_NET_SHARED,
                         .ring = ring};
     self.key = (unsigned char *)(uintptr_t)TEST_KEY;

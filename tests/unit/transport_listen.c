@@ -1,5 +1,5 @@
-/* Where a net listens: by default on the default route's addresses and loopback, on all addresses when asked, and on its Unix socket for
- * processes of the same user. */
+/* Where a net listens: by default on the default route's addresses and loopback, on all addresses when asked, and on its
+ * Unix socket for processes of the same user. */
 #include <arpa/inet.h>
 #include <signal.h>
 #include <sys/socket.h>

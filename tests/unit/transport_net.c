@@ -14,7 +14,8 @@
 
 enum { NODES = 4, EACH = 3000 };
 
-/* The last half of some, and all of others, lies in memory that is gone when the call returns; some may wait for the next. */
+/* The last half of some, and all of others, lies in memory that is gone when the call returns; some may wait for the
+ * next. */
 static void send_with_tail(node *from, uint32_t to, hw_message *message)
 {
     enum { LAST = 299 };
@@ -171,7 +172,8 @@ static void many_nodes_send_at_once(void **state)
 }
 
 /* A goodbye is not a loss, and what was queued before it arrives. */
-/* Bursts that the reactors gather, both ways, are all there in the end and in order, whether the reactors were awake or asleep. */
+/* Bursts that the reactors gather, both ways, are all there in the end and in order, whether the reactors were awake or
+ * asleep. */
 static void bursts_come_back(void **state, hw_transport_kind wish, bool encrypted)
 {
     enum { BURSTS = 400, MOST = 40 };
@@ -270,7 +272,8 @@ static int most_unsent(void)
     return most;
 }
 
-/* What waits for a slow peer waits with us, where it is counted and can be overtaken, and not in a buffer of the kernel's. */
+/* What waits for a slow peer waits with us, where it is counted and can be overtaken, and not in a buffer of the
+ * kernel's. */
 static void few_messages_are_handed_over_before_they_can_be_sent(void **state)
 {
     enum { MESSAGES = 48, MEBIBYTE = 1 << 20 };

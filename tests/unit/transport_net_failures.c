@@ -1,5 +1,5 @@
-/* Every allocation that a net makes, from its making over a handshake to its end, failed in turn: a status or a lost link, never a
- * crash, and nothing is left behind. */
+/* Every allocation that a net makes, from its making over a handshake to its end, failed in turn: a status or a lost link,
+ * never a crash, and nothing is left behind. */
 #include <fcntl.h>
 
 #include "failing.h"

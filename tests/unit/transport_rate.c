@@ -1,4 +1,5 @@
-/* The rate limit: updates flow at the rate and no faster, everything else overtakes them, nothing changes its order or is lost. */
+/* The rate limit: updates flow at the rate and no faster, everything else overtakes them, nothing changes its order or is
+ * lost. */
 #include "net_nodes.h"
 
 enum { RATE = 4 << 20, UPDATES = 40, LENGTH = 100000 };
@@ -158,14 +159,14 @@ static void a_lost_link_frees_its_turn(void **state)
 
 static bool is_limited(hw_message_kind kind)
 {
-    return kind == HW_MESSAGE_UPDATE || kind == HW_MESSAGE_ADDEND || kind == HW_MESSAGE_SHARE || kind == HW_MESSAGE_ASK ||
-           kind == HW_MESSAGE_ANSWER;
+    return kind == HW_MESSAGE_UPDATE || kind == HW_MESSAGE_ADDEND || kind == HW_MESSAGE_COMBINED ||
+           kind == HW_MESSAGE_SHARE || kind == HW_MESSAGE_ASK || kind == HW_MESSAGE_ANSWER;
 }
 
 /* Kinds of messages that are never delivered. */
 static bool is_inner(hw_message_kind kind)
 {
-    return kind == HW_MESSAGE_PUT || kind == HW_MESSAGE_FENCE || kind == HW_MESSAGE_FENCED;
+    return kind == HW_MESSAGE_PUT;
 }
 
 /* Each kind of message is sent at the rate at most, or is not delayed at all: at this rate the others would take 90 s. */
@@ -204,7 +205,8 @@ static void each_kind_keeps_the_rate_or_is_free(void **state)
     }
 }
 
-/* Nodes and clients meet when the store's messages before have arrived. Messages of a run do not wait. When a run is being ended, nothing waits. */
+/* Nodes and clients meet when the store's messages before have arrived. Messages of a run do not wait. When a run is being
+ * ended, nothing waits. */
 static void meetings_follow_the_store(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* A ring: bytes come out as they went in, whatever the pieces; both sides sleep and are woken; counts that cannot be are found. */
+/* A ring: bytes come out as they went in, whatever the pieces; both sides sleep and are woken; counts that cannot be are
+ * found. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>

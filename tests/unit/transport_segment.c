@@ -1,4 +1,5 @@
-/* Slots and segments by themselves: whatever mixture of puts is in a slot, only complete ones are found, in any order of writes. */
+/* Slots and segments by themselves: whatever mixture of puts is in a slot, only complete ones are found, in any order of
+ * writes. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -79,7 +80,8 @@ static void every_changed_bit_is_detected(void **state)
     free(slot);
 }
 
-/* A put that is under way, in any order of its words, over nothing or over another: any mixture of old words and new ones is refused. */
+/* A put that is under way, in any order of its words, over nothing or over another: any mixture of old words and new ones is
+ * refused. */
 static void no_mixture_of_two_puts_is_accepted(void **state)
 {
     (void)state;
@@ -154,7 +156,8 @@ static bool is_put(const hw_fresh *found, const unsigned char *data)
     return found->length == SIZE && memcmp(data, wanted, SIZE) == 0;
 }
 
-/* A sender that died in the middle of put 6: what was there before is found while its slot is, else that there is something torn. */
+/* A sender that died in the middle of put 6: what was there before is found while its slot is, else that there is something
+ * torn. */
 static void a_torn_put_is_skipped(void **state)
 {
     (void)state;
@@ -294,8 +297,8 @@ static void *write_on(void *argument)
     return NULL;
 }
 
-/* Segments come and go under the hands of those who put: nobody waits, every put is counted once, and what was meant for an old one is
- * not in the new one. */
+/* Segments come and go under the hands of those who put: nobody waits, every put is counted once, and what was meant for an
+ * old one is not in the new one. */
 static void a_segment_may_be_freed_during_puts(void **state)
 {
     (void)state;

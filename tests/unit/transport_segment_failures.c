@@ -1,4 +1,5 @@
-/* Every allocation that exposing a segment and putting into it makes, failed in turn: a status, and nothing is left behind. */
+/* Every allocation that exposing a segment and putting into it makes, failed in turn: a status, and nothing is left
+ * behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -28,8 +29,6 @@ static hawser_status one_life(hawser_error *error)
         message->envelope = (hw_envelope){.state = 1, .epoch = 1, .clock = 1};
         status = transport->ops->put(transport, 1, 0, message, error);
     }
-    if (status == HAWSER_OK)
-        status = transport->ops->fence(transport, 1, 0, 1, 1, error);
     transport->ops->free(transport);
     return status;
 }

@@ -1,5 +1,5 @@
-/* A node that puts into a segment of ours over the net and is killed in the middle of a put: what is there stays whole, and a node that
- * comes after it is not mistaken for it. */
+/* A node that puts into a segment of ours over the net and is killed in the middle of a put: what is there stays whole, and
+ * a node that comes after it is not mistaken for it. */
 #include <signal.h>
 #include <sys/wait.h>
 

@@ -15,6 +15,7 @@ from distributed.comm import get_address_host
 from .._sides import check_collections
 from .._errors import BadArgument, BadOption, Error, PeerLost
 from .._frames import check_no_validation, take_table_options
+from .._heads import takes_several
 from .._model import Model
 from .._node import (
     PLACING, Cancelled, Node, Outcome, Place, Task, check_other, checked_options, held_address, other_arrays, other_pair, targets_of, variables_here,
@@ -368,7 +369,7 @@ def train(client: Any, algorithm: str, data: Any, target: Any = None, *, weights
     given = {"data": data, "target": target, "weights": weights, "offset": offset, "groups": groups}
     check_collections(find_algorithm(algorithm).contents, given, options, variables_here())
     rows = place(own, {what: value for what, value in given.items() if value is not None}, {"data": "X"},
-                 several=bool(find_algorithm(algorithm).contents.outputs), frame=frame)
+                 several=takes_several(find_algorithm(algorithm).contents), frame=frame)
     others = {} if validation is None else validation_of(own, validation, "validation", rows)
     task: dict[str, Any] = {"init": init, "frame": frame} if names is None else {"init": init, "frame": frame, "names": [str(name) for name in names]}
     with bar_of(progress, algorithm) as callback:

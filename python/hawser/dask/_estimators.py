@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ClassVar
 
+import dask
 import dask.array
 import numpy as np
 from sklearn.model_selection import StratifiedKFold, check_cv
@@ -12,10 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from .. import estimators
-from .._dataset import Array
 from .._errors import BadArgument
 from .._model import Model
 from .._node import codes_of
+from .._numbers import Array
 from ..estimators._base import Estimator, check_eval_set, refuse
 from ..estimators._folds import refuse_groups
 from ._data import Rows, array_of, is_dask, names_of, place
@@ -364,7 +365,22 @@ class MultiTaskLassoCV(_Several, estimators.MultiTaskLassoCV):
     pass
 
 
+class PoissonRegressor(_OnDask, estimators.PoissonRegressor):
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:  # type: ignore[override]
+        """Returns D^2, the share of the deviance of the mean that the model explains. Collections are not gathered."""
+        if not is_dask(X):
+            return float(self._local().score(X, y, sample_weight))
+        truth, means = array_of(y, "y"), self.predict(X)
+        weights: Any = dask.array.ones_like(means) if sample_weight is None else array_of(sample_weight, "sample_weight")
+        logs = dask.array.log(dask.array.where(truth > 0, truth, 1))
+        mean = (truth * weights).sum() / weights.sum()
+        of_mean = (weights * (truth * (logs - dask.array.log(mean)) - truth + mean)).sum()
+        left = (weights * (truth * (logs - dask.array.log(means)) - truth + means)).sum()
+        of_mean, left = dask.compute(of_mean, left)
+        return float(1 - left / of_mean) if of_mean > 0 else 1.0
+
+
 __all__ = [
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV", "MiniBatchKMeans",
-    "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
+    "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "PoissonRegressor",
 ]

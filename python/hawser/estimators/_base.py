@@ -17,9 +17,10 @@ from sklearn.utils.validation import _check_sample_weight, check_consistent_leng
 from .. import _errors
 from .._allowance import allow, claim_array
 from .._cluster import is_beside
-from .._dataset import Dataset, refuse_masks
+from .._dataset import Dataset
 from .._errors import BadOption, Interrupted, NotFinite
 from .._model import Model
+from .._numbers import refuse_masks
 from .._sparse import check_sparse
 from .._train import LIMITS, limit_among, train
 from ._folds import folds_of

@@ -5,7 +5,7 @@ import numpy as np
 from scipy.sparse import issparse
 from sklearn.model_selection import check_cv
 
-from .._dataset import Array
+from .._numbers import Array
 
 Pairs = list[tuple[Array, Array]]  # of samples to train on and to test
 
@@ -67,6 +67,17 @@ def means_of(values: Array, shares: Array) -> tuple[Array, Array]:
         return means, np.sqrt(spread / (len(shares) - 1)) if len(shares) > 1 else np.full(means.shape, np.nan)
 
 
+def score_by(scorer: Any, scoring: Any, model: Any, X: Any, y: Any, weights: Array | None) -> float:
+    """Returns the score of samples, by their weights if they have some. Refuses a scorer that takes none."""
+    try:
+        return float(scorer(model, X, y, **({} if weights is None else {"sample_weight": weights})))
+    except TypeError as error:
+        if weights is None or "sample_weight" not in str(error):
+            raise
+        raise ValueError(f"scoring = {scoring!r}: it takes no sample_weight, and the samples have weights; give a scorer that does, or leave the weights "
+                         "out") from error
+
+
 def member_by(rule: str, error: Array, standard_error: Array, cv: Any) -> int:
     """Returns the member with the least error, or by "1se" the first one within one standard error of it; the first has the largest penalty."""
     least = int(error.argmin())
@@ -83,4 +94,4 @@ def checked_rule(rule: Any) -> str:
     return rule
 
 
-__all__ = ["NoPartition", "Pairs", "by_row", "checked_rule", "folds_of", "means_of", "member_by", "pairs_of", "weights_in"]
+__all__ = ["NoPartition", "Pairs", "by_row", "checked_rule", "folds_of", "means_of", "member_by", "pairs_of", "score_by", "weights_in"]

@@ -135,19 +135,30 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
         self._label_samples(X)
 
     def _train_from_here(self, X: Any, weights: Array | None, options: dict[str, Any]) -> None:
-        """Trains from centres that are made here, as often as n_init says, and keeps the fit of least inertia."""
+        """Trains from centres that are made here, as often as n_init says, and keeps the fit of least inertia, after Ctrl-C that of the starts so far. An
+        error leaves what was fitted before."""
         for name, given in (("init", callable(self.init)), ("init_size", getattr(self, "init_size", None) is not None)):
             if given and not is_array(X):
                 raise refuse(name, getattr(self, name), "a name or an array of centres" if name == "init" else "None where X is no array of this process")
+        before = dict(self.__dict__)
         draw, best = self._draw(), None
         options = {key: value for key, value in options.items() if key not in ("starts", "init_method")}
-        with tempfile.TemporaryDirectory(prefix="hawser-") as folder:
-            path = os.path.join(folder, "centres.npy")
-            for _ in range(self._starts()):
-                np.save(path, self._first_centres(X, weights, draw))
-                self._train(self._algorithm, X, None, weights, init=None, init_=f"centres={path}", **options)
-                if best is None or self.inertia_ < best["inertia_"]:
-                    best = dict(self.__dict__)
+        try:
+            with tempfile.TemporaryDirectory(prefix="hawser-") as folder:
+                path = os.path.join(folder, "centres.npy")
+                for _ in range(self._starts()):
+                    np.save(path, self._first_centres(X, weights, draw))
+                    self._train(self._algorithm, X, None, weights, init=None, init_=f"centres={path}", **options)
+                    if best is None or self.inertia_ < best["inertia_"]:
+                        best = dict(self.__dict__)
+        except KeyboardInterrupt:
+            if best is not None and not self.inertia_ < best["inertia_"]:
+                self.__dict__.update({**best, "interrupted_": True})
+            raise
+        except BaseException:
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         self.__dict__.update(best or {})
 
     def _label_samples(self, X: Any) -> None:

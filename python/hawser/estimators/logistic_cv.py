@@ -7,7 +7,7 @@ from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 
 from .._model import Model
 from ._base import UNFINISHED, Array, has_errors, is_array, listed, refuse
-from ._folds import NoPartition, Pairs, by_row, checked_rule, means_of, member_by, pairs_of, refuse_groups, weights_in
+from ._folds import NoPartition, Pairs, by_row, checked_rule, means_of, member_by, pairs_of, refuse_groups, score_by, weights_in
 from .logistic import SOLVERS, LogisticRegression
 
 # The metric of the library for each scoring, and whether scores are 1 - error; else they are -error.
@@ -61,6 +61,7 @@ class Score:
     def __init__(self, estimator: "LogisticRegressionCV", places: Array, weights: Array | None, samples: Array | None) -> None:
         """`weights` are those of samples and classes, which a measure of ours counts, `samples` those of samples, which a scorer gets."""
         self.labels, self.weights = estimator.classes_[places.astype(int)], weights
+        self.scoring = estimator.scoring
         self.ours = estimator.scoring is None or (isinstance(estimator.scoring, str) and estimator.scoring in SCORINGS)
         self.given = weights if self.ours else samples
         self.scorer = for_classes(get_scorer("accuracy" if estimator.scoring is None else estimator.scoring), estimator.classes_)
@@ -70,8 +71,7 @@ class Score:
     def __call__(self, model: tuple[Array, Array], rows: Any, test: Array) -> float:
         self.model.coef_, self.model.intercept_ = model
         self.model.n_features_in_ = rows.shape[1]
-        how = {} if self.given is None else {"sample_weight": self.given[test]}
-        return float(self.scorer(self.model, rows, self.labels[test], **how))
+        return score_by(self.scorer, self.scoring, self.model, rows, self.labels[test], None if self.given is None else self.given[test])
 
     def shares(self, pairs: Pairs) -> Array:
         """Returns how much each fold counts: in a measure of ours by the weights of its samples, else all alike, as in scikit-learn."""
@@ -211,8 +211,7 @@ class LogisticRegressionCV(LogisticRegression):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Returns the score of the samples by `scoring`, as scikit-learn's does."""
-        how = {} if sample_weight is None else {"sample_weight": sample_weight}
-        return float(get_scorer("accuracy" if self.scoring is None else self.scoring)(self, X, y, **how))
+        return score_by(get_scorer("accuracy" if self.scoring is None else self.scoring), self.scoring, self, X, y, sample_weight)
 
     def _choose(self, Cs: Array, ratios: Array, by_fold: Array, scores: Array, errors: Array) -> None:
         """Stores the scores, and takes C and ratio. As in scikit-learn, the first C is best of those with equal scores, and then the first ratio. By

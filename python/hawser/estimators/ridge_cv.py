@@ -9,7 +9,7 @@ from sklearn.metrics import get_scorer, get_scorer_names
 
 from .._train import LIMITS
 from ._base import UNFINISHED, Array, refuse
-from ._folds import NoPartition, Pairs, by_row, checked_rule, folds_of, means_of, member_by, pairs_of, refuse_groups, weights_in
+from ._folds import NoPartition, Pairs, by_row, checked_rule, folds_of, means_of, member_by, pairs_of, refuse_groups, score_by, weights_in
 from .ridge import Ridge
 
 MOST = 10**8  # numbers of X for which each sample is left out once
@@ -181,7 +181,6 @@ class RidgeCV(Ridge):
             raise ValueError(f"cv = None: X has {rows} x {X.shape[1]} numbers, and leaving each sample out once takes at most {MOST:.0e}; give folds, such as "
                              "cv=5")
         scorer = None if self.scoring is None else get_scorer(self.scoring)
-        how = {} if weights is None else {"sample_weight": weights}
         apart = self.alpha_per_target and target.ndim == 2
         scores: list[Any] = []
         deviations, kept = [], []
@@ -196,8 +195,8 @@ class RidgeCV(Ridge):
                 continue
             found = target - errors
             kept.append(found)
-            scores.append([float(scorer(_Foretold(), found[:, k], target[:, k], **how)) for k in range(target.shape[1])] if apart
-                          else float(scorer(_Foretold(), found, target, **how)))
+            scores.append([score_by(scorer, self.scoring, _Foretold(), found[:, k], target[:, k], weights) for k in range(target.shape[1])] if apart
+                          else score_by(scorer, self.scoring, _Foretold(), found, target, weights))
         self._choose(alphas, np.array(scores), np.array(deviations) if deviations else None)
         if self.store_cv_results:
             self.cv_results_ = np.stack(kept, axis=-1).astype(self._type)
@@ -221,8 +220,7 @@ class RidgeCV(Ridge):
                 model = _OfFold(float(alpha), fit_intercept=self.fit_intercept, max_iter=self.max_iter, tol=self.tol, workers=self.workers, sync=self.sync,
                                 n_jobs=self.n_jobs).fit(X, target, inside)
                 cut += [alpha for each in model.__dict__.get("models_", [model.__dict__.get("model_")]) if each.training.stop_reason in LIMITS]
-                how = {} if weights is None else {"sample_weight": weights[test]}
-                scores[place, k] = scorer(model, rows[test], target[test], **how)
+                scores[place, k] = score_by(scorer, self.scoring, model, rows[test], target[test], None if weights is None else weights[test])
         self._warn_of(cut, scores.size * (1 if target.ndim == 1 else target.shape[1]))
         self._choose(alphas, *means_of(scores, np.ones(len(pairs))))
 

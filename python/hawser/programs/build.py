@@ -2,17 +2,19 @@
 import ctypes
 import math
 from ctypes import POINTER
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .. import _native
-from .._dataset import Array
 from .._errors import BadArgument, BadOption, BadProgram
 from .._library import library as lib
-from .._native import hawser_rule, hawser_state, hawser_until
+from .._memory import array_at
+from .._native import hawser_state, hawser_state_spec, hawser_unit_spec, hawser_until
+from .._numbers import Array
 from .._sync import sync_of
 from .called import function_of, merge_function_of
+from .declared import Declared
 from .driver import called_test
 from .made import Made
 from .operator import Cocoa, Operator
@@ -20,19 +22,18 @@ from .raised import Running, runs
 from .state import FORMS, SPLITS, State, has_beside, initial_of
 from .unit import BESIDE, COMBINE, FIRST_UNIT, TYPES, Argument, Known, KnownState, Unit, number_of
 
-if TYPE_CHECKING:
-    from .program import Program
-
 DTYPES = {_native.HAWSER_F64: "float64", _native.HAWSER_F32: "float32"}
 ALIGNED = 64  # bytes to which scratch arrays are aligned
 SCRATCH_RELEASE: Any = lib.hawser_scratch_size.argtypes[2]  # scratch has no memory of its own that must be freed
+KINDS = {"data": _native.HAWSER_DATA, "replicated": _native.HAWSER_REPLICATED, "partitioned": _native.HAWSER_PARTITIONED,
+         "local": _native.HAWSER_LOCAL, "stored": _native.HAWSER_STORED, "moving": _native.HAWSER_MOVING, "entries": _native.HAWSER_ENTRIES}
 NUMBER = 8  # bytes of a number that a test remembers
 
 
 class Build:
     """The library's program, and what it points to while it runs."""
 
-    def __init__(self, job: Any, program: "Program", data: dict[str, Any], running: Running,
+    def __init__(self, job: Any, program: Declared, data: dict[str, Any], running: Running,
                  start: dict[str, Any] | None = None) -> None:
         self.job, self.program, self.data, self.running, self.start = job, program, data, running, start or {}
         self.blocks = int(lib.hawser_job_workers(job))
@@ -42,6 +43,7 @@ class Build:
         self.expected = 0  # bytes that a block takes besides states
         self.functions: list[Any] = []  # by the number of their unit
         self.handles: dict[str, Any] = {}  # states by name
+        self.named = {state.name for state in program._states.values() if state.kind != "scratch"}  # those that will be there
         self.table = np.zeros(FIRST_UNIT + len(self.units), np.int64)  # the seed, and the addresses of the units' tables: the user pointer
         self.table[:1].view(np.uint64)[0] = lib.hawser_job_seed(job)
         self.handle = lib.hawser_program_new(program.name.encode(), self.table.ctypes.data)
@@ -53,51 +55,61 @@ class Build:
 
     def make(self) -> None:
         """Adds states, metrics, units and operators."""
-        for state in self.program._states.values():
-            if state.kind != "scratch":
-                self.handles[state.name] = self._state(state)
         self._place_scratch()
-        for state in self.program._states.values():
-            if state.tied is not None:
-                lib.hawser_tie(self.handles[state.name], self.handles[state.tied])
         for name, by in self.program._metrics.items():
             lib.hawser_metric_declare(self.handle, name.encode(), COMBINE[by])
         for operator in self.units:
             self.running.units.append(operator.name)
             self.running.states.append(self._text_of(operator))
         self._make_data()
+        self.starts = {state.name: state.moving.starts(self.shape(state)) for state in self.program._states.values() if state.moving is not None}
         self.functions = [self._function(operator, number) for number, operator in enumerate(self.units)]
-        rebuilt = [state for state in self.program._states.values() if state.derived is not None]
-        for state, function in zip(rebuilt, self.functions[len(self.functions) - len(rebuilt):]):
-            lib.hawser_derive(self.handles[state.name], function)
+        rebuilt = [state.name for state in self.program._states.values() if state.derived is not None]
+        rebuilds = dict(zip(rebuilt, self.functions[len(self.functions) - len(rebuilt):]))
+        for state in sorted(self.program._states.values(), key=lambda state: state.tied is not None):  # a state is tied to one that is there
+            if state.name in self.named:
+                self.handles[state.name] = self._state(state, rebuilds.get(state.name))
+        if any(state.keeps for state in self.program._states.values()):
+            lib.hawser_kept_points(self.handle, self.program._points)
         self._operators(lib.hawser_root(self.handle), self.program._operator.children)
 
     # ---- states
 
-    def _state(self, state: State) -> Any:
-        name, kind, initial = state.name.encode(), TYPES.get(state.dtype, 0), self._initial(state)
+    def _state(self, state: State, rebuild: Any) -> Any:
+        """Adds a state. `rebuild`: the function of a derived one."""
+        initial = self._initial(state)
+        spec = hawser_state_spec(name=state.name.encode(), kind=KINDS[state.kind], keep=state.keeps)
         if state.kind == "data":
-            made = lib.hawser_data_state(self.handle, name, lib.hawser_dataset_matrix(self.data[state.name]), SPLITS[state.by])
-            self._add_costs(made, state)
-            return made
-        along = self.handles[state.along] if state.along is not None else POINTER(hawser_state)()
-        lines, width = self._extent(state)
+            spec.data, spec.split = self.data[state.name], SPLITS[state.by]
+            self._add_costs(spec, state)
+            return lib.hawser_state_add(self.handle, spec)
         if initial is not None:
-            initial = self._whole_initial(state, initial)
+            initial = self._entries_initial(state, initial) if state.kind == "entries" else self._whole_initial(state, initial)
             self.kept.append(initial)
-        start = None if initial is None else initial.ctypes.data
+            spec.initial = initial.ctypes.data
+        spec.type = TYPES[state.dtype]
+        if state.moving is not None:
+            state.moving.fill(spec, state.name, self.starts[state.name], self.blocks, self.running, self.kept)
+            return lib.hawser_state_add(self.handle, spec)
+        if state.kind == "entries":
+            spec.along, spec.by_value, spec.rows = self.handles[state.along or ""], state.by_value, initial.size if initial is not None else 0
+            return lib.hawser_state_add(self.handle, spec)
+        spec.rows, spec.cols = self._extent(state)
+        if state.along is not None:
+            spec.along = self.handles[state.along]
         if state.kind == "replicated":
-            return self._replicated(state, start)
+            self._set_rule(spec, state)
+            if rebuild is not None:
+                spec.derive = rebuild
         if state.kind == "local" and state.along is None:
-            blocks = self.blocks if initial is not None else 0
-            return lib.hawser_block_state(self.handle, name, kind, width, start, blocks)
-        if state.kind == "local":
-            return lib.hawser_local_state_of(self.handle, name, kind, along, width, start)
-        if state.kind == "partitioned":
-            return lib.hawser_partitioned_matrix(self.handle, name, kind, lines, width, _native.HAWSER_BY_ROW, along, start)
-        parameters = (ctypes.c_double * 8)(*state.parameters)  # as many as any function reads
-        return lib.hawser_stored_matrix(self.handle, name, kind, lines, width, _native.HAWSER_BY_ROW, along, start,
-                                        state.function.encode() if state.function else None, parameters if state.parameters else None)
+            spec.rows, spec.each, spec.initial_blocks = 1, True, self.blocks if initial is not None else 0
+        if state.tied is not None:
+            spec.tie = self.handles[state.tied]
+        if state.kind == "stored" and state.function:
+            spec.function = state.function.encode()
+            if state.parameters:
+                spec.parameters = (ctypes.c_double * 8)(*state.parameters)  # as many as any function reads
+        return lib.hawser_state_add(self.handle, spec)
 
     def _sizes(self, state: State) -> tuple[int, ...]:
         """Returns a state's shape in numbers."""
@@ -119,7 +131,7 @@ class Build:
             return (matrix.cols if by_column else matrix.rows), math.prod(shape)
         return (self.blocks, math.prod(shape)) if state.each else (shape[0], math.prod(shape[1:]))
 
-    def _add_costs(self, made: Any, state: State) -> None:
+    def _add_costs(self, spec: hawser_state_spec, state: State) -> None:
         if state.costs is None:
             return
         matrix = lib.hawser_dataset_matrix(self.data[state.name]).contents
@@ -128,7 +140,7 @@ class Build:
             raise BadOption(f"data '{state.name}': costs are for one node; over several nodes blocks are cut by numbers when these are dealt out")
         if len(state.costs) != lines:
             raise BadArgument(f"data '{state.name}' has {lines} {state.by}s, and costs of {len(state.costs)}")
-        lib.hawser_data_costs(made, ctypes.cast(state.costs.ctypes.data, POINTER(ctypes.c_double)))
+        spec.costs = ctypes.cast(state.costs.ctypes.data, POINTER(ctypes.c_double))
 
     def _initial(self, state: State) -> Array | None:
         """Returns the first numbers of a state: those that the run begins with, or those of its declaration. A derived state has none."""
@@ -146,26 +158,37 @@ class Build:
             raise BadArgument(f"state '{state.name}' has shape {whole}, and its initial has {initial.shape}")
         return initial
 
-    def _replicated(self, state: State, start: Any) -> Any:
-        lines, width = self._extent(state)
-        damping = 1 / self.blocks if state.damping == "average" else state.damping
-        rule = hawser_rule(damping=damping, gain=state.gain)
+    def _entries_initial(self, state: State, initial: Array) -> Array:
+        """Checks the first numbers of an entries state. The library compares how many they are with the entries, if they are any."""
+        matrix = lib.hawser_dataset_matrix(self.data[state.along or ""]).contents
+        empty = not matrix.stored or (state.by_value and not matrix.residence and not self._values(matrix).any())
+        if initial.ndim != 1 or not (initial.size or empty):
+            raise BadArgument(f"state '{state.name}' has numbers for the entries of '{state.along}', and its initial has shape {initial.shape}; give all "
+                              "numbers in one dimension, or none")
+        return initial
+
+    @staticmethod
+    def _values(matrix: Any) -> Array:
+        return array_at(matrix.values or 0, DTYPES[matrix.type], (matrix.stored,))
+
+    def _set_rule(self, spec: hawser_state_spec, state: State) -> None:
+        """Says how updates of a replicated state are merged and sent."""
+        spec.damping, spec.gain = 1 / self.blocks if isinstance(state.damping, str) else state.damping, state.gain
         found = self._cocoa_of(self.program._operator, state.name)
-        if found is not None and not damping and not state.gain:
+        if found is not None and not spec.damping and not spec.gain:
             cocoa, sync = found
             gamma = 1 / self.blocks if cocoa.gamma == "average" else cocoa.gamma
             rule = lib.hawser_cocoa_rule(self.job, gamma, lib.hawser_job_sync(self.job) if sync is None else sync_of(sync))
+            spec.damping, spec.gain = rule.damping, rule.gain
         if state.merge is not None:
             merge = merge_function_of(state.merge, self.running)
             self.kept.append(merge)
-            rule.merge, rule.user = merge, self.table.ctypes.data
-        made = lib.hawser_replicated_state_of(self.handle, state.name.encode(), TYPES[state.dtype], width, lines, start, rule)
+            spec.merge, spec.merge_user = merge, self.table.ctypes.data
         if state.filter is not None:
-            word, quota, held = state.filter
-            lib.hawser_state_filter(made, word.encode(), quota, held)
+            word, spec.quota, spec.max_held = state.filter
+            spec.filter = word.encode()
         if state.encoding is not None:
-            lib.hawser_encoding(made, FORMS[state.encoding])
-        return made
+            spec.form = FORMS[state.encoding]
 
     def _cocoa_of(self, body: Operator, product: str, sync: str | None = None) -> tuple[Cocoa, str | None] | None:
         """Returns the local solver that has this state as its product, and the sync of the solver's loop."""
@@ -178,8 +201,10 @@ class Build:
         return None
 
     def shape(self, state: State) -> tuple[int, ...]:
-        """Returns the shape of a whole state."""
+        """Returns the shape of a whole state. That of an entries state is known when it has run."""
         shape = self._sizes(state)
+        if state.kind == "entries":
+            return ()
         return (self._extent(state)[0], *shape) if state.along is not None or state.each else shape
 
     def _place_scratch(self) -> None:
@@ -203,23 +228,32 @@ class Build:
         for state in states.values():
             if state.of is not None and state.name not in updated:
                 raise BadProgram(f"data '{state.name}' are made by no unit; one has updates=\"{state.name}\"")
-            if state.kind != "data" or state.name not in updated:
+            if state.of is None:
                 continue
-            matrix = lib.hawser_dataset_matrix(self.data[state.name]).contents
-            width = self._columns(state.name) if state.of is not None else None
-            dtype = state.dtype if state.of is not None else DTYPES[matrix.type]
+            self._check_made(state.name)
+            matrix, width = lib.hawser_dataset_matrix(self.data[state.name]).contents, self._columns(state.name)
             self.made[state.name] = len(self.running.made)
-            self.running.made.append(Made(state.name, dtype, state.by == "row", width))
+            self.running.made.append(Made(state.name, state.dtype, state.by == "row", width))
             lines = matrix.rows if state.by == "row" else matrix.cols
-            count = matrix.stored if width is None and matrix.offsets else lines * (width or self._columns(state.name))
-            self.expected += -(-count // self.blocks) * np.dtype(dtype).itemsize
+            counted = matrix.stored * np.dtype(DTYPES[matrix.type]).itemsize  # by the plan, which knows the data of which these are made
+            self.expected += max(0, -(-(lines * width * np.dtype(state.dtype).itemsize - counted) // self.blocks))
         if self.expected:
             lib.hawser_scratch_expect(self.handle, self.expected, 0)
+
+    def _check_made(self, name: str) -> None:
+        """Refuses a unit that reads data which a later unit makes."""
+        for operator in self.units:
+            unit = operator.unit
+            if unit is None or name not in [operator.states.get(each, each) for each in (*unit.parameters, *unit.reads, *unit.updates)]:
+                continue
+            if name not in [operator.states.get(each, each) for each in unit.updates]:
+                raise BadProgram(f"{unit.where()}: it reads data '{name}' before a unit has made them; put it after that unit")
+            return
 
     def _text_of(self, operator: Operator) -> str:
         unit = operator.unit
         assert unit is not None
-        reads = [name for name in (*unit.parameters, *unit.reads) if operator.states.get(name, name) in self.handles and name not in unit.updates]
+        reads = [name for name in (*unit.parameters, *unit.reads) if operator.states.get(name, name) in self.named and name not in unit.updates]
         return " and ".join(f"which {verb} {', '.join(operator.states.get(name, name) for name in names)}"
                             for verb, names in (("reads", reads), ("updates", unit.updates)) if names) or "without states"
 
@@ -228,15 +262,21 @@ class Build:
         assert unit is not None
         table: list[int] = []
         arguments = tuple(self._argument(operator, parameter, table) for parameter in unit.parameters)
+        declared = dict.fromkeys(operator.states.get(name, name) for name in (*unit.parameters, *unit.reads, *unit.updates))
+        updates = [operator.states.get(name, name) for name in unit.updates]
+        states = tuple(self._known_state(self.program._states[name], name in updates, table) for name in declared if name in self.named)
+        known = Known(states, tuple(self.program._metrics), f"unit '{operator.name}'")
         values = np.array(table or [0], np.int64)
         self.kept.append(values)
         self.table[FIRST_UNIT + number] = values.ctypes.data
-        declared = dict.fromkeys(operator.states.get(name, name) for name in (*unit.parameters, *unit.reads, *unit.updates))
-        known = Known(tuple(self._known_state(self.program._states[name]) for name in declared if name in self.handles),
-                      tuple(self.program._metrics), f"unit '{operator.name}'")
         return function_of(unit, operator.name, arguments, number, known, values, self.running)
 
-    def _known_state(self, state: State) -> KnownState:
+    def _known_state(self, state: State, writable: bool = False, table: list[int] | None = None) -> KnownState:
+        if state.moving is not None:
+            ragged, slot = state.moving.offsets is not None, len(table or ())
+            if table is not None and ragged:
+                table.append(self.starts[state.name].ctypes.data)
+            return KnownState(state.name, "moving", state.dtype, width=0 if ragged else math.prod(self._sizes(state)[1:]), writable=writable, slot=slot)
         by_line = state.kind in ("partitioned", "stored", "local") and not (state.kind == "local" and state.each)
         width = self._extent(state)[1] if state.kind == "stored" else 1
         return KnownState(state.name, state.kind, state.dtype, by_line, width, state.by if state.kind == "data" else "")
@@ -263,15 +303,20 @@ class Build:
             return Argument(parameter, "scratch", name, state.dtype, len(whole), True, slot=slot)
         if state.kind == "replicated" or (state.kind == "partitioned" and not writable):
             table += whole
-            getter = "cache" if writable else "view"
-            return Argument(parameter, "whole", name, state.dtype, len(whole), writable, getter=getter, slot=slot)
+            return Argument(parameter, "whole", name, state.dtype, len(whole), writable, slot=slot)
         if state.kind == "stored" and (state.function is not None or not writable):
             raise BadProgram(f"{unit.where()}: parameter '{parameter}' is a stored state that the unit "
                              f"{'changes with context.inc' if writable else 'reads with context.next_chunk or prefetch'}, so it is no "
                              f"array; leave the parameter out, and give {'updates' if writable else 'reads'}=\"{parameter}\"")
+        if state.kind == "moving":
+            raise BadProgram(f"{unit.where()}: parameter '{parameter}' is a moving state, whose parts the unit takes with context.next_part, so it is no "
+                             f"array; leave the parameter out, and give {'updates' if writable else 'reads'}=\"{parameter}\"")
+        if state.kind == "entries":
+            table.append(0)
+            return Argument(parameter, "numbers", name, state.dtype, 1, writable, slot=slot)
         shape = whole[1:] if state.each else (0, *whole[1:])
         table += shape
-        return Argument(parameter, "part" if state.each else "lines", name, state.dtype, len(shape), writable, getter="local", slot=slot)
+        return Argument(parameter, "part" if state.each else "lines", name, state.dtype, len(shape), writable, slot=slot)
 
     def _beside(self, unit: Unit, parameter: str, name: str, table: list[int]) -> Argument:
         data, _, beside = name.rpartition("_")
@@ -289,20 +334,20 @@ class Build:
         assert operator.unit is not None
         matrix, writable, slot = lib.hawser_dataset_matrix(self.data[state.name]).contents, parameter in operator.unit.updates, len(table)
         dtype = DTYPES[matrix.type]
-        if writable:
-            table.append(self.made[state.name])
-        if state.of is None and matrix.layout in (_native.HAWSER_CSR, _native.HAWSER_CSC):
+        if state.name in self.made:
+            dtype, turned = state.dtype, state.by != "row"
+            if writable:
+                table.append(self.made[state.name])
+            return Argument(parameter, "dense", state.name, dtype, 2, writable, "F" if turned else "C", turned, slot=slot, made=writable)
+        if matrix.layout in (_native.HAWSER_CSR, _native.HAWSER_CSC):
             turned = matrix.layout == _native.HAWSER_CSC
             return Argument(parameter, "sparse", state.name, dtype, writable=writable, turned=turned, slot=slot)
-        if state.name in self.made:
-            dtype, turned = self.running.made[self.made[state.name]].dtype, state.by != "row"
-            return Argument(parameter, "dense", state.name, dtype, 2, writable, "F" if turned else "C", turned, slot=slot)
         turned = matrix.layout == _native.HAWSER_DENSE
         if turned:
             layout = "F" if state.by != "row" and matrix.stride == matrix.rows else "A"
         else:
             layout = "C" if matrix.stride == matrix.cols else "A"
-        return Argument(parameter, "dense", state.name, dtype, 2, layout=layout, turned=turned)
+        return Argument(parameter, "dense", state.name, dtype, 2, writable, layout, turned)
 
     # ---- operators
 
@@ -324,12 +369,15 @@ class Build:
             own, product = (self.handles[name] for name in (operator.cocoa.coordinates, operator.cocoa.product))
             lib.hawser_cocoa(parent, operator.name.encode(), function, own, product, self._list(reads))
             return
-        add = lib.hawser_unit_one if operator.one else lib.hawser_unit
-        made = add(parent, operator.name.encode(), function, self._list(reads), self._list(updates))
-        if unit.reduces:
-            lib.hawser_reduces(made, unit.reduces)
+        spec = hawser_unit_spec(name=operator.name.encode(), run=function, one=operator.one, reduces=unit.reduces or 0)
+        for names, states in ((reads, spec.reads), (updates, spec.updates)):
+            if len(names) >= len(states):
+                raise BadProgram(f"{unit.where()} uses {len(names)} states; a unit reads or updates at most {len(states) - 1}")
+            for place, name in enumerate(names):
+                states[place] = self.handles[name]
         if operator.sync is not None:
-            lib.hawser_unit_sync(made, sync_of(operator.sync))
+            spec.sync = ctypes.pointer(sync_of(operator.sync))
+        lib.hawser_unit_add(parent, spec)
 
     def _list(self, names: list[str]) -> Any:
         return (POINTER(hawser_state) * (len(names) + 1))(*(self.handles[name] for name in names))
@@ -358,7 +406,7 @@ class Build:
         return branch
 
     def _test(self, operator: Operator) -> Any:
-        states = tuple(self._known_state(state) for state in self.program._states.values() if state.name in self.handles)
+        states = tuple(self._known_state(state) for state in self.program._states.values() if state.name in self.named)
         where = f"the test of {operator.kind} '{operator.name}'"
         known = Known(states, (*self.program._metrics, "bytes", "staleness"), where)
         test = called_test(operator, known, self.program, self.running)

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .._dataset import Array
 from .._errors import BadProgram
 from .._library import library as lib
 from .._memory import address_of
 from .._native import hawser_beside, hawser_local_solver, hawser_matrix, hawser_rule, hawser_unit_function
+from .._numbers import Array
 from .code import Merge
 from .context import Context
 from .made import replace, strides_of
 from .raised import Running, fail_merge
-from .unit import SUFFIX, Argument, Known, Leave, Sparse, Subproblem, Unit
+from .unit import TYPES, Argument, Known, Leave, Sparse, Subproblem, Unit, part_of_data
 from .views import Views
 
 
@@ -30,7 +30,7 @@ class PlainUnit:
 
     def __call__(self, context: Any, subproblem: Any = None) -> int:
         views = Views()
-        own, solved = Context(context, self.known, views), Subproblem(subproblem, views)
+        own, solved = Context(context, self.known, views, self.table), Subproblem(subproblem, views)
         made: list[tuple[str, hawser_matrix]] = []
         try:
             given = [solved if argument.kind == "subproblem" else self._argument(argument, context, own, made) for argument in self.arguments]
@@ -57,27 +57,36 @@ class PlainUnit:
         if kind == "number":
             number = self.table[slot:slot + 1].view(np.float64 if argument.dtype == "float64" else np.int64)[0].item()
             return bool(number) if argument.dtype == "bool" else number
-        if argument.writable and kind in ("dense", "sparse"):
+        if argument.made:
             part = self.running.made[int(self.table[slot])].part(context)
             made.append((argument.state, part))
             return _data(argument, part, views)
+        if argument.writable and kind in ("dense", "sparse"):  # from here on, the matrix has the memory to write
+            self._give(lib.hawser_write_as, context, name, argument)
         if kind in ("dense", "sparse", "beside"):
-            matrix = lib.hawser_data_view(context, name)
-            if not matrix:
-                raise Leave(_native.HAWSER_BAD_PROGRAM)
+            matrix = part_of_data(context, argument.state)
             if kind == "beside":
-                return self._beside(argument, matrix.contents, views)
-            return _data(argument, matrix.contents, views)
+                return self._beside(argument, matrix, views)
+            return _data(argument, matrix, views)
         if kind == "scratch":
             place, *extents = (int(each) for each in self.table[slot:slot + 1 + argument.ndim])
             return views.array(argument.parameter, address_of(lib.hawser_scratch(context)) + place, argument.dtype, tuple(extents), writable=True)
-        pointer = getattr(lib, f"hawser_{argument.getter}{SUFFIX[argument.dtype]}")(context, name)
-        if not pointer:
-            raise Leave(_native.HAWSER_BAD_PROGRAM)
+        address = self._give(lib.hawser_write_as if argument.writable else lib.hawser_read_as, context, name, argument)
         shape = [int(extent) for extent in self.table[slot:slot + argument.ndim]]
         if kind == "lines":
             shape[0] = lib.hawser_part_lines(context, name, None)
-        return views.array(argument.parameter, address_of(pointer), argument.dtype, tuple(shape), writable=argument.writable)
+        if kind == "numbers":
+            shape[0] = lib.hawser_part(context, name, None)
+        return views.array(argument.parameter, address, argument.dtype, tuple(shape), writable=argument.writable)
+
+    @staticmethod
+    def _give(call: Any, context: Any, name: bytes, argument: Argument) -> int:
+        """Returns the address that hawser_read_as or hawser_write_as stores."""
+        values = ctypes.c_void_p()
+        status = call(context, name, TYPES[argument.dtype], byref(values))
+        if status != _native.HAWSER_OK:
+            raise Leave(status)
+        return values.value or 0
 
     def _beside(self, argument: Argument, matrix: hawser_matrix, views: Views) -> Array | tuple[Array, ...]:
         found = hawser_beside()

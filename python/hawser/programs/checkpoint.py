@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._changes import PolicyChange
-from .._dataset import Array
 from .._errors import BadInput, FileError
+from .._numbers import Array
 
 FORMAT = 1
 KEPT = ("metrics", "stop_reason", "clocks", "seconds", "workers", "nodes", "bytes_exchanged", "not_repeatable", "log_view", "ended", "program")

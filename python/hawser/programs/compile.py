@@ -16,14 +16,15 @@ from .._errors import BadProgram
 from .._library import library as lib
 from .code import Code, Merge
 from .compile_checks import check_object_mode, check_result, check_shapes, check_writes, reason_of
-from .compiled_context import MATRIX, MERGING, SUFFIX, WORD, ContextType, make_array
+from .compiled_context import MATRIX, MERGING, WORD, ContextType, make_array
 from .compiled_progress import ProgressType
 from .compiled_subproblem import SubproblemType
-from .driver import Condition
+from .condition import Condition
 from .made import make
 from .raised import caught
 from .shapes import Compiler
-from .unit import FIRST_UNIT, Argument, Known, Sparse, Unit, address_of_name
+from .unit import MATRIX as DATA
+from .unit import FIRST_UNIT, TYPES, Argument, Known, Sparse, Unit, address_of_name
 
 
 def type_of(argument: Argument, known: Known) -> Any:
@@ -160,22 +161,27 @@ class _Wrapper:
         if argument.kind == "number":
             value = self.load(self.table, slot, DOUBLE if argument.dtype == "float64" else WORD_TYPE)
             return builder.icmp_signed("!=", value, self.word(0)) if argument.dtype == "bool" else value
+        if argument.made:
+            return self.dense(argument, kind, self.made(argument, slot, name))
         if argument.writable and argument.kind in ("dense", "sparse"):
-            matrix = self.made(argument, slot, name)
-            return getattr(self, argument.kind)(argument, kind, matrix)
+            self.read("hawser_write_as", name, TYPES[argument.dtype])  # from here on, the matrix has the memory to write
         if argument.kind in ("dense", "sparse", "beside"):
-            matrix = self.call("hawser_data_view", WORD_TYPE, self.given, name)
-            self.leave_if_zero(matrix)
-            return getattr(self, argument.kind)(argument, kind, matrix)
+            return getattr(self, argument.kind)(argument, kind, self.read("hawser_read_as", name, DATA))
         if argument.kind == "scratch":
             place = self.builder.add(self.call("hawser_scratch", WORD_TYPE, self.given), self.load(self.table, slot))
             return self.array(kind, place, [self.load(self.table, slot + WORD * (1 + axis)) for axis in range(argument.ndim)])
-        address = self.call(f"hawser_{argument.getter}{SUFFIX[argument.dtype]}", WORD_TYPE, self.given, name)
-        self.leave_if_zero(address)
+        address = self.read("hawser_write_as" if argument.writable else "hawser_read_as", name, TYPES[argument.dtype])
         shape = [self.load(self.table, slot + WORD * place) for place in range(argument.ndim)]
-        if argument.kind == "lines":
-            shape[0] = self.call("hawser_part_lines", WORD_TYPE, self.given, name, self.word(0))
+        if argument.kind in ("lines", "numbers"):
+            call = "hawser_part_lines" if argument.kind == "lines" else "hawser_part"
+            shape[0] = self.call(call, WORD_TYPE, self.given, name, self.word(0))
         return self.array(kind, address, shape)
+
+    def read(self, call: str, name: Any, kind: int) -> Any:
+        """Returns the address that hawser_read_as or hawser_write_as stores."""
+        place = self.builder.ptrtoint(cgutils.alloca_once(self.builder, WORD_TYPE), WORD_TYPE)
+        self.leave_with(self.call(call, INT, self.given, name, INT(kind), place))
+        return self.load(place)
 
     def made(self, argument: Argument, slot: int, name: Any) -> Any:
         """Makes the block's part of data that the unit makes. The interpreter does, once in a run."""

@@ -7,7 +7,7 @@ from numba.core import errors, types
 
 from .._errors import BadProgram
 from .code import Code
-from .driver import Condition
+from .condition import Condition
 
 
 def numba_reason(error: Exception) -> str:

@@ -14,12 +14,12 @@ from numba.np.arrayobj import populate_array
 
 from .. import _native
 from .._library import library as lib
-from .._native import hawser_batch, hawser_batches, hawser_chunk, hawser_matrix, hawser_merging
-from .unit import NO_BATCH, Known, Leave, address_of_name, no_batches, wrong_name
+from .._native import hawser_batch, hawser_batches, hawser_chunk, hawser_matrix, hawser_merging, hawser_moving_part
+from .unit import MATRIX as DATA
+from .unit import FIRST_UNIT, NO_BATCH, TYPES, Known, Leave, address_of_name, no_batches, no_parts, wrong_name
 
 WORD = 8  # bytes of an int64
-POINTER, COUNT, STATUS, NUMBER, FLAG = ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.c_double, ctypes.c_uint8
-SUFFIX = {"float64": "", "float32": "_f32", "int64": "_i64", "int32": "_i32"}
+POINTER, COUNT, STATUS, TYPE, NUMBER, FLAG = ctypes.c_int64, ctypes.c_int64, ctypes.c_int32, ctypes.c_int32, ctypes.c_double, ctypes.c_uint8
 COMBINE = {"sum": _native.HAWSER_SUM, "max": _native.HAWSER_MAX, "min": _native.HAWSER_MIN}
 
 
@@ -27,7 +27,7 @@ def _offsets(struct: type[ctypes.Structure]) -> dict[str, int]:
     return {field[0]: getattr(struct, field[0]).offset for field in struct._fields_}
 
 
-MATRIX, CHUNK, MERGING = _offsets(hawser_matrix), _offsets(hawser_chunk), _offsets(hawser_merging)
+MATRIX, CHUNK, MERGING, PART = (_offsets(kind) for kind in (hawser_matrix, hawser_chunk, hawser_merging, hawser_moving_part))
 BATCHES, BATCH = _offsets(hawser_batches), _offsets(hawser_batch)
 
 
@@ -36,12 +36,22 @@ def call_of(name: str, result: Any, *arguments: Any) -> Any:
     return ctypes.CFUNCTYPE(result, *arguments)(ctypes.cast(getattr(lib, name), ctypes.c_void_p).value or 0)
 
 
-data_view = call_of("hawser_data_view", POINTER, POINTER, POINTER)
+_read = call_of("hawser_read_as", STATUS, POINTER, POINTER, TYPE, POINTER)
 part = call_of("hawser_part", COUNT, POINTER, POINTER, POINTER)
 part_lines = call_of("hawser_part_lines", COUNT, POINTER, POINTER, POINTER)
 report = call_of("hawser_report", STATUS, POINTER, POINTER, NUMBER)
 
 # ------------------------------------------------------------------------------------------------- memory ----
+
+
+def _data_view(context: Any, name: Any) -> Any:
+    """Returns the address of a block's part of data."""
+    place = np.zeros(1, np.int64)
+    _read(context, name, DATA, place.ctypes.data)
+    return place[0]
+
+
+data_view = numba.njit(_data_view)
 
 
 def _load(typing: Any, address: Any) -> Any:
@@ -244,10 +254,10 @@ _touch = call_of("hawser_touch", STATUS, POINTER, POINTER, COUNT, COUNT)
 _publish = call_of("hawser_publish", STATUS, POINTER, POINTER)
 _exchange = call_of("hawser_yield", STATUS, POINTER)
 _next_chunk = call_of("hawser_next_chunk", STATUS, POINTER, POINTER, POINTER)
+_next_part = call_of("hawser_next_part", STATUS, POINTER, POINTER, POINTER)
 _prefetch = call_of("hawser_prefetch", STATUS, POINTER, POINTER, POINTER, COUNT, COUNT)
-_INC = {dtype: call_of(f"hawser_inc{suffix}", STATUS, POINTER, POINTER, POINTER, POINTER, COUNT) for dtype, suffix in SUFFIX.items()}
-_WAIT = {dtype: call_of(f"hawser_prefetch_wait{suffix}", STATUS, POINTER, POINTER, POINTER)
-         for dtype, suffix in SUFFIX.items() if dtype != "int32"}
+_inc = call_of("hawser_inc_as", STATUS, POINTER, POINTER, POINTER, TYPE, POINTER, COUNT)
+_prefetch_wait = call_of("hawser_prefetch_wait_as", STATUS, POINTER, POINTER, TYPE, POINTER)
 
 
 def _draw(context: Any) -> Any:
@@ -319,12 +329,12 @@ def _increase(context: Any, name: Any, keys: Any, values: Any) -> Any:
     address, known = literal_of(context, name, "state")
     _need(keys, "uint64", f"inc: the keys of '{known.name}'")
     _need(values, known.dtype, f"inc: the values for '{known.name}'")
-    function = _INC[known.dtype]
+    number = TYPES[known.dtype]
 
     def inc(context: Any, name: Any, keys: Any, values: Any) -> Any:
         if keys.size != values.size:
             raise ValueError("inc: there must be one value for each key")
-        passed(context, function(pointer(context), address, keys.ctypes.data, values.ctypes.data, keys.size))
+        passed(context, _inc(pointer(context), address, keys.ctypes.data, number, values.ctypes.data, keys.size))
     return inc
 
 
@@ -339,13 +349,13 @@ def _fetch(context: Any, name: Any, keys: Any) -> Any:
 
 def _fetched(context: Any, name: Any, count: Any) -> Any:
     address, known = literal_of(context, name, "state")
-    function = _WAIT[known.dtype]
+    number = TYPES[known.dtype]
     view = view_of(types.Array(getattr(types, known.dtype), 1, "C", readonly=True))
     size = np.dtype(known.dtype).itemsize
 
     def wait(context: Any, name: Any, count: Any) -> Any:
         place = np.zeros(1, np.int64)
-        passed(context, function(pointer(context), address, place.ctypes.data))
+        passed(context, _prefetch_wait(pointer(context), address, number, place.ctypes.data))
         return view(place[0], (np.int64(count),), (size,))
     return wait
 
@@ -354,8 +364,8 @@ def _chunk(context: Any, name: Any) -> Any:
     address, known = literal_of(context, name, "state")
     width, size = known.width, np.dtype(known.dtype).itemsize
     view = view_of(types.Array(getattr(types, known.dtype), 2, "C", readonly=True))
-    values = CHUNK["values" + SUFFIX[known.dtype]]
-    words, first_at, count_at = ctypes.sizeof(hawser_chunk) // WORD, CHUNK["first"], CHUNK["count"]
+    words = ctypes.sizeof(hawser_chunk) // WORD
+    first_at, count_at, values = CHUNK["first"], CHUNK["count"], CHUNK["values"]
 
     def next_chunk(context: Any, name: Any) -> Any:
         chunk = np.zeros(words, np.int64)
@@ -368,6 +378,40 @@ def _chunk(context: Any, name: Any) -> Any:
     return next_chunk
 
 
+def _part_of(context: Any, name: Any) -> Any:
+    """Returns a function that takes the next part of a moving state, and gives its number and the words of its struct."""
+    address, known = literal_of(context, name, "state")
+    if known.kind != "moving":
+        raise errors.TypingError(no_parts(known))
+    words = ctypes.sizeof(hawser_moving_part) // WORD
+
+    def take(context: Any) -> Any:
+        part = np.zeros(words, np.int64)
+        passed(context, _next_part(pointer(context), address, part.ctypes.data))
+        number = part[0] & 0xFFFFFFFF
+        return np.int64(-1) if number == 0xFFFFFFFF else np.int64(number), part
+    return numba.njit(take)
+
+
+def _moving(context: Any, name: Any) -> Any:
+    take, known = _part_of(context, name), literal_of(context, name, "state")[1]
+    width, slot, size = known.width, known.slot * WORD, np.dtype(known.dtype).itemsize
+    view = view_of(types.Array(getattr(types, known.dtype), 2 if width else 1, "C", readonly=not known.writable))
+    first_at, lines_at, count_at, values_at = (PART[field] // WORD for field in ("first_line", "lines", "count", "values"))
+    begins = view_of(types.Array(types.int64, 1, "C", readonly=True))
+
+    def next_part(context: Any, name: Any) -> Any:
+        number, part = take(context)
+        return number, part[first_at], view(part[values_at], (part[lines_at], width), (width * size, size))
+
+    def next_ragged(context: Any, name: Any) -> Any:
+        number, part = take(context)
+        table = load(_user(pointer(context)) + 8 * (FIRST_UNIT + load(cell_of(context) + 16)))
+        starts = begins(load(table + slot) + 8 * part[first_at], (part[lines_at] + 1,), (8,))
+        return number, part[first_at], view(part[values_at], (part[count_at],), (size,)), starts - starts[0]
+    return next_part if width else next_ragged
+
+
 for name_, result_ in (("block", ctypes.c_uint32), ("blocks", ctypes.c_uint32), ("clock", ctypes.c_uint64)):
     overload_attribute(ContextType, name_)(number_of(name_, result_))
 for name_, function_ in (
@@ -375,9 +419,9 @@ for name_, function_ in (
         ("damping", by_name("damping", "state")), ("batches", _batch_count), ("batch", _batch), ("report", _report), ("random", _draw), ("random_below", _draw_below),
         ("uniform", _draw_uniform), ("stopping", _is_stopping), ("allreduce", _reduce), ("touch", _touched),
         ("publish", _published), ("exchange", _exchanged), ("inc", _increase), ("prefetch", _fetch),
-        ("prefetch_wait", _fetched), ("next_chunk", _chunk)):
+        ("prefetch_wait", _fetched), ("next_chunk", _chunk), ("next_part", _moving)):
     overload_method(ContextType, name_, prefer_literal=True)(function_)
 
 
-__all__ = ["COUNT", "FLAG", "MATRIX", "MERGING", "NUMBER", "POINTER", "SUFFIX", "WORD", "ContextType", "address_in", "by_name", "call_of", "literal_of",
+__all__ = ["COUNT", "FLAG", "MATRIX", "MERGING", "NUMBER", "POINTER", "WORD", "ContextType", "address_in", "by_name", "call_of", "literal_of",
            "load", "load_number", "make_array", "number_of", "pointer", "view_of"]

@@ -12,7 +12,7 @@ from numba.extending import overload, overload_attribute, overload_method, regis
 from .._errors import BadOption
 from .._sync import sync_of
 from .compiled_context import COUNT, FLAG, NUMBER, POINTER, WORD, by_name, call_of, literal_of, number_of, pointer, view_of
-from .driver import NO_MEMORY
+from .condition import NO_MEMORY
 from .unit import Known, address_of_name
 
 
@@ -35,6 +35,29 @@ _memory = call_of("hawser_progress_memory", POINTER, POINTER)
 _set = call_of("hawser_progress_set", None, POINTER, POINTER, NUMBER)
 _set_gain = call_of("hawser_progress_gain", None, POINTER, POINTER, NUMBER)
 _set_sync = call_of("hawser_progress_sync", None, POINTER, POINTER, COUNT)  # hawser_sync is one word of a call
+
+
+_keep = call_of("hawser_progress_keep", None, POINTER, ctypes.c_uint32)
+_return = call_of("hawser_progress_return", None, POINTER, ctypes.c_uint32)
+_has = call_of("hawser_progress_has", FLAG, POINTER, ctypes.c_uint32)
+
+
+def keep(progress: Any, point: Any = 0) -> Any:
+    def give(progress: Any, point: Any = 0) -> Any:
+        _keep(pointer(progress), np.uint32(point))
+    return give
+
+
+def return_to(progress: Any, point: Any = 0) -> Any:
+    def give(progress: Any, point: Any = 0) -> Any:
+        _return(pointer(progress), np.uint32(point))
+    return give
+
+
+def has(progress: Any, point: Any = 0) -> Any:
+    def get(progress: Any, point: Any = 0) -> Any:
+        return _has(pointer(progress), np.uint32(point)) != 0
+    return get
 
 
 def seconds_of(progress: Any) -> Any:
@@ -102,7 +125,8 @@ for name_, function_ in (
         ("clock", number_of("progress_clock", ctypes.c_uint64)), ("clocks", number_of("progress_clocks", ctypes.c_uint64)),
         ("seconds", seconds_of), ("stopping", stopping_of), ("loop", loop_of), ("memory", memory_of)):
     overload_attribute(ProgressType, name_)(function_)
-for name_, method_ in (("metric", by_name("progress_metric", "metric")), ("set", set_metric), ("set_gain", set_gain), ("set_sync", set_sync)):
+for name_, method_ in (("metric", by_name("progress_metric", "metric")), ("set", set_metric), ("set_gain", set_gain), ("set_sync", set_sync),
+                       ("keep", keep), ("return_to", return_to), ("has", has)):
     overload_method(ProgressType, name_, prefer_literal=True)(method_)
 
 

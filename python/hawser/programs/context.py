@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .._dataset import Array
 from .._errors import BadArgument, BadProgram
 from .._library import library as lib
-from .._memory import address_of
-from .._native import hawser_batch, hawser_batches, hawser_chunk, hawser_error
-from .unit import C_TYPES, COMBINE, NO_BATCH, SUFFIX, Known, Leave, no_batches, wrong_name
+from .._memory import address_of, array_at
+from .._native import hawser_batch, hawser_batches, hawser_chunk, hawser_error, hawser_moving_part
+from .._numbers import Array
+from .unit import COMBINE, NO_BATCH, TYPES, Known, Leave, no_batches, no_parts, part_of_data, wrong_name
 from .views import Views
 
 
@@ -21,8 +21,8 @@ class Context:
     Names of states and metrics are written out in the call. A method that waits may leave the unit, which then runs again or ends.
     """
 
-    def __init__(self, pointer: Any, known: Known, views: Views) -> None:
-        self._pointer, self._known, self._views = pointer, known, views
+    def __init__(self, pointer: Any, known: Known, views: Views, table: Array) -> None:
+        self._pointer, self._known, self._views, self._table = pointer, known, views, table
 
     def _use(self) -> Any:
         if self._pointer is None:
@@ -59,7 +59,7 @@ class Context:
         """Returns which row (line, number) of the whole is the first of this block's part."""
         known, pointer, first = self._find("state", name), self._use(), ctypes.c_size_t()
         if known.kind == "data":
-            return int(lib.hawser_data_view(pointer, name.encode()).contents.first)
+            return int(part_of_data(pointer, name).first)
         (lib.hawser_part_lines if known.by_line else lib.hawser_part)(pointer, name.encode(), byref(first))
         return first.value
 
@@ -109,7 +109,7 @@ class Context:
         if size < 1:
             raise ValueError(NO_BATCH)
         seed = ctypes.c_uint64.from_address(lib.hawser_user(pointer)).value
-        return hawser_batches(rows=lib.hawser_data_view(pointer, name.encode()).contents.rows, size=int(size), seed=seed, stream=self.block,
+        return hawser_batches(rows=part_of_data(pointer, name).rows, size=int(size), seed=seed, stream=self.block,
                               in_order=not shuffle)
 
     def random(self) -> int:
@@ -165,9 +165,7 @@ class Context:
         if not (isinstance(values, np.ndarray) and values.dtype == known.dtype and values.shape == keys.shape
                 and values.flags.c_contiguous):
             raise BadArgument(f"inc: the values for '{name}' must be a contiguous array of {known.dtype}, one for each key")
-        pointer = ctypes.cast(values.ctypes.data, POINTER(C_TYPES[known.dtype]))
-        function = getattr(lib, f"hawser_inc{SUFFIX[known.dtype]}")
-        self._pass(function(self._use(), name.encode(), self._keys(keys, name), pointer, values.size))
+        self._pass(lib.hawser_inc_as(self._use(), name.encode(), self._keys(keys, name), TYPES[known.dtype], values.ctypes.data, values.size))
 
     def prefetch(self, name: str, keys: Array) -> None:
         """Starts to read the numbers of a stored state that have these keys, which ascend."""
@@ -177,9 +175,9 @@ class Context:
     def prefetch_wait(self, name: str, count: int) -> Array:
         """Waits for the oldest prefetch, of `count` keys, and returns its numbers, until the next call."""
         known = self._find("state", name)
-        values = POINTER(C_TYPES[known.dtype])()
-        self._pass(getattr(lib, f"hawser_prefetch_wait{SUFFIX[known.dtype]}")(self._use(), name.encode(), byref(values)))
-        return self._views.array(name, address_of(values), known.dtype, (count,))
+        values = ctypes.c_void_p()
+        self._pass(lib.hawser_prefetch_wait_as(self._use(), name.encode(), TYPES[known.dtype], byref(values)))
+        return self._views.array(name, values.value or 0, known.dtype, (count,))
 
     def next_chunk(self, name: str) -> tuple[int, int, Array]:
         """Returns block, first line and lines of the next chunk of a stored state, until the next call; block -1: there are no more."""
@@ -187,8 +185,26 @@ class Context:
         self._pass(lib.hawser_next_chunk(self._use(), name.encode(), byref(chunk)))
         if chunk.block == 0xFFFFFFFF:
             return -1, 0, np.empty((0, known.width), known.dtype)
-        values = address_of(getattr(chunk, "values" + SUFFIX[known.dtype]))
-        return chunk.block, chunk.first // known.width, self._views.array(name, values, known.dtype, (chunk.count // known.width, known.width))
+        lines = self._views.array(name, chunk.values or 0, known.dtype, (chunk.count // known.width, known.width))
+        return chunk.block, chunk.first // known.width, lines
+
+    def next_part(self, name: str) -> Any:
+        """Returns number, first line and lines of the next part of a moving state that this block has in this clock; number -1: there are no more.
+
+        The lines are an array (lines, numbers of a line), which may be written if the state is in the unit's updates. If they have different lengths
+        (`offsets`), it is flat, and a fourth value says where each line begins in it, with its size at the end. Waits until the part is here.
+        """
+        known, part = self._find("state", name), hawser_moving_part()
+        if known.kind != "moving":
+            raise BadProgram(no_parts(known))
+        self._pass(lib.hawser_next_part(self._use(), name.encode(), byref(part)))
+        none = part.number == 0xFFFFFFFF
+        number, shape = -1 if none else part.number, (part.lines, known.width) if known.width else (part.count,)
+        values = self._views.array(name, part.values or 0, known.dtype, shape, writable=known.writable)
+        if known.width:
+            return number, part.first_line, values
+        starts = array_at(int(self._table[known.slot]) + 8 * part.first_line, "int64", (part.lines + 1,))
+        return number, part.first_line, values, starts - starts[0]
 
 
 __all__ = ["Context"]

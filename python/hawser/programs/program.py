@@ -16,18 +16,21 @@ from .._options import JOB_KEYS, Options, key_of
 from .._plan import Plan
 from .._progress import bar_of
 from .blas import one_thread
+from .body import Body
 from .called import has_numba
-from .operator import Body, Operator
+from .declared import Declared
+from .moving import moving_of, places_of
+from .operator import Operator
 from .run import Execution, Run, Saving, wanted_of
 from .state import FORMS, SPLITS, State, costs_of, initial_of, merge_of, shape_of, type_of
-from .unit import BESIDE, COMBINE, Unit, number_of
+from .unit import Unit
 
 
 FUNCTION_PARAMETERS = {"adagrad": 2, "adam": 4, "proximal": 5}  # how many numbers functions of the store take
 LONG = 60  # seconds of a run after which it is said what would make it shorter
 
 
-class Program(Body):
+class Program(Declared, Body):
     """A program of the user's own: states, which are arrays of numbers, units, which change them, and loops.
 
     The library cuts the data for B workers and runs each unit on all of them. Workers share no memory: each changes its own copy of a state,
@@ -52,10 +55,8 @@ class Program(Body):
     def __init__(self, name: str = "program") -> None:
         if not name_bytes("the name of a program", name):
             raise BadArgument("a program has a name")
-        self.name = name
-        self._states: dict[str, State] = {}
-        self._metrics: dict[str, str] = {}
-        self._operator, self._program = Operator("root"), self
+        Declared.__init__(self, name)
+        self._program = self
 
     # ----------------------------------------------------------------------------------------------------- states ----
 
@@ -73,11 +74,6 @@ class Program(Body):
             if isinstance(extent, str) and self._known(extent, f"the shape of state '{state.name}'").kind != "data":
                 raise BadProgram(f"the shape of state '{state.name}' names '{extent}', which is no data")
         self._states[state.name] = state
-
-    def _known(self, name: str, where: str) -> State:
-        if name not in self._states:
-            raise BadProgram(f"{where}: program '{self.name}' has no state '{name}'; its states are {', '.join(self._states) or 'none'}")
-        return self._states[name]
 
     def data(self, name: str, data: Any, target: Any = None, *, by: str = "row", weights: Any = None, offset: Any = None,
              groups: Any = None, names: Any = None, partitioned: bool | None = None, costs: Any = None, **options: Any) -> None:
@@ -211,6 +207,65 @@ class Program(Body):
             self._known(tied, f"state '{name}'")
             self._states[name].tied = tied
 
+    def moving(self, name: str, shape: Any = None, dtype: Any = np.float64, *, offsets: Any = None, parts: int | None = None, cut: Any = None,
+               owner: Callable[[int, int, int], int] | None = None, initial: Any = None) -> None:
+        """Adds a moving state: its parts go from block to block, so that no node has the whole, and a part is at one block at a time.
+
+        It has lines: those of `shape` along its first axis, or, with `offsets`, line i has the numbers offsets[i] to offsets[i + 1] of a flat array. Part p
+        has the lines `cut[p]` to `cut[p + 1]`; in place of these, `parts` says how many there are, with equally many numbers. Their number is a multiple of
+        that of workers; without both it is two for each. A unit that names the state in `updates` (or `reads`) takes the parts that its block has in this
+        clock one after the other: `context.next_part(NAME)`.
+
+        In clock t of a loop part p belongs to block `owner(p, t, blocks)`, a plain function of these numbers alone that all blocks call; without it parts
+        rotate: (p - t) % blocks. Every block has equally many parts in each clock.
+
+        >>> import hawser, numpy
+        >>> @hawser.unit(updates="counts", compile=False)
+        ... def visit(context):
+        ...     number, first, lines = context.next_part("counts")
+        ...     while number >= 0:
+        ...         lines += 1
+        ...         number, first, lines = context.next_part("counts")
+        >>> program = hawser.Program("visits")
+        >>> program.moving("counts", (4, 2), parts=2, dtype=numpy.int32)
+        >>> program.loop("loop", clocks=3).unit(visit)
+        >>> program.run(workers=1)["counts"].tolist()
+        [[3, 3], [3, 3], [3, 3], [3, 3]]
+        """
+        if (shape is None) == (offsets is None):
+            raise BadProgram(f"state '{name}': it has a shape, or offsets of its lines; give one of them")
+        places = None if offsets is None else places_of(name, "offsets", offsets)
+        extents = shape_of(name, shape) if places is None else (int(places[-1]),)
+        lines = len(places) - 1 if places is not None else extents[0]
+        state = State(name, "moving", type_of(name, dtype), extents)
+        state.moving = moving_of(name, lines if isinstance(lines, int) else None, places, parts, cut, owner)
+        state.initial = initial_of(state, initial, extents)
+        self._declare(state)
+
+    def entries(self, name: str, along: str, dtype: Any = np.float64, *, by_value: bool = False, initial: Any = None) -> None:
+        """Adds an entries state: a number for each stored entry of sparse data by row, or, with `by_value`, as many as the entry's value says.
+
+        A block has those of its own rows, in their order, as a flat array, and they are never sent. By value the numbers of an entry follow each other, and
+        those of entry e end at `numpy.cumsum(values)[e]`. `initial` has the numbers of the whole.
+
+        >>> import hawser, numpy, scipy.sparse
+        >>> @hawser.unit(updates="topics", compile=False)
+        ... def number(documents, topics):
+        ...     topics[:] = numpy.arange(len(topics))
+        >>> program = hawser.Program("tokens")
+        >>> program.data("documents", scipy.sparse.csr_matrix(numpy.array([[2.0, 0.0], [1.0, 1.0]])))
+        >>> program.entries("topics", "documents", numpy.int32, by_value=True)
+        >>> program.unit(number)
+        >>> program.run(workers=1)["topics"].tolist()
+        [0, 1, 2, 3]
+        """
+        state = State(name, "entries", type_of(name, dtype), along=along, by_value=bool(by_value))
+        state.initial = initial_of(state, initial, None)
+        self._declare(state)
+        if self._states[along].by != "row" or self._states[along].of is not None:
+            del self._states[name]
+            raise BadProgram(f"state '{name}' is of the entries of '{along}', and these are sparse data by row")
+
     def scratch(self, name: str, shape: Any, dtype: Any = np.float64) -> None:
         """Adds memory for the work of each block, of this shape: any unit that has it as a parameter may write it.
 
@@ -243,75 +298,36 @@ class Program(Body):
                              f"state '{name}' alone")
         state.derived = rebuild
 
-    def metric(self, name: str, by: str = "sum") -> None:
-        """Says how the blocks' reports of a metric are combined: "sum", "max", "min", or "last" (block 0's).
+    def keep(self, *names: str, points: int = 1) -> None:
+        """Says that states are the model, which tests keep at its best: `progress.keep()`, `progress.return_to()`.
 
-        Metrics that units report are sums without this call.
+        A run that ends early, or whose numbers overflow (`hawser.NotFinite.run`), has the kept numbers as its results: `run.kept`. `points` is how many copies there
+        are at a time, numbered from 0.
+
+        >>> import hawser
+        >>> @hawser.unit(updates="w", one=True, compile=False)
+        ... def add(w):
+        ...     w += 1
+        >>> @hawser.condition(compile=False)
+        ... def test(progress):
+        ...     if progress.clock == 2:
+        ...         progress.keep()
+        ...     return False
+        >>> program = hawser.Program("kept")
+        >>> program.replicated("w", 1)
+        >>> program.keep("w")
+        >>> program.loop("loop", clocks=9, test=test).unit(add)
+        >>> run = program.run(workers=1, max_clocks=5)
+        >>> run["w"], run.kept
+        (array([3.]), True)
         """
-        name_bytes("the name of a metric", name)
-        if by not in COMBINE:
-            raise BadOption(f"metric '{name}': by is {by!r}; it is one of {', '.join(COMBINE)}")
-        if by != "sum" or name not in self._metrics:
-            self._metrics[name] = by
-
-    # ------------------------------------------------------------------------------------------------------ units ----
-
-    def _check_unit(self, operator: Operator) -> None:
-        """Checks that the program has the states that a unit names, and declares the unit's metrics."""
-        unit, numbers = operator.unit, operator.numbers
-        assert unit is not None
-        where = unit.where()
-        for parameter in (*unit.updates, *unit.reads):
-            if self._known(operator.states.get(parameter, parameter), where).kind == "scratch":
-                raise BadProgram(f"{where}: '{parameter}' is scratch memory, which is no state; make it a parameter alone")
-        for given in (*operator.states, *numbers):
-            if given not in unit.parameters and given not in (*unit.updates, *unit.reads):
-                raise BadProgram(f"{where}: it has no parameter '{given}'; its parameters are {', '.join(unit.parameters) or 'none'}")
-        for parameter in unit.parameters:
-            name = operator.states.get(parameter, parameter)
-            data, _, beside = name.rpartition("_")
-            if name in self._states and parameter in numbers and parameter not in unit.defaults:
-                raise BadProgram(f"{where}: parameter '{parameter}' is a state, and a number; give one of them another name")
-            if name in self._states:
-                continue
-            if parameter in numbers:
-                number_of(where, parameter, numbers[parameter])
-            elif parameter != "context" and not (parameter == "subproblem" and operator.cocoa is not None) and not (beside in BESIDE and data in self._states and self._states[data].kind == "data"):
-                raise BadProgram(f"{where}: parameter '{parameter}' is no state of program '{self.name}', and no number is given for "
-                                 f"it; the states are {', '.join(self._states) or 'none'}")
-        if operator.cocoa is not None:
-            self._check_cocoa(operator, where)
-        unit.check_in_place(*self._scratch_of(operator))
-        for parameter in unit.updates:
-            state = self._states[operator.states.get(parameter, parameter)]
-            if state.kind == "data" and state.by == "all":
-                raise BadProgram(f"{where}: it updates '{parameter}', which are data that all blocks share (by=\"all\")")
-            if state.kind == "data" and parameter not in unit.parameters:
-                raise BadProgram(f"{where}: it updates '{parameter}', which is data, so it has a parameter '{parameter}'")
-        for metric in unit.reports:
-            self.metric(metric)
-
-    def _scratch_of(self, operator: Operator) -> list[str]:
-        """Returns the parameters that are scratch memory."""
-        assert operator.unit is not None
-        states = ((parameter, self._states.get(operator.states.get(parameter, parameter))) for parameter in operator.unit.parameters)
-        return [parameter for parameter, state in states if state is not None and state.kind == "scratch"]
-
-    def _check_cocoa(self, operator: Operator, where: str) -> None:
-        assert operator.unit is not None and operator.cocoa is not None
-        own, product = (self._known(name, where) for name in (operator.cocoa.coordinates, operator.cocoa.product))
-        if own.kind != "local" or own.along is None or own.shape or own.dtype != "float64":
-            raise BadProgram(f"{where}: coordinates '{own.name}' are a local state of one float64 along data")
-        if product.kind != "replicated" or product.dtype != "float64" or product.derived is not None:
-            raise BadProgram(f"{where}: product '{product.name}' is a replicated state of float64, without derive")
-        for parameter in (*operator.unit.parameters, *operator.unit.reads):
-            if operator.states.get(parameter, parameter) in (own.name, product.name):
-                raise BadProgram(f"{where}: '{parameter}' is seen as subproblem.alpha or subproblem.v, and is no parameter")
-
-    def _units(self) -> list[Operator]:
-        found = [operator for operator in self._operator.walk() if operator.kind == "unit"]
-        rebuilt = [Operator("unit", state.derived.name, unit=state.derived) for state in self._states.values() if state.derived]
-        return found + rebuilt
+        if not names or points < 1:
+            raise BadOption("keep: it takes the names of states, and points from 1 on")
+        for name in names:
+            if not self._known(name, "keep").has_result:
+                raise BadProgram(f"keep: '{name}' is no state that has a result")
+            self._states[name].keeps = True
+        self._points = max(self._points, points)
 
     # ---------------------------------------------------------------------------------------------------- running ----
 

@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping
 from ctypes import POINTER, byref
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,34 +20,34 @@ from .. import _native
 from .._beside import terminating
 from .._changes import PolicyChange, changes_of
 from .._cluster import Cluster
-from .._dataset import BY_ROW, Array, Dataset, Files
+from .._dataset import BY_ROW, Dataset, Files
 from .._errors import BadArgument, BadOption, BadProgram, Error, Interrupted, check, failure, text_of
 from .._job import Job, broadcast
 from .._library import library as lib
 from .._memory import free
 from .._native import hawser_dataset, hawser_error, hawser_observer, hawser_run
+from .._numbers import Array
 from .._options import Options
 from .._plan import Plan, read_plan
 from .build import Build
 from .checkpoint import check_place, from_bytes, read, to_bytes, write
-from .driver import Progress
+from .declared import Declared
+from .progress import Progress
 from .raised import Running, raised_text
 from .state import SPLITS, State
-from .unit import C_TYPES, SUFFIX
-
-if TYPE_CHECKING:
-    from .program import Program
+from .unit import TYPES
 
 # Calls of C in the library's texts, and what they are here.
 WORDS = {
     "hawser_job_load has given": "the load has given", "(hawser_load.split = HAWSER_BY_ROW)": "", "load the input with hawser_load.split = HAWSER_BY_ROW":
     "give by=\"row\"", "load the input with HAWSER_BY_COLUMN": "give by=\"column\"", "use HAWSER_BY_ROW or HAWSER_BY_COLUMN": "use \"row\" or \"column\"",
-    "use hawser_block_state for one that data do not shape": "leave along= out for one that data do not shape",
-    "remove hawser_unit_sync": "leave sync= of the unit out", "hawser_unit_sync: ": "sync=: ", "hawser_state_filter": "filter=",
-    "hawser_encoding": "encoding=", "a loop gets its sync from hawser_loop": "a loop has a sync of its own",
-    "call hawser_reduces first": "give reduces=", "hawser_reduces_expect": "reduces=", "hawser_reduces": "reduces=",
-    "hawser_data_replace: ": "", "hawser_progress_gain: ": "set_gain: ", "hawser_progress_sync: ": "set_sync: ", "hawser_unit_one": "one=True",
-    "make it a hawser_unit": "leave one=True out",
+    "set .along, or .each for one that data do not shape": "leave along= out for one that data do not shape",
+    "(.rows)": "(initial)", "leave .rows out, or give as many": "give as many", "(.by_value)": "(by_value=True)", "remove .sync": "leave sync= of the unit out", "(.sync)": "(sync=)", "the state's .filter": "filter=", "(.filter)": "(filter=)",
+    "(.form": "(encoding=", "(.reduces)": "(reduces=)", "set .reduces": "give reduces=",
+    "hawser_data_replace: ": "", "hawser_progress_gain: ": "set_gain: ", "hawser_progress_sync: ": "set_sync: ", "hawser_progress_keep": "keep", "hawser_progress_return":
+    "return_to", "hawser_kept_points": "program.keep", "call hawser_state_keep for both": "give both to program.keep", "hawser_state_keep": "program.keep", "leave .one out": "leave one=True out",
+    "belongs in a state, or in the scratch that hawser_scratch_record visits": "belongs in a state",
+    "belongs in hawser_progress_memory or in hawser_tests_record": "belongs in progress.memory",
 }
 NAME = re.compile(r"raised ([\w.]+): (.*)", re.DOTALL)
 
@@ -72,6 +72,7 @@ class Run:
     program: str = ""  #: its name
     ended: bool = True  #: the program has come to its end; False: a signal or a limit has ended it early
     position: bytes | None = None  #: where it goes on (`resume=`), if it has ended early between two clocks
+    kept: bool = False  #: the results are what a test has kept, because the run has ended early or failed
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the run to a file, whole or not at all. `hawser.Run.load` reads it, and `resume=` of `hawser.Program.run` goes on from it."""
@@ -112,7 +113,7 @@ class Execution(Job):
 
     doing = "runs"
 
-    def __init__(self, program: "Program", options: Options, cluster: Cluster | None, progress: Callable[[dict[str, Any]], Any] | None = None,
+    def __init__(self, program: Declared, options: Options, cluster: Cluster | None, progress: Callable[[dict[str, Any]], Any] | None = None,
                  trace: bool = False, wanted: dict[str, Any] | None = None, saving: "Saving | None" = None) -> None:
         super().__init__(options, cluster)
         self.program, self.progress, self.wanted, self.saving = program, progress, wanted, saving or Saving()
@@ -177,9 +178,9 @@ class Execution(Job):
         return self.program._states[name].has_result and (self.wanted is None or name in self.wanted or self.saving.path is not None)
 
     def _fetches(self, name: str) -> bool:
-        """Returns whether every node takes all numbers of a local or stored state."""
+        """Returns whether every node takes all numbers of a state whose result stays on the nodes."""
         some = self.wanted is not None and isinstance(self.wanted.get(name), slice)
-        return self.program._states[name].kind in ("local", "stored") and self._takes(name) and not some
+        return self.program._states[name].kind in ("local", "stored", "moving", "entries") and self._takes(name) and not some
 
     def _agreed(self, job: Any, status: int, step: Callable[[], None]) -> None:
         """Takes a step that may fail on one node alone, such as one that cannot compile. If it does, no node goes on. Collective."""
@@ -268,7 +269,10 @@ class Execution(Job):
             lib.hawser_observe(job, observer, None)
         status = lib.hawser_run_program(job, handle, byref(self.run_handle), byref(error))
         if status not in (_native.HAWSER_OK, _native.HAWSER_STOP):
-            raise self._failure(status, error)
+            failed = self._failure(status, error)
+            if self.run_handle and isinstance(failed, Error):
+                failed.run = self._results(job, True)
+            raise failed
         self._agree(job)
         self.result = self._results(job, status == _native.HAWSER_OK)
         self._save(job)
@@ -353,13 +357,14 @@ class Execution(Job):
             states, {name: float(lib.hawser_result_metric(run, name.encode())) for name in self.program._metrics}, reason, clocks + figures.clocks,
             figures.seconds, figures.workers, lib.hawser_job_nodes(job), lib.hawser_job_node(job), sent + figures.bytes_exchanged,
             figures.repeatable.decode() if figures.repeatable is not None else None, view, changes_of(figures), tuple(self.trace or ()),
-            self.program.name, ended, self._position(job, ended))
+            self.program.name, ended, self._position(job, ended), bool(lib.hawser_run_kept(run)))
 
     def _result(self, state: State) -> Array:
         """Returns the final numbers of a state, or of some of its lines. Those of a local or stored state are fetched."""
         assert self.build is not None
         error, shape, name = hawser_error(), self.build.shape(state), state.name.encode()
         size, part = lib.hawser_result_size(self.run_handle, name), (self.wanted or {}).get(state.name)
+        shape = (size,) if state.kind == "entries" else shape
         if size != math.prod(shape):
             raise Error(f"state '{state.name}' has {size} numbers, and its shape is {shape}")
         lines = range(shape[0])[part] if isinstance(part, slice) else range(shape[0])
@@ -367,10 +372,9 @@ class Execution(Job):
         if values.shape != (len(lines), *shape[1:]) or values.dtype != state.dtype:
             raise BadArgument(f"results: state '{state.name}' is of {state.dtype} and has shape {shape}, and the array is of {values.dtype} and "
                               f"has {values.shape}")
-        read = getattr(lib, f"hawser_result_range{SUFFIX[state.dtype]}")
-        place = ctypes.cast(values.ctypes.data, POINTER(C_TYPES[state.dtype]))
         first = lines.start * (size // shape[0]) if values.size else 0
-        check(read(self.run_handle, name, first, values.size, place, byref(error)), error)
+        status = lib.hawser_result_range_as(self.run_handle, name, first, values.size, TYPES[state.dtype], values.ctypes.data, byref(error))
+        check(status, error)
         return values
 
     def _free_run(self) -> None:

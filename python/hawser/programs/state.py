@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .._dataset import BY_ROW, Array, Dataset, Files
+from .._dataset import BY_ROW, Dataset, Files
 from .._errors import BadArgument
 from .._memory import array_at
+from .._numbers import Array
 from .code import Merge
+from .moving import Moving
 from .unit import TYPES, Unit
 
 SPLITS = {"row": _native.HAWSER_BY_ROW, "column": _native.HAWSER_BY_COLUMN, "all": _native.HAWSER_WHOLE}
@@ -22,7 +24,7 @@ class State:
     """A state as it was declared."""
 
     name: str
-    kind: str  # "data", "replicated", "partitioned", "local", "stored" or "scratch"
+    kind: str  # "data", "replicated", "partitioned", "local", "stored", "moving", "entries" or "scratch"
     dtype: str = "float64"
     shape: tuple[int | str, ...] = ()  # of the whole; of one block if `each`; of a line's numbers if along data. A text: columns of data
     along: str | None = None
@@ -42,6 +44,9 @@ class State:
     width: int | str = 0  # numbers for each line of the others
     by: str = "row"
     costs: Array | None = None  # of each row or column, besides its numbers
+    keeps: bool = False  # it belongs to the model that tests keep
+    moving: Moving | None = None
+    by_value: bool = False  # entries: as many numbers for an entry as its value says
 
     @property
     def has_result(self) -> bool:
@@ -55,7 +60,7 @@ class State:
         digest = _digest_of(self.data) if self.by == "all" else ""
         return repr((self.kind, self.dtype, self.shape, self.along, self.each, start, self.gain, self.damping, merge,
                      self.derived and self.derived.digest(), self.filter, self.encoding, self.function, self.parameters, self.tied,
-                     kind, self.by, digest, self.of, self.width, self.costs is not None and hashlib.sha256(self.costs.tobytes()).hexdigest()))
+                     self.keeps, self.moving and self.moving.terms(), self.by_value, kind, self.by, digest, self.of, self.width, self.costs is not None and hashlib.sha256(self.costs.tobytes()).hexdigest()))
 
 
 def _digest_of(data: Any) -> str:

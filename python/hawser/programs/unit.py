@@ -3,25 +3,35 @@ import ctypes
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable
+from ctypes import POINTER, byref
 from typing import Any, NamedTuple, overload
 
 import numpy as np
 
 from .. import _native
 from .._arguments import whole_number
-from .._dataset import Array
 from .._errors import BadArgument
 from .._library import library as lib
 from .._memory import address_of
+from .._native import hawser_matrix
+from .._numbers import Array
 from .code import Code
 from .views import Views
 
 TYPES = {"float64": _native.HAWSER_F64, "float32": _native.HAWSER_F32, "int64": _native.HAWSER_I64, "int32": _native.HAWSER_I32}
-SUFFIX = {"float64": "", "float32": "_f32", "int64": "_i64", "int32": "_i32"}
-C_TYPES: dict[str, Any] = {"float64": ctypes.c_double, "float32": ctypes.c_float, "int64": ctypes.c_int64, "int32": ctypes.c_int32}
+MATRIX = 4  # HAWSER_MATRIX of hawser.h: hawser_read_as stores a matrix
 COMBINE = {"sum": _native.HAWSER_SUM, "max": _native.HAWSER_MAX, "min": _native.HAWSER_MIN, "last": _native.HAWSER_LAST}
 BESIDE = ("target", "weights", "offset", "groups")
 FIRST_UNIT = 1  # the place of the first unit in the table that the user pointer of a program points to; the seed is before it
+
+
+def part_of_data(context: Any, name: str) -> hawser_matrix:
+    """Returns a block's part of data, as the library has it."""
+    matrix = POINTER(hawser_matrix)()
+    status = lib.hawser_read_as(context, name.encode(), MATRIX, byref(matrix))
+    if status != _native.HAWSER_OK:
+        raise Leave(status)
+    return matrix.contents
 
 
 class Leave(Exception):
@@ -53,15 +63,21 @@ class KnownState:
     """What code knows of a state that its unit declares."""
 
     name: str
-    kind: str  # "data", "replicated", "partitioned", "local" or "stored"
+    kind: str  # "data", "replicated", "partitioned", "local", "stored", "moving" or "entries"
     dtype: str
     by_line: bool = False  # first() counts lines, else numbers
-    width: int = 1  # numbers of a line of a stored state
+    width: int = 1  # numbers of a line of a stored or moving state; 0: its lines have different lengths
     by: str = ""  # of data: "row", "column" or "all"
+    writable: bool = False  # of a moving state
+    slot: int = 0  # of a moving state: the place in the unit's table of the address of its lines' begins
 
 
 def no_batches(name: str) -> str:
     return f"batches are of rows, and '{name}' is no data by row"
+
+
+def no_parts(known: KnownState) -> str:
+    return f"next_part: state '{known.name}' is {known.kind}, and parts are of moving states"
 
 
 NO_BATCH = "batch: the size is a whole number from 1, and the number one from 0"
@@ -95,7 +111,7 @@ class Argument:
     """How a parameter of a unit is made when the unit is called."""
 
     parameter: str
-    kind: str  # "context", "number", "dense", "sparse", "beside", "whole" (a state), "lines" or "part" (what the block has of it), "scratch"
+    kind: str  # "context", "number", "dense", "sparse", "beside", "whole" (a state), "lines", "numbers" or "part" (what the block has of it), "scratch"
     state: str = ""
     dtype: str = "float64"
     ndim: int = 1
@@ -104,8 +120,8 @@ class Argument:
     turned: bool = False  # dense data that are stored by columns, sparse data by column
     beside: str = ""
     targets: int = 1  # of "target": 2 and more are a tuple of arrays
-    getter: str = ""  # "view", "cache" or "local"
     slot: int = 0  # the place of its number or its shape in the unit's table
+    made: bool = False  # data that the unit makes (hawser.programs.made)
 
 
 class Subproblem:

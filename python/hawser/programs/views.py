@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._dataset import Array
 from .._memory import array_at
+from .._numbers import Array
 
 DATA = object.__basicsize__  # where numpy's array has the address of its first number: the first field of its own
 

@@ -13,6 +13,7 @@ from .. import _errors
 from .._sides import check_collections
 from .._errors import BadArgument, BadInput, BadOption, Error, PeerLost
 from .._frames import Frame, check_no_validation, take_table_options
+from .._heads import takes_several
 from .._model import Model
 from .._node import PLACING, Outcome, Task, checked_options, other_pair
 from .._progress import Callback, bar_of
@@ -273,20 +274,20 @@ def make_plan(frame: Any, algorithm: str, features: str | Sequence[str], beside:
     table = take_table_options(options) if tables else {}
     own, joining = checked_options(algorithm, options, REFUSED, "a frame")
     kind = find_algorithm(algorithm).contents
-    given = {what: name if isinstance(name, str) or what != "target" else _target_names(name, bool(kind.outputs))
+    given = {what: name if isinstance(name, str) or what != "target" else _target_names(name, takes_several(kind))
              for what, name in beside.items() if name is not None}
     check_collections(kind, given, options, ())
     if "target" not in given and not kind.no_target:
         raise BadArgument(f"{algorithm}: target is missing; give the name of its column")
     target = given.get("target", "")
-    labels = tables and isinstance(target, str) and bool(target) and _is_word(type_of(frame, target, "target")) and not bool(kind.outputs)
+    labels = tables and isinstance(target, str) and bool(target) and _is_word(type_of(frame, target, "target")) and not takes_several(kind)
     found = features_of(frame, features, tables, bool(table) or labels)
     if table and found.kind != "table":
         raise BadOption(f"{next(iter(table))}: an option of columns, and the features are a column of vectors or arrays; give a list of columns")
     task = Task(name=secrets.token_hex(8), algorithm=algorithm, options=own, joining=joining, variables={}, key=secrets.token_bytes(32), columns=0,
                 single=found.single, names=list(found.names) if found.kind in ("columns", "table") else None, frame=Frame(table) if found.kind == "table" else None,
                 target_names=None if isinstance(target, str) or len(target) == 1 else list(target), **more)
-    return Plan(task, found, given, classes, cv, several=bool(kind.outputs))
+    return Plan(task, found, given, classes, cv, several=takes_several(kind))
 
 
 def with_other(plan: Plan, given: Any, called: str, beside_it: Sequence[str] = ("target",)) -> Plan:

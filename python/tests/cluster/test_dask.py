@@ -73,7 +73,7 @@ def lay(client, array, workers, rows=110):
 
 @pytest.mark.parametrize("name, parameters, target", [
     ("Lasso", {"alpha": 0.01}, Y), ("ElasticNet", {"alpha": 0.1, "positive": True}, Y), ("LinearSVR", {}, Y),
-    ("MultiTaskLasso", {"alpha": 0.1}, SEVERAL), ("MultiTaskElasticNet", {"alpha": 0.1}, SEVERAL[:, :1]),
+    ("PoissonRegressor", {"alpha": 0.1}, np.floor(np.abs(Y))), ("MultiTaskLasso", {"alpha": 0.1}, SEVERAL), ("MultiTaskElasticNet", {"alpha": 0.1}, SEVERAL[:, :1]),
     ("LogisticRegression", {"class_weight": "balanced"}, WORDS), ("LinearSVC", {"class_weight": {"high": 2.0, "low": 1.0, "middle": 3.0}}, WORDS),
     ("KMeans", {"n_clusters": 3, "init": X[:3]}, None), ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64}, None)])
 def test_estimators_have_the_bits_of_one_process(client, name, parameters, target):
@@ -95,7 +95,9 @@ def test_estimators_have_the_bits_of_one_process(client, name, parameters, targe
             assert lazy.dtype == expected.dtype and lazy.shape == expected.shape
             assert np.allclose(lazy.compute(), expected, rtol=1e-12) if lazy.dtype == float else (lazy.compute() == expected).all()
             assert np.array_equal(getattr(fitted, method)(X[:7]), lazy[:7].compute())
-    assert np.isclose(fitted.score(collection, y), alone.score(X, target))
+    assert np.isclose(fitted.score(collection, y), alone.score(X, target)) and np.isclose(fitted.score(X, target), alone.score(X, target))
+    if target is not None and not hasattr(fitted, "classes_"):
+        assert np.isclose(fitted.score(collection, y, chunked(WEIGHTS)), alone.score(X, target, WEIGHTS))
     other = pickle.loads(pickle.dumps(clone(fitted).set_params(workers=2)))
     assert other.workers == 2 and other.client is None and "client" not in other.get_params()
 

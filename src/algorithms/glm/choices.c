@@ -38,7 +38,8 @@ static hw_linear_route route_of(const hw_linear_choices *choices)
     return as_one ? HW_LINEAR_JOINT : HW_LINEAR_ACCELERATED;
 }
 
-/* Sets the certificates between batches: one per epoch, unless the user has set their distance, until the epochs are over. */
+/* Sets the certificates between batches: one per epoch, unless the user has set their distance, until the epochs are
+ * over. */
 static void count_batches(hw_linear_choices *choices, double rows)
 {
     const hw_linear_settings *settings = &choices->settings;
@@ -65,9 +66,9 @@ static hawser_status measure_blocks(hw_linear_choices *choices, const hawser_mat
     return HAWSER_OK;
 }
 
-/* sigma' = gamma K is safe in step, and gamma K (s + 1) with s + 1 rounds in flight (Ma et al. 2015). The number of clocks grows with sigma', and
- * columns of different blocks are rarely so similar that the second is needed. So sigma' begins at the first, and the safeguard raises it
- * (driver.c). A single block needs none. */
+/* sigma' = gamma K is safe in step, and gamma K (s + 1) with s + 1 rounds in flight (Ma et al. 2015). The number of clocks
+ * grows with sigma', and columns of different blocks are rarely so similar that the second is needed. So sigma' begins at
+ * the first, and the safeguard raises it (driver.c). A single block needs none. */
 hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_job *job, const hawser_matrix *X,
                                      hawser_error *error)
 {
@@ -81,7 +82,7 @@ hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_jo
     choices->gain = choices->blocks == 1 ? 1.0 : choices->damping * choices->blocks;
     if (settings->sigma > 0.0)
         choices->gain = settings->sigma;
-    choices->lambda_first = settings->path_count > 0 ? settings->path_count : 1;
+    choices->lambda_first = settings->choice.path_count > 0 ? settings->choice.path_count : 1;
     choices->lambda_count = choices->lambda_first;
     if (settings->goes_on && X->cols <= MOST_GOING_ON)
         choices->lambda_count *= 2;
@@ -98,7 +99,7 @@ uint64_t hw_linear_round_steps(const hw_linear_choices *choices, size_t columns)
 
 void hw_linear_choices_free(hw_linear_choices *choices)
 {
-    free(choices->settings.path_list);
+    free(choices->settings.choice.path_list);
     free(choices->costs);
     *choices = (hw_linear_choices){0};
 }

@@ -1,37 +1,29 @@
-/* choices.h - how a linear model is trained: the settings, and what follows from them and from the job's policy. Units only read them. */
+/* choices.h - how a linear model is trained: the settings, and what follows from them and from the job's policy. Units only
+ * read them. */
 #ifndef HW_ALGORITHMS_GLM_CHOICES_H
 #define HW_ALGORITHMS_GLM_CHOICES_H
 
+#include "algorithms/choice/choice.h"
 #include "algorithms/solve/solver.h"
 #include "hawser/algorithm.h"
 
 typedef struct hw_linear_settings {
-    double lambda, lambda_ratio; /* lambda < 0: the ratio counts */
-    bool assumed;                /* the user has said nothing of lambda */
-    double cost;                 /* C, > 0: lambda is 1 / (C total) */
-    double *path_list;           /* the listed lambdas, from high to low; NULL: a grid */
-    size_t path_count;           /* 0: one lambda */
-    bool goes_on;                /* the path goes on beyond path_count until its end is found (driver.c) */
-    double lambda_min_ratio;     /* <= 0: glmnet's choice */
+    hw_choice choice;
+    bool goes_on; /* the path goes on beyond choice.path_count until its end is found (driver.c) */
     double l1_ratio, tolerance;
-    bool intercept, standardize, one_standard_error;
-    bool filtered;           /* updates may be held back or rounded */
-    uint32_t folds;          /* of cross-validation, 0: none */
-    const char *fold_source; /* the options' text: "stratified", "by:COLUMN" or the path of a file; NULL: by chance */
-    const char *metric;      /* the error of cross-validation, the options' word */
+    bool intercept, standardize;
+    bool filtered; /* updates may be held back or rounded */
     double validation_fraction;
-    uint64_t early_stopping; /* evaluations on validation data without a lower error that end the training; 0: any number */
-    double min_delta;        /* with early_stopping: an error is lower if it is so by more than this */
-    double sigma;            /* 0: by the rule */
-    double exchange_every;   /* H; 0: until the local subproblem is solved */
-    uint64_t certify_every;  /* clocks; 0: as needed */
-    bool stored;             /* a parameter server has the data that blocks share: the solvers below */
-    size_t groups;           /* --solver dbpg: groups of a block's columns */
-    bool kkt;                /* --solver dbpg: columns that will likely stay zero are left out */
-    bool steps;              /* --solver gd, sgd, minibatch */
-    size_t batch;            /* with steps: rows of a step; 0: all */
-    bool weights, products;  /* with steps: what --exchange names; neither: auto */
-    double rate, epochs;     /* with steps; a rate of 0: by the rule */
+    double sigma;           /* 0: by the rule */
+    double exchange_every;  /* H; 0: until the local subproblem is solved */
+    uint64_t certify_every; /* clocks; 0: as needed */
+    bool stored;            /* a parameter server has the data that blocks share: the solvers below */
+    size_t groups;          /* --solver dbpg: groups of a block's columns */
+    bool kkt;               /* --solver dbpg: columns that will likely stay zero are left out */
+    bool steps;             /* --solver gd, sgd, minibatch */
+    size_t batch;           /* with steps: rows of a step; 0: all */
+    bool weights, products; /* with steps: what --exchange names; neither: auto */
+    double rate, epochs;    /* with steps; a rate of 0: by the rule */
     const hw_linear_solver *solver;
 } hw_linear_settings;
 
@@ -41,8 +33,9 @@ typedef enum hw_linear_route {
     HW_LINEAR_SINGLE,      /* one block has all columns, and solves until the working set is done */
     HW_LINEAR_ROUNDS,      /* CoCoA rounds of the length that options set */
     HW_LINEAR_ACCELERATED, /* CoCoA rounds under BSP, with extrapolation over the last rounds */
-    HW_LINEAR_ASYNCHRONOUS, /* CoCoA rounds under SSP or TAP: blocks agree on residuals only at the end of a loop, so extrapolation is
-                               over whole loops */
+    /* CoCoA rounds under SSP or TAP: blocks agree on residuals only at the end of a loop, so extrapolation is over whole
+     * loops */
+    HW_LINEAR_ASYNCHRONOUS,
     HW_LINEAR_JOINT /* the working sets of all blocks are solved as one; larger sets by accelerated rounds */
 } hw_linear_route;
 
@@ -66,12 +59,6 @@ typedef struct hw_linear_choices {
 /* Reads the options of rows.h, and those that only some algorithms have. */
 hawser_status hw_linear_settings_read(hawser_job *job, const hawser_options *options, hw_linear_settings *settings,
                                       hawser_error *error) HAWSER_MUST_USE;
-/* Reads the part of them that chooses lambda: one, a path, or the folds of a cross-validation. Fails if they exclude each other, or one
- * of the command line has no effect. */
-hawser_status hw_linear_read_choice(hawser_job *job, const hawser_options *options, hw_linear_settings *settings,
-                                    hawser_error *error) HAWSER_MUST_USE;
-/* Fails if there are validation data besides folds or kept rows. `validated` is the same on each node. */
-hawser_status hw_linear_check_validation(const hawser_options *options, bool validated, hawser_error *error) HAWSER_MUST_USE;
 /* Fails for a policy that does not work with the settings. `named` is the policy as the user wrote it. */
 hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings,
                                    hawser_error *error) HAWSER_MUST_USE;
@@ -79,8 +66,8 @@ hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw
 hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_job *job, const hawser_matrix *X,
                                      hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_choices_free(hw_linear_choices *choices);
-/* Returns the most coordinate steps of a block with so many columns in a round. Under SSP and TAP, exact solutions of subproblems that
- * other blocks have changed already are wasted work, and blocks' sizes differ, so rounds are short. */
+/* Returns the most coordinate steps of a block with so many columns in a round. Under SSP and TAP, exact solutions of
+ * subproblems that other blocks have changed already are wasted work, and blocks' sizes differ, so rounds are short. */
 uint64_t hw_linear_round_steps(const hw_linear_choices *choices, size_t columns);
 /* Returns true if rounds are in step, and extrapolation is over single rounds. */
 static inline bool hw_linear_in_step(const hw_linear_choices *choices)
@@ -92,16 +79,18 @@ static inline bool hw_linear_extrapolates(const hw_linear_choices *choices)
 {
     return hw_linear_in_step(choices) || choices->route == HW_LINEAR_ASYNCHRONOUS;
 }
-/* Returns true if conjugate gradients over all blocks may follow rounds that make little progress: no update may be held back. */
+/* Returns true if conjugate gradients over all blocks may follow rounds that make little progress: no update may be held
+ * back. */
 static inline bool hw_linear_searches(const hw_linear_choices *choices)
 {
     return hw_linear_extrapolates(choices) && !choices->settings.filtered;
 }
 
-/* Returns true if the coefficients of each lambda are kept: there are several, or folds follow, whose coefficients take their place. */
+/* Returns true if the coefficients of each lambda are kept: there are several, or folds follow, whose coefficients take
+ * their place. */
 static inline bool hw_linear_keeps_path(const hw_linear_choices *choices)
 {
-    return choices->lambda_count > 1 || choices->settings.folds > 0;
+    return choices->lambda_count > 1 || choices->settings.choice.folds > 0;
 }
 
 #endif

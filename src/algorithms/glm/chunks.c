@@ -1,4 +1,5 @@
 #include "algorithms/glm/chunks.h"
+#include "hawser/stored.h"
 
 #include <stdlib.h>
 #include <string.h>

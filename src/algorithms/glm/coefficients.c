@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/model/facts.h"
+
 /* Finds a tensor of numbers of 64 bits. */
 static const void *find(const hawser_model *model, const char *name, hawser_type type, size_t dims[2])
 {
@@ -67,15 +69,6 @@ hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t col
     return HAWSER_OK;
 }
 
-double hw_linear_fact(const hawser_model *model, const char *key, double otherwise)
-{
-    const char *text = hawser_model_text(model, key);
-    double value = otherwise;
-    if (text != NULL)
-        (void)hawser_read_number(text, &value);
-    return value;
-}
-
 /* Computes the margins of one output from its coefficients, which are `outputs` apart. */
 static void margins_of(const hawser_dataset *data, const double *alpha, double *w, double *column, size_t outputs,
                        size_t output, double intercept, double *margins)
@@ -98,7 +91,7 @@ hawser_status hw_linear_margins_of(const hawser_model *model, const hawser_datas
                                    hawser_error *error)
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
-    double columns = hw_linear_fact(model, "columns", 0.0);
+    double columns = hw_model_number(model, "columns", 0.0);
     HAWSER_TRY(hawser_matrix_whole(X, error));
     if (!(columns >= 1.0 && columns < 9e15))
         return hawser_fail(error, HAWSER_BAD_INPUT, "the model lacks its number of columns");
@@ -120,3 +113,5 @@ hawser_status hw_linear_margins_of(const hawser_model *model, const hawser_datas
     free(column);
     return status;
 }
+
+const hawser_head hw_linear_heads[] = {{.name = "prediction", .compute = hw_linear_margins}, {0}};

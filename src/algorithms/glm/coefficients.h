@@ -1,4 +1,5 @@
-/* coefficients.h - reads the model file of a linear model: coefficients, intercept, facts, and the margins that it predicts. */
+/* coefficients.h - reads the model file of a linear model: coefficients, intercept, facts, and the margins that it
+ * predicts. */
 #ifndef HW_ALGORITHMS_GLM_COEFFICIENTS_H
 #define HW_ALGORITHMS_GLM_COEFFICIENTS_H
 
@@ -23,24 +24,16 @@ static inline size_t hw_linear_weights_column(const hw_linear_weights *weights, 
     return weights->index != NULL ? (size_t)weights->index[k] : k;
 }
 
-/* Stores the coefficients of a model of `outputs` outputs, by column, then by output, and its intercepts. Fails if the model has another number of
- * outputs, or a column from `columns` on. */
+/* Stores the coefficients of a model of `outputs` outputs, by column, then by output, and its intercepts. Fails if the model
+ * has another number of outputs, or a column from `columns` on. */
 hawser_status hw_linear_model_coefficients(const hawser_model *model, size_t columns, size_t outputs, double *alpha,
                                            double *intercepts, hawser_error *error) HAWSER_MUST_USE;
 /* Computes margins = X w + b + offset, one per row of `data`. Columns that the data lack count as zeros. */
 hawser_status hw_linear_margins(const hawser_model *model, const hawser_dataset *data, double *margins, hawser_error *error);
+/* The heads of models that predict their margins. */
+extern const hawser_head hw_linear_heads[];
 /* Computes them for a model of q outputs: for each row one per output. */
 hawser_status hw_linear_margins_of(const hawser_model *model, const hawser_dataset *data, size_t q, double *margins,
                                    hawser_error *error) HAWSER_MUST_USE;
-/* Returns a number of the model's facts, or `otherwise`. */
-double hw_linear_fact(const hawser_model *model, const char *key, double otherwise);
-/* Returns true if any of the numbers is not 0. */
-static inline bool hw_linear_any(const double *values, size_t count)
-{
-    bool any = false;
-    for (size_t k = 0; k < count; k++)
-        any |= values[k] != 0.0;
-    return any;
-}
 
 #endif

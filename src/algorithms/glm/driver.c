@@ -2,13 +2,15 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 
 #include "algorithms/glm/path.h"
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/validation.h"
+#include "algorithms/model/facts.h"
 #include "algorithms/solve/extrapolate.h"
+#include "hawser/advanced.h"
+#include "hawser/kept_points.h"
 
 enum {
     MOST_SPRINTS = 4,                     /* of HW_LINEAR_HISTORY rounds and an extrapolation, between two certificates */
@@ -29,24 +31,11 @@ static const double FAR_ABOVE = 10.0;           /* times the objective of the st
 static const double COIN = 0.69314718055994531; /* log loss of weights of zero; less if classes differ in size */
 enum { MOST_RESTORES = 40 };                    /* in a row: under averaging each restores some digits */
 
-void hw_linear_note(hawser_training *training, const char *format, ...)
-{
-    size_t k = 0;
-    va_list arguments;
-    while (training != NULL && k < HAWSER_NOTES && training->notes[k][0] != '\0')
-        k++;
-    if (training == NULL || k == HAWSER_NOTES)
-        return;
-    va_start(arguments, format);
-    vsnprintf(training->notes[k], sizeof training->notes[k], format, arguments);
-    va_end(arguments);
-}
-
-/* Returns the lambda that is number `at` of the group in this fold. Every second fold goes through the lambdas upwards, because it starts where the
- * last one ended. */
+/* Returns the lambda that is number `at` of the group in this fold. Every second fold goes through the lambdas upwards,
+ * because it starts where the last one ended. */
 static size_t lambda_at(const hw_linear_record *record, size_t at)
 {
-    return record->fold_at % 2 == 0 ? record->first + at : record->lambda_count - 1 - at;
+    return record->fold_at % 2 == 0 ? record->first + at : record->results.count - 1 - at;
 }
 
 static size_t lambda_index(const hw_linear_record *record)
@@ -59,20 +48,20 @@ double hw_linear_current_lambda(const hw_linear_record *record)
     return record->lambdas[lambda_index(record)];
 }
 
-/* Publishes how many fits are left of the lambdas that are known, and by how many lambdas the path may go on. Within a fold, fits count by the time
- * that they took with all rows, as smaller lambdas take longer. */
+/* Publishes how many fits are left of the lambdas that are known, and by how many lambdas the path may go on. Within a fold,
+ * fits count by the time that they took with all rows, as smaller lambdas take longer. */
 static void count_fits(const hw_linear_record *record, hawser_progress *progress)
 {
-    size_t group = record->lambda_count - record->first;
+    size_t group = record->results.count - record->first;
     double left = 0.0, all = 0.0;
     for (size_t k = 0; k < group && record->fold_at > 0; k++) {
-        double seconds = record->rows[lambda_at(record, k)].seconds;
+        double seconds = record->results.rows[lambda_at(record, k)].seconds;
         all += seconds;
         left += k >= record->at ? seconds : 0.0;
     }
     left = all > 0.0 ? left / all * (double)group : (double)(group - record->at);
-    hawser_progress_set(progress, "fits_left", left + (double)(group * (record->folds - record->fold_at)));
-    hawser_progress_set(progress, "lambdas_free", (double)(record->most - record->lambda_count));
+    hawser_progress_set(progress, "fits_left", left + (double)(group * (record->results.folds - record->fold_at)));
+    hawser_progress_set(progress, "lambdas_free", (double)(record->results.most - record->results.count));
 }
 
 static void begin_lambda(hw_linear_driver *driver, hawser_progress *progress)
@@ -90,8 +79,7 @@ static void begin_lambda(hw_linear_driver *driver, hawser_progress *progress)
     record->start_objective = INFINITY;
     record->work_done = 0;
     record->watched = 0;
-    hawser_progress_set(progress, "best", INFINITY);
-    record->error = NAN;
+    record->early.error = NAN;
     if (hw_linear_validates(driver->linear))
         hawser_progress_set(progress, driver->linear->problem.kind->validation_name, INFINITY);
 }
@@ -101,32 +89,31 @@ static void note_unreachable(const hw_linear_driver *driver)
 {
     double least = 16.0 * DBL_EPSILON, tolerance = driver->linear->choices.settings.tolerance;
     if (tolerance <= least)
-        hw_linear_note(
-            driver->training,
-            "--tol %g cannot be reached: rounding alone leaves a gap of %.2g of the objective at zero; the training "
-            "ends when there is no more progress",
-            tolerance, least);
+        hw_note(driver->training,
+                "--tol %g cannot be reached: rounding alone leaves a gap of %.2g of the objective at zero; the training "
+                "ends when there is no more progress",
+                tolerance, least);
 }
 
 static void note_assumed(const hw_linear_driver *driver)
 {
     const hw_linear_settings *settings = &driver->linear->choices.settings;
     hawser_training *training = driver->training;
-    if (settings->assumed && training != NULL)
+    if (settings->choice.assumed && training != NULL)
         snprintf(training->assumed, sizeof training->assumed,
                  "lambda %.4g was assumed, %g of lambda_max; --cv 10 chooses one by the data, --lambda sets one",
-                 driver->record.lambdas[0], settings->lambda_ratio);
+                 driver->record.lambdas[0], settings->choice.lambda_ratio);
 }
 
 /* Leaves one lambda of a path that the data should choose: no column enters at any. */
 static void shorten(hw_linear_driver *driver)
 {
     const hw_linear_settings *settings = &driver->linear->choices.settings;
-    if (settings->path_list != NULL || settings->path_count == 0)
+    if (settings->choice.path_list != NULL || settings->choice.path_count == 0)
         return;
-    driver->record.lambda_count = 1;
-    hw_linear_note(driver->training,
-                   "the path has one lambda, 0: no column is correlated with the target, so the model is the intercept");
+    driver->record.results.count = 1;
+    hw_note(driver->training,
+            "the path has one lambda, 0: no column is correlated with the target, so the model is the intercept");
 }
 
 bool hw_linear_begin_path(hawser_progress *progress, void *user)
@@ -159,36 +146,47 @@ static double metric(const void *progress, const char *name)
     return hawser_progress_metric(progress, name);
 }
 
-/* Returns whether an error is lower than all before, and counts the errors since the last such one. */
-static bool is_lower(hw_linear_record *record, double error, double min_delta)
-{
-    bool lower = error < record->least_error - min_delta;
-    record->least_error = lower ? error : record->least_error;
-    record->stale_evaluations = lower ? 0 : record->stale_evaluations + 1;
-    return lower;
-}
-
-/* Publishes the error on validation data of the point that was just certified, as `row`. With one lambda, --early-stopping compares the errors of
- * certificates. */
-static void validate(hw_linear_driver *driver, hawser_progress *progress, const hw_linear_row *row)
+/* Publishes the error on validation data of the point that was just certified, as `row`. With one lambda, --early-stopping
+ * compares the errors of certificates. */
+static void validate(hw_linear_driver *driver, hawser_progress *progress, const hw_member_row *row)
 {
     hw_linear_record *record = &driver->record;
-    const hw_linear_settings *settings = &driver->linear->choices.settings;
-    double weight = hawser_progress_metric(progress, "valid_weight"), keep = 0.0;
+    double weight = hawser_progress_metric(progress, "valid_weight");
     if (record->fold_at > 0 || !hw_linear_validates(driver->linear))
         return;
-    record->error = weight > 0.0 ? hawser_progress_metric(progress, "valid_errors") / weight : NAN;
-    record->evaluations++;
-    hawser_progress_set(progress, driver->linear->problem.kind->validation_name, record->error);
-    hawser_progress_set(progress, "evaluations", (double)record->evaluations);
+    const hw_early *early = &driver->linear->early;
+    record->early.error = weight > 0.0 ? hawser_progress_metric(progress, "valid_errors") / weight : NAN;
+    record->early.evaluations++;
+    hawser_progress_set(progress, driver->linear->problem.kind->validation_name, record->early.error);
+    hawser_progress_set(progress, "evaluations", (double)record->early.evaluations);
     if (!hw_linear_keeps_valid(driver->linear))
         return;
-    if (is_lower(record, record->error, settings->min_delta)) {
+    record->valid_last = hw_early_compare(early, &record->early);
+    if (record->valid_last) {
         record->valid_row = *row;
-        record->valid_number = keep = (double)record->evaluations;
+        hawser_progress_keep(progress, HW_LINEAR_RESULT);
     }
-    record->stopped = record->stale_evaluations >= settings->early_stopping;
-    hawser_progress_set(progress, "valid_keep", keep);
+    record->stopped = hw_early_ends(early, &record->early);
+}
+
+/* Returns the number of the kept point that is the best certified one. */
+static uint32_t best_point(const hw_linear_driver *driver)
+{
+    return driver->record.kept_worked && !hw_linear_keeps_valid(driver->linear) ? HW_LINEAR_RESULT : HW_LINEAR_CERTIFIED;
+}
+
+/* Describes the point that was just certified. */
+static hw_member_row row_of(const hw_linear_record *record, const hawser_progress *progress, double objective, double gap)
+{
+    return (hw_member_row){.lambda = hawser_progress_metric(progress, "lambda"),
+                           .objective = objective,
+                           .gap = gap,
+                           .rounding = record->gap_rounding,
+                           .penalty = hawser_progress_metric(progress, "penalty"),
+                           .nonzeros = hawser_progress_metric(progress, "nonzeros"),
+                           .intercept = hawser_progress_metric(progress, "intercept"),
+                           .error = NAN,
+                           .done = true};
 }
 
 /* Takes the certificate of the point that was just measured, and publishes its objective and gap. */
@@ -213,23 +211,13 @@ static void certify(hw_linear_driver *driver, hawser_progress *progress)
     hawser_progress_set(progress, "objective", record->objective);
     hawser_progress_set(progress, "gap", gap);
     record->last_intercept = hawser_progress_metric(progress, "intercept");
-    hw_linear_row row = {.lambda = hw_linear_current_lambda(record),
-                         .objective = objective,
-                         .gap = gap,
-                         .rounding = record->gap_rounding,
-                         .penalty = hawser_progress_metric(progress, "penalty"),
-                         .nonzeros = hawser_progress_metric(progress, "nonzeros"),
-                         .intercept = record->last_intercept,
-                         .error = NAN,
-                         .done = true};
+    hw_member_row row = row_of(record, progress, objective, gap);
     validate(driver, progress, &row);
     if (keep) {
         record->kept_row = row;
         record->kept_worked = hawser_progress_clocks(progress) > 0;
-        record->keeps++;
+        hawser_progress_keep(progress, best_point(driver));
     }
-    hawser_progress_set(progress, "keep", keep ? record->keeps : 0.0);
-    hawser_progress_set(progress, "best", record->best_objective);
 }
 
 static double noise_of(const hw_linear_choices *choices, double least) /* with batches the objective sometimes rises */
@@ -243,12 +231,14 @@ static double safe_gain(
     return choices->damping * choices->blocks;
 }
 
-bool hw_linear_is_worse(const hw_linear_choices *choices, double objective, double best, double zero_objective)
+/* Returns true if an objective is so much above the best that a training must not end with it. */
+static bool linear_is_worse(const hw_linear_choices *choices, double objective, double best, double zero_objective)
 {
     return !isfinite(objective) || objective > best * (1.0 + 1e-6) + noise_of(choices, 1e-9) * zero_objective;
 }
 
-bool hw_linear_is_far(const hw_linear_choices *choices, double objective, double start, double zero_objective)
+/* Returns true if an objective is far above `start`, the objective where steps began, and above that of weights of zero. */
+static bool linear_is_far(const hw_linear_choices *choices, double objective, double start, double zero_objective)
 {
     double least = choices->settings.stored ? fmax(COIN, zero_objective) : zero_objective;
     return !(objective <= FAR_ABOVE * (isfinite(start) ? fmax(start, least) : least));
@@ -267,17 +257,17 @@ static void safeguard(hw_linear_driver *driver, hawser_progress *progress, doubl
     if (choices->settings.stored) {
         double caution = ldexp(1.0, (int)++record->doublings);
         hawser_progress_set(progress, "caution", caution);
-        hw_linear_note(driver->training, "the objective rose from %.6g to %.6g: steps are shortened %g times", before,
-                       record->objective, caution);
+        hw_note(driver->training, "the objective rose from %.6g to %.6g: steps are shortened %g times", before,
+                record->objective, caution);
     } else if (record->doublings++ < DOUBLINGS || record->gain < safe * choices->flights) {
         record->gain *= 2.0;
         hawser_progress_gain(progress, "v", record->gain);
-        hw_linear_note(driver->training, "the objective rose from %.6g to %.6g: sigma' doubled to %g", before,
-                       record->objective, record->gain);
+        hw_note(driver->training, "the objective rose from %.6g to %.6g: sigma' doubled to %g", before, record->objective,
+                record->gain);
     } else if (record->sync.tightness != HAWSER_BSP) {
         record->sync = hawser_bsp();
         hawser_progress_sync(progress, "rounds", record->sync);
-        hw_linear_note(driver->training, "the objective rose again to %.6g: the rounds go on under bsp", record->objective);
+        hw_note(driver->training, "the objective rose again to %.6g: the rounds go on under bsp", record->objective);
     } else {
         return;
     }
@@ -296,8 +286,8 @@ static bool tries_safest(hw_linear_driver *driver, hawser_progress *progress)
     record->sync = hawser_bsp();
     hawser_progress_gain(progress, "v", record->gain);
     hawser_progress_sync(progress, "rounds", record->sync);
-    hw_linear_note(driver->training, "no progress at a gap of %.3g: the rounds go on under bsp, with sigma' %g", record->gap,
-                   record->gain);
+    hw_note(driver->training, "no progress at a gap of %.3g: the rounds go on under bsp, with sigma' %g", record->gap,
+            record->gain);
     record->stale_certificates = 0;
     return true;
 }
@@ -313,7 +303,8 @@ static void fail(hw_linear_record *record, hawser_progress *progress, hw_linear_
     hawser_progress_set(progress, "failure", (double)failure);
 }
 
-/* Notes, once, that rounds of several blocks make little progress, if the gap falls by less than half over many certificates, and a remedy. */
+/* Notes, once, that rounds of several blocks make little progress, if the gap falls by less than half over many
+ * certificates, and a remedy. */
 static void watch_rounds(hw_linear_driver *driver, const hawser_progress *progress)
 {
     hw_linear_record *record = &driver->record;
@@ -331,14 +322,14 @@ static void watch_rounds(hw_linear_driver *driver, const hawser_progress *progre
         return;
     char better[200];
     hw_linear_better_policy(record->sync, driver->options, better, sizeof better);
-    hw_linear_note(driver->training, "the rounds crawl: in the last %llu clocks the gap went from %.3g to %.3g; %s",
-                   (unsigned long long)(hawser_progress_clocks(progress) - record->watched_clock), record->watched_gap,
-                   record->gap, better);
+    hw_note(driver->training, "the rounds crawl: in the last %llu clocks the gap went from %.3g to %.3g; %s",
+            (unsigned long long)(hawser_progress_clocks(progress) - record->watched_clock), record->watched_gap, record->gap,
+            better);
     record->crawled = true;
 }
 
-/* Decides whether this lambda ends although the gap is above the tolerance. Batches make progress only by chance at times, so they end with their
- * epochs. */
+/* Decides whether this lambda ends although the gap is above the tolerance. Batches make progress only by chance at times,
+ * so they end with their epochs. */
 static void judge(hw_linear_driver *driver, hawser_progress *progress)
 {
     hw_linear_record *record = &driver->record;
@@ -363,7 +354,7 @@ bool hw_linear_open(hawser_progress *progress, void *user)
     bool over = record->at_precision || record->at_limit;
     certify(driver, progress);
     bool worse =
-        !record->certified && hw_linear_is_worse(choices, record->objective, record->best_objective, record->zero_objective);
+        !record->certified && linear_is_worse(choices, record->objective, record->best_objective, record->zero_objective);
     if (!record->restoring) {
         if (!record->certified)
             safeguard(driver, progress, before);
@@ -373,7 +364,7 @@ bool hw_linear_open(hawser_progress *progress, void *user)
             watch_rounds(driver, progress);
         }
         over = record->at_precision || record->at_limit;
-        if (over && worse && hw_linear_is_far(choices, record->objective, record->start_objective, record->zero_objective))
+        if (over && worse && linear_is_far(choices, record->objective, record->start_objective, record->zero_objective))
             fail(record, progress, HW_LINEAR_DIVERGED);
     }
     record->restores = worse ? record->restores + 1 : 0;
@@ -381,10 +372,12 @@ bool hw_linear_open(hawser_progress *progress, void *user)
     return !record->certified && !record->stopped && (!over || record->restoring);
 }
 
-bool hw_linear_restoring(hawser_progress *progress, void *user)
+bool hw_linear_works(hawser_progress *progress, void *user)
 {
-    (void)progress;
-    return ((const hw_linear_driver *)user)->record.restoring;
+    const hw_linear_driver *driver = user;
+    if (driver->record.restoring && driver->record.kept_row.done)
+        hawser_progress_return(progress, best_point(driver));
+    return !driver->record.restoring;
 }
 
 bool hw_linear_uncurved(hawser_progress *progress, void *user)
@@ -404,19 +397,23 @@ bool hw_linear_slow(hawser_progress *progress, void *user)
     return record->gap > 0.3 * record->last_gap;
 }
 
-bool hw_linear_certified(hawser_progress *progress, void *user)
+/* Goes back to the certificate of the least error on validation data, if a later one has a larger error. */
+static void return_to_valid(hw_linear_driver *driver, hawser_progress *progress)
 {
-    const hw_linear_record *record = &((const hw_linear_driver *)user)->record;
-    (void)progress;
-    return record->certified || record->stopped || (!record->restoring && (record->at_precision || record->at_limit));
+    hw_linear_record *record = &driver->record;
+    record->returned = record->valid_row.done && !record->valid_last && !hawser_progress_stopping(progress);
+    if (record->returned)
+        hawser_progress_return(progress, HW_LINEAR_RESULT);
 }
 
-bool hw_linear_returns(hawser_progress *progress, void *user)
+bool hw_linear_certified(hawser_progress *progress, void *user)
 {
-    hw_linear_record *record = &((hw_linear_driver *)user)->record;
-    record->returned = record->valid_number > 0.0 && record->valid_number < (double)record->evaluations &&
-                       !hawser_progress_stopping(progress);
-    return record->returned;
+    hw_linear_driver *driver = user;
+    const hw_linear_record *record = &driver->record;
+    bool over = record->certified || record->stopped || (!record->restoring && (record->at_precision || record->at_limit));
+    if (over)
+        return_to_valid(driver, progress);
+    return over;
 }
 
 /* Returns the distance of working sets from their optimum below which other columns matter more. */
@@ -433,8 +430,8 @@ bool hw_linear_small(hawser_progress *progress, void *user)
     return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_most_of_share(driver->linear);
 }
 
-/* Raises sigma' towards a value that covers the staleness if rounds in flight overshoot. The objective may fall all the same between certificates, by
- * extrapolation and searches. */
+/* Raises sigma' towards a value that covers the staleness if rounds in flight overshoot. The objective may fall all the same
+ * between certificates, by extrapolation and searches. */
 static void watch_sprint(hw_linear_driver *driver, hawser_progress *progress)
 {
     hw_linear_record *record = &driver->record;
@@ -446,8 +443,8 @@ static void watch_sprint(hw_linear_driver *driver, hawser_progress *progress)
         return;
     record->gain = fmin(2.0 * record->gain, most);
     hawser_progress_gain(progress, "v", record->gain);
-    hw_linear_note(driver->training, "rounds overshoot (the objective rose from %.6g to %.6g): sigma' raised to %g", before,
-                   after, record->gain);
+    hw_note(driver->training, "rounds overshoot (the objective rose from %.6g to %.6g): sigma' raised to %g", before, after,
+            record->gain);
 }
 
 bool hw_linear_sprints_done(hawser_progress *progress, void *user)
@@ -471,25 +468,25 @@ bool hw_linear_rounds_done(hawser_progress *progress, void *user)
     return slack <= enough(driver) || rounds >= (blind ? BLIND_ROUNDS : MOST_ROUNDS);
 }
 
-/* Returns whether the path ends because the errors of its last lambdas are not lower. The lambdas that were not tried are left out. */
-static bool ends_early(hw_linear_driver *driver, hawser_progress *progress, double error)
+/* Returns whether the path ends because the errors of its last lambdas are not lower. The lambdas that were not tried are
+ * left out. */
+static bool ends_early(hw_linear_driver *driver, hawser_progress *progress)
 {
     hw_linear_record *record = &driver->record;
-    const hw_linear_settings *settings = &driver->linear->choices.settings;
-    if (record->most == 1 || settings->early_stopping == 0 || is_lower(record, error, settings->min_delta) ||
-        record->stale_evaluations < settings->early_stopping)
+    const hw_early *early = &driver->linear->early;
+    if (record->results.most == 1 || hw_early_compare(early, &record->early) || !hw_early_ends(early, &record->early))
         return false;
     record->stopped = true;
-    record->lambda_count = record->at;
+    record->results.count = record->at;
     hawser_progress_set(progress, "fits_left", 0.0);
     return true;
 }
 
 /* Returns the row of the certificate that has the least validation error. */
-static hw_linear_row returned_row(const hw_linear_record *record, const hw_linear_row *last)
+static hw_member_row returned_row(const hw_linear_record *record, const hw_member_row *last)
 {
-    hw_linear_row row = record->valid_row;
-    row.error = record->least_error;
+    hw_member_row row = record->valid_row;
+    row.error = record->early.lowest;
     row.seconds = last->seconds;
     row.precision = last->precision;
     row.spent = last->spent;
@@ -505,27 +502,28 @@ bool hw_linear_next_lambda(hawser_progress *progress, void *user)
            errors = hawser_progress_metric(progress, "held_errors");
     size_t index = lambda_index(record);
     if (record->fold_at == 0)
-        record->rows[index] = (hw_linear_row){.lambda = record->lambdas[index],
-                                              .objective = record->objective,
-                                              .gap = record->gap,
-                                              .rounding = record->gap_rounding,
-                                              .penalty = hawser_progress_metric(progress, "penalty"),
-                                              .nonzeros = hawser_progress_metric(progress, "nonzeros"),
-                                              .intercept = hawser_progress_metric(progress, "intercept"),
-                                              .error = record->error,
-                                              .seconds = hawser_progress_seconds(progress) - record->began,
-                                              .precision = record->at_precision,
-                                              .spent = record->at_limit,
-                                              .done = !hawser_progress_stopping(progress)};
+        record->results.rows[index] = (hw_member_row){.lambda = record->lambdas[index],
+                                                      .objective = record->objective,
+                                                      .gap = record->gap,
+                                                      .rounding = record->gap_rounding,
+                                                      .penalty = hawser_progress_metric(progress, "penalty"),
+                                                      .nonzeros = hawser_progress_metric(progress, "nonzeros"),
+                                                      .intercept = hawser_progress_metric(progress, "intercept"),
+                                                      .error = record->early.error,
+                                                      .seconds = hawser_progress_seconds(progress) - record->began,
+                                                      .precision = record->at_precision,
+                                                      .spent = record->at_limit,
+                                                      .done = !hawser_progress_stopping(progress)};
     if (record->returned)
-        record->rows[index] = returned_row(record, &record->rows[index]);
+        record->results.rows[index] = returned_row(record, &record->results.rows[index]);
     if (record->fold_at > 0) {
         /* If all rows of a fold have weight zero, its error has weight zero, too. */
-        record->errors[(record->fold_at - 1) * record->most + index] = weight > 0.0 ? errors / weight : 0.0;
-        record->fold_weights[record->fold_at - 1] = weight;
+        record->results.errors[(record->fold_at - 1) * record->results.most + index] = weight > 0.0 ? errors / weight : 0.0;
+        record->results.fold_weights[record->fold_at - 1] = weight;
     }
-    if (++record->at >= record->lambda_count - record->first ||
-        (record->fold_at == 0 && ends_early(driver, progress, record->rows[index].error)))
+    if (hawser_progress_stopping(progress)) /* this fit may be cut off, so it does not count */
+        return true;
+    if (++record->at >= record->results.count - record->first || (record->fold_at == 0 && ends_early(driver, progress)))
         return true;
     begin_lambda(driver, progress);
     return false;
@@ -534,19 +532,18 @@ bool hw_linear_next_lambda(hawser_progress *progress, void *user)
 /* Returns the share of the loss at zero that the model of a lambda explains, of all rows. */
 static double explained(const hw_linear_record *record, size_t lambda)
 {
-    const hw_linear_row *row = &record->rows[lambda];
+    const hw_member_row *row = &record->results.rows[lambda];
     return 1.0 - (row->objective - row->penalty) / record->whole_zero_objective;
 }
 
-/* Returns true if all folds have finished a group, and smaller lambdas may have a lower error. glmnet ends its paths by the two rules on the
- * explained loss. */
-static bool goes_on(hw_linear_record *record, const hawser_progress *progress)
+/* Returns true if all folds have finished a group, and smaller lambdas may have a lower error. glmnet ends its paths by the
+ * two rules on the explained loss. */
+static bool goes_on(hw_linear_record *record)
 {
-    size_t last = record->lambda_count - 1;
-    if (last == 0 || record->lambda_count >= record->most || record->failure != HW_LINEAR_SOUND ||
-        hawser_progress_stopping(progress))
+    size_t last = record->results.count - 1;
+    if (last == 0 || record->results.count >= record->results.most || record->failure != HW_LINEAR_SOUND)
         return false;
-    hw_linear_selection selection = hw_linear_select(record, false);
+    hw_selection selection = hw_linear_select(record, false);
     double most = explained(record, last);
     bool better = most - explained(record, last - 1) >= LEAST_GAIN * most;
     return selection.crossed && selection.least + GROUP > last && most <= EXPLAINED && better;
@@ -564,13 +561,14 @@ bool hw_linear_resumes(hawser_progress *progress, void *user)
 bool hw_linear_next_fold(hawser_progress *progress, void *user)
 {
     hw_linear_record *record = &((hw_linear_driver *)user)->record;
-    bool over = record->fold_at >= record->folds;
-    if (over && !goes_on(record, progress))
+    bool over = record->fold_at >= record->results.folds;
+    if (hawser_progress_stopping(progress) || (over && !goes_on(record)))
         return true;
     record->fold_at = over ? 0 : record->fold_at + 1;
+    record->at = 0; /* the run may end before the fold begins */
     if (over) {
-        record->first = record->lambda_count;
-        record->lambda_count = record->first + GROUP < record->most ? record->first + GROUP : record->most;
+        record->first = record->results.count;
+        record->results.count = record->first + GROUP < record->results.most ? record->first + GROUP : record->results.most;
     }
     hawser_progress_set(progress, "fold", (double)record->fold_at);
     return false;
@@ -589,8 +587,50 @@ void hw_linear_driver_visit(hawser_record *bytes, void *object)
     hawser_record_bytes(bytes, training->assumed, sizeof training->assumed);
 }
 
-bool hw_linear_set_rest(hawser_progress *progress, void *user)
+bool hw_linear_lost(hawser_progress *progress, void *user)
 {
-    hawser_progress_set(progress, "lambda", ((const hw_linear_driver *)user)->record.rest_lambda);
-    return true;
+    (void)progress;
+    return !((const hw_linear_driver *)user)->record.kept_row.done;
+}
+
+bool hw_linear_has_rest(hawser_progress *progress, void *user)
+{
+    const hw_linear_driver *driver = user;
+    const hw_linear_record *record = &driver->record;
+    bool finished = hw_linear_keeps_path(&driver->linear->choices) && record->results.rows[0].done;
+    if (!hawser_progress_stopping(progress) || finished || record->valid_row.done)
+        return false;
+    if (!record->begun && hw_linear_given_lambda(driver->linear))
+        hawser_progress_set(progress, "lambda", hw_linear_one_lambda(driver->linear, 0.0));
+    return record->begun || hw_linear_given_lambda(driver->linear);
+}
+
+bool hw_linear_unprepared(hawser_progress *progress, void *user)
+{
+    (void)progress;
+    return !((const hw_linear_driver *)user)->record.begun;
+}
+
+/* The point that was reached is the result, unless it is worse than the best certified one. */
+bool hw_linear_take_rest(hawser_progress *progress, void *user)
+{
+    hw_linear_driver *driver = user;
+    hw_linear_record *record = &driver->record;
+    const hw_linear_choices *choices = &driver->linear->choices;
+    double objective = 0.0, gap = 0.0, zero = hawser_progress_metric(progress, "zero_objective");
+    if (!record->begun)
+        record->whole_zero_objective = zero;
+    driver->linear->problem.kind->certificate(metric, progress, zero, &objective, &gap);
+    bool worse = record->kept_row.done && linear_is_worse(choices, objective, record->best_objective, zero);
+    record->rest = worse ? record->kept_row : row_of(record, progress, objective, gap);
+    record->rested = true;
+    if (worse && linear_is_far(choices, objective, record->best_objective, zero)) {
+        record->objective = objective;
+        fail(record, progress, HW_LINEAR_DIVERGED);
+        record->failed_lambda = hawser_progress_metric(progress, "lambda"); /* the record may have none yet */
+    }
+    if (worse)
+        hawser_progress_return(progress, best_point(driver));
+    hawser_progress_keep(progress, HW_LINEAR_RESULT);
+    return false;
 }

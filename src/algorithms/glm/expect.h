@@ -1,6 +1,7 @@
 /*
- * expect.h - the memory that a linear model's units are expected to take, for the plan's estimate. The memory of rows and columns is known. The
- * size of working sets depends on the data: HW_LINEAR_EXPECTED members are counted, a usual number for sparse models.
+ * expect.h - the memory that a linear model's units are expected to take, for the plan's estimate. The memory of rows and
+ * columns is known. The size of working sets depends on the data: HW_LINEAR_EXPECTED members are counted, a usual number for
+ * sparse models.
  */
 #ifndef HW_ALGORITHMS_GLM_EXPECT_H
 #define HW_ALGORITHMS_GLM_EXPECT_H
@@ -21,7 +22,8 @@ typedef struct hw_linear_needs {
 
 /* Returns the expected number of members of the working sets of all blocks. */
 size_t hw_linear_expected(const hw_linear *linear);
-/* Returns the expected doubles of the gathered working sets with `fields` fields per member; each block's share takes at least a page. */
+/* Returns the expected doubles of the gathered working sets with `fields` fields per member; each block's share takes at
+ * least a page. */
 size_t hw_linear_expected_sets(const hw_linear *linear, size_t fields);
 void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw_linear_needs *needs);
 

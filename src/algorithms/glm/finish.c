@@ -5,13 +5,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/crossed.h"
+#include "algorithms/choice/crossed.h"
+#include "algorithms/choice/fit.h"
+#include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/path.h"
 #include "algorithms/glm/policy.h"
-#include "algorithms/glm/rest.h"
 #include "algorithms/glm/validation.h"
+#include "algorithms/model/facts.h"
+#include "hawser/advanced.h"
+#include "hawser/kept_points.h"
 
 static const double FAR = 0.1; /* of the objective at zero */
+
+/* Returns the mean of a target over the rows that train. */
+static double mean_target(const hw_linear_problem *problem, size_t output)
+{
+    double sum = 0.0;
+    const double *target = problem->target + output * problem->X->rows;
+    for (size_t i = 0; i < problem->X->rows; i++)
+        if (!hw_linear_out(problem, i, 0))
+            sum += (problem->weights != NULL ? problem->weights[i] : 1.0) * target[i];
+    return sum / problem->total;
+}
 
 /* Returns advice on the options that help: shorter steps, or a larger sigma'. */
 static const char *advice(const hw_linear_settings *settings, const hawser_options *options)
@@ -55,7 +70,7 @@ void hw_linear_describe_overflow(const hw_linear_driver *driver, const hawser_er
         snprintf(value, sizeof value, " under --sigma %g (%u workers in step need %g)", choices->settings.sigma,
                  choices->blocks, choices->damping * choices->blocks);
     (void)hawser_fail(failure, HAWSER_NOT_FINITE, "the training diverged at lambda %.6g: numbers overflowed%s%s",
-                      driver->record.rest_lambda, value, hint);
+                      driver->record.failed_lambda, value, hint);
 }
 
 /* Computes the intercepts of all lambdas from the means of the columns: by lambda, then by output. */
@@ -63,11 +78,11 @@ static hawser_status find_intercepts(const hw_linear_driver *driver, const doubl
                                      const double *means, double **out, hawser_error *error)
 {
     const hw_linear_problem *problem = &driver->linear->problem;
-    size_t q = problem->outputs, lambdas = driver->record.lambda_count, stride = driver->record.most;
+    size_t q = problem->outputs, lambdas = driver->record.results.count, stride = driver->record.results.most;
     HAWSER_TRY(hw_linear_new_doubles(out, lambdas * q, error));
     for (size_t l = 0; driver->linear->choices.settings.intercept && l < lambdas; l++)
         for (size_t o = 0; o < q; o++) {
-            double intercept = hw_linear_mean_target(problem, o);
+            double intercept = mean_target(problem, o);
             for (size_t j = 0; j < problem->X->cols; j++)
                 intercept -= means[j] * (path != NULL ? path[(j * q + o) * stride + l] : alpha[j * q + o]);
             (*out)[l * q + o] = intercept;
@@ -75,28 +90,28 @@ static hawser_status find_intercepts(const hw_linear_driver *driver, const doubl
     return HAWSER_OK;
 }
 
-/* Computes the errors on the user's validation data of the lambdas that the run has not measured, as that of an early end. `intercepts`: those of the rows if
- * NULL. */
+/* Computes the errors on the user's validation data of the lambdas that the run has not measured, as that of an early end.
+ * `intercepts`: those of the rows if NULL. */
 static hawser_status validate(hw_linear_driver *driver, const double *alpha, const double *path, const double *intercepts,
                               hawser_error *error)
 {
     hw_linear_record *record = &driver->record;
-    size_t q = driver->linear->problem.outputs, stride = path != NULL ? record->most : 1;
+    size_t q = driver->linear->problem.outputs, stride = path != NULL ? record->results.most : 1;
     hawser_status status = HAWSER_OK;
-    for (size_t l = 0; status == HAWSER_OK && l < record->lambda_count && record->rows[l].done; l++) {
+    for (size_t l = 0; status == HAWSER_OK && l < record->results.count && record->results.rows[l].done; l++) {
         double weight = 0.0, errors = 0.0;
-        if (!isnan(record->rows[l].error))
+        if (!isnan(record->results.rows[l].error))
             continue;
         status = hw_linear_validation_errors(driver->linear, path != NULL ? path + l : alpha, stride,
-                                             intercepts != NULL ? intercepts + l * q : &record->rows[l].intercept, &weight,
-                                             &errors, error);
-        record->rows[l].error = errors / weight;
+                                             intercepts != NULL ? intercepts + l * q : &record->results.rows[l].intercept,
+                                             &weight, &errors, error);
+        record->results.rows[l].error = errors / weight;
     }
     return status;
 }
 
-/* Returns what the intercept of an output lacks as long as columns and targets lack their origins. `values`: coefficients of the output, `stride`
- * numbers from one column to the next. */
+/* Returns what the intercept of an output lacks as long as columns and targets lack their origins. `values`: coefficients of
+ * the output, `stride` numbers from one column to the next. */
 static double origin_share(const hw_linear_problem *problem, const double *origin, const double *values, size_t stride,
                            size_t output)
 {
@@ -106,22 +121,23 @@ static double origin_share(const hw_linear_problem *problem, const double *origi
     return (double)share;
 }
 
-/* Makes intercepts for the columns and targets of the user from those for centred ones: of the rows if `intercepts` is NULL. */
+/* Makes intercepts for the columns and targets of the user from those for centred ones: of the rows if `intercepts` is
+ * NULL. */
 static void uncentre(hw_linear_driver *driver, const double *origin, const double *alpha, const double *path,
                      double *intercepts)
 {
     hw_linear_record *record = &driver->record;
     const hw_linear_problem *problem = &driver->linear->problem;
-    size_t q = problem->outputs, stride = path != NULL ? record->most : 1;
-    for (size_t l = 0; l < record->lambda_count; l++)
-        for (size_t o = 0; o < q && record->rows[l].done; o++) {
+    size_t q = problem->outputs, stride = path != NULL ? record->results.most : 1;
+    for (size_t l = 0; l < record->results.count; l++)
+        for (size_t o = 0; o < q && record->results.rows[l].done; o++) {
             const double *values = (path != NULL ? path + l : alpha) + o * stride;
-            double *intercept = intercepts != NULL ? &intercepts[l * q + o] : &record->rows[l].intercept;
+            double *intercept = intercepts != NULL ? &intercepts[l * q + o] : &record->results.rows[l].intercept;
             *intercept += origin_share(problem, origin, values, q * stride, o);
         }
 }
 
-static void fill_facts(const hw_linear_driver *driver, const hw_linear_row *row, hawser_training *training)
+static void fill_facts(const hw_linear_driver *driver, const hw_member_row *row, hawser_training *training)
 {
     const hw_linear_record *record = &driver->record;
     const hw_linear_kind *kind = driver->linear->problem.kind;
@@ -138,33 +154,65 @@ static void fill_facts(const hw_linear_driver *driver, const hw_linear_row *row,
         training->facts[at++] = (hawser_fact){"intercept", row->intercept};
     if (row->precision)
         training->facts[at++] = (hawser_fact){"rounding", row->rounding};
-    if (record->lambda_count > 1)
-        training->facts[at++] = (hawser_fact){"lambdas", (double)record->lambda_count};
+    if (record->results.count > 1)
+        training->facts[at++] = (hawser_fact){"lambdas", (double)record->results.count};
     if (!isnan(row->error))
-        training->facts[at++] = (hawser_fact){record->folds == 0                      ? kind->validation_name
+        training->facts[at++] = (hawser_fact){record->results.folds == 0              ? kind->validation_name
                                               : driver->linear->problem.error != NULL ? "cv_error"
                                                                                       : kind->cv_name,
                                               row->error};
-    if (record->folds > 0 && !isnan(row->error))
+    if (record->results.folds > 0 && !isnan(row->error))
         training->facts[at++] = (hawser_fact){"cv_standard_error", row->standard_error};
 }
 
-/* Notes that there was no time for a certificate. */
-static void note_collected(const hw_linear_driver *driver)
+/* Notes that there was no time for a certificate of the last clock. */
+static void note_unrested(const hw_linear_driver *driver)
 {
     double grace = hawser_options_number(driver->options, "grace");
     if (isnan(driver->record.rest.gap))
-        hw_linear_note(
-            driver->training,
-            "the model of the last clock has no certificate: that would have taken longer than --grace (%g s); its "
-            "objective and gap are unknown",
-            grace);
+        hw_note(driver->training,
+                "the model of the last clock has no certificate: that would have taken longer than --grace (%g s); its "
+                "objective and gap are unknown",
+                grace);
     else
-        hw_linear_note(
-            driver->training,
-            "certifying the last clock would have taken longer than --grace (%g s): the model is the best certified "
-            "one",
-            grace);
+        hw_note(driver->training,
+                "certifying the last clock would have taken longer than --grace (%g s): the model is the best certified "
+                "one",
+                grace);
+}
+
+/* Describes the result of a run that did not end by its tests. If it has no certificate of its own, it is a kept point.
+ * If there is none (`kept` is false), it is the coefficients of the last clock; only their number and the intercept are
+ * known. */
+static void find_rest(hw_linear_driver *driver, const double *alpha, const double *means, bool kept)
+{
+    hw_linear_record *record = &driver->record;
+    const hw_linear_problem *problem = &driver->linear->problem;
+    if (record->rested)
+        return;
+    if (kept && record->valid_row.done) {
+        record->rest = record->valid_row;
+        record->rest.error = record->early.lowest;
+        return;
+    }
+    record->rest = record->kept_row;
+    if (kept)
+        return;
+    double intercept = record->last_intercept, lambda = hawser_result_metric(driver->training->run, "lambda");
+    if (means != NULL && problem->outputs == 1) {
+        intercept = mean_target(problem, 0);
+        for (size_t j = 0; j < problem->X->cols; j++)
+            intercept -= means[j] * alpha[j];
+    }
+    record->rest = (hw_member_row){.lambda = lambda >= 0.0 ? lambda : hw_linear_one_lambda(driver->linear, 0.0),
+                                   .objective = NAN,
+                                   .gap = NAN,
+                                   .penalty = NAN,
+                                   .intercept = intercept,
+                                   .error = NAN,
+                                   .done = true};
+    for (size_t j = 0; j < problem->X->cols; j++)
+        record->rest.nonzeros += hw_any(alpha + j * problem->outputs, problem->outputs);
 }
 
 /* Notes that the epochs of batches ended far from the optimum, and the remedy. */
@@ -172,9 +220,9 @@ static void note_distance(const hw_linear_driver *driver)
 {
     const hw_linear_record *record = &driver->record;
     const hw_linear_choices *choices = &driver->linear->choices;
-    const hw_linear_row *worst = NULL;
-    for (size_t l = 0; l < record->lambda_count; l++) {
-        const hw_linear_row *row = &record->rows[l];
+    const hw_member_row *worst = NULL;
+    for (size_t l = 0; l < record->results.count; l++) {
+        const hw_member_row *row = &record->results.rows[l];
         if (row->done && row->spent && (worst == NULL || row->gap > worst->gap))
             worst = row;
     }
@@ -185,28 +233,28 @@ static void note_distance(const hw_linear_driver *driver)
         snprintf(cause, sizeof cause, "under --sync %.20s steps are short", hawser_options_text(driver->options, "sync"));
     if (choices->settings.rate > 0.0)
         snprintf(cause, sizeof cause, "--step %g may be too short", choices->settings.rate);
-    hw_linear_note(driver->training,
-                   "after %g epochs the objective is %.4g and its optimum at least %.4g: %s; --epochs %g trains longer, "
-                   "--solver newton finds it whatever the columns' scales",
-                   choices->settings.epochs, worst->objective,
-                   worst->gap < worst->objective ? worst->objective - worst->gap : 0.0, cause,
-                   10.0 * choices->settings.epochs);
+    hw_note(driver->training,
+            "after %g epochs the objective is %.4g and its optimum at least %.4g: %s; --epochs %g trains longer, "
+            "--solver newton finds it whatever the columns' scales",
+            choices->settings.epochs, worst->objective, worst->gap < worst->objective ? worst->objective - worst->gap : 0.0,
+            cause, 10.0 * choices->settings.epochs);
 }
 
 /* Notes the largest gap that is left where no step lowers an objective, and what rounding may have changed it by. */
 static void note_precision(const hw_linear_driver *driver)
 {
     const hw_linear_record *record = &driver->record;
-    const hw_linear_row *worst = NULL;
-    for (size_t l = 0; l < record->lambda_count; l++)
-        if (record->rows[l].done && record->rows[l].precision && (worst == NULL || record->rows[l].gap > worst->gap))
-            worst = &record->rows[l];
+    const hw_member_row *worst = NULL;
+    for (size_t l = 0; l < record->results.count; l++)
+        if (record->results.rows[l].done && record->results.rows[l].precision &&
+            (worst == NULL || record->results.rows[l].gap > worst->gap))
+            worst = &record->results.rows[l];
     if (worst == NULL || record->failure != HW_LINEAR_SOUND)
         return;
-    hw_linear_note(driver->training,
-                   "no smaller objective was found within the precision of numbers; the gap that is left at lambda %.6g is "
-                   "%.3g, which rounding may have changed by %.3g",
-                   worst->lambda, worst->gap, worst->rounding);
+    hw_note(driver->training,
+            "no smaller objective was found within the precision of numbers; the gap that is left at lambda %.6g is "
+            "%.3g, which rounding may have changed by %.3g",
+            worst->lambda, worst->gap, worst->rounding);
 }
 
 static void fill_reason(const hw_linear_driver *driver, bool early)
@@ -215,9 +263,9 @@ static void fill_reason(const hw_linear_driver *driver, bool early)
     hawser_training *training = driver->training;
     const hawser_figures *figures = hawser_run_figures(training->run);
     const char *reason = "gap";
-    for (size_t l = 0; l < record->lambda_count; l++)
-        if (record->rows[l].done && (record->rows[l].precision || record->rows[l].spent))
-            reason = record->rows[l].spent ? "epochs" : "precision";
+    for (size_t l = 0; l < record->results.count; l++)
+        if (record->results.rows[l].done && (record->results.rows[l].precision || record->results.rows[l].spent))
+            reason = record->results.rows[l].spent ? "epochs" : "precision";
     if (record->stopped)
         reason = "early-stopping";
     note_distance(driver);
@@ -226,72 +274,71 @@ static void fill_reason(const hw_linear_driver *driver, bool early)
     if (record->failure == HW_LINEAR_STALLED)
         reason = "progress";
     if (early)
-        reason = figures != NULL && figures->stop_reason != NULL ? figures->stop_reason : "limit";
+        reason = figures == NULL ? "node-lost" : figures->stop_reason != NULL ? figures->stop_reason : "limit";
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s", reason);
     training->interrupted = early && strcmp(reason, "signal") == 0;
     if (training->failure.status != HAWSER_OK && record->failure != HW_LINEAR_STALLED)
         snprintf(training->stop_reason, sizeof training->stop_reason, "diverged");
 }
 
-hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_input *input, const double *alpha,
-                               const double *means, bool early, hawser_error *error)
+/* Notes which members of a path are in the model, if not all of them are. Failures say it themselves. */
+static void note_members(const hw_linear_driver *driver, size_t planned)
+{
+    const hw_linear_record *record = &driver->record;
+    size_t done = hw_results_finished(&record->results);
+    if (done < planned && driver->training->failure.status == HAWSER_OK && driver->training->run != NULL)
+        hw_note(driver->training, "the training was ended (%s): the model has %zu of the path's %zu lambdas",
+                driver->training->stop_reason, done, planned);
+}
+
+hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_input *input,
+                               const hw_linear_reached *reached, hawser_error *error)
 {
     hw_linear_record *record = &driver->record;
     const hw_linear_problem *problem = &driver->linear->problem;
     const hw_linear_settings *settings = &driver->linear->choices.settings;
     hawser_training *training = driver->training;
-    const double *path = NULL;
-    if (hw_linear_keeps_path(&driver->linear->choices) && record->rows[0].done) {
-        HAWSER_TRY(hawser_result_fetch(training->run, "path", error));
-        path = hawser_result(training->run, "path", NULL);
+    const double *alpha = reached->alpha, *path = reached->path;
+    for (size_t l = 0; l < record->results.count; l++)
+        if (!record->results.rows[l].done)
+            record->results.rows[l].error = NAN;
+    if (reached->early && path == NULL) { /* not even the first lambda is complete: the model is that of the rest */
+        find_rest(driver, alpha, reached->means, hawser_run_kept(training->run));
+        record->results.rows[0] = record->rest;
+        if (!record->rested && !record->valid_row.done && training->failure.status == HAWSER_OK)
+            note_unrested(driver);
     }
-    for (size_t l = 0; l < record->lambda_count; l++)
-        if (!record->rows[l].done)
-            record->rows[l].error = NAN;
-    if (early && path == NULL) { /* not even the first lambda is complete: the model is that of the rest */
-        record->rows[0] = record->rest;
-        if (record->collected)
-            note_collected(driver);
-    }
-    double *intercepts = NULL;
+    double *found = NULL, *intercepts = reached->intercepts;
     hawser_status status = HAWSER_OK;
-    if (problem->outputs > 1)
-        status = find_intercepts(driver, alpha, path, means, &intercepts, error);
+    if (problem->outputs > 1 && intercepts == NULL) {
+        status = find_intercepts(driver, alpha, path, reached->means, &found, error);
+        intercepts = found;
+    }
     if (status == HAWSER_OK && input->validation != NULL)
         status = validate(driver, alpha, path, intercepts, error);
     uncentre(driver, input->origin, alpha, path, intercepts);
-    hw_linear_selection selection = hw_linear_select(record, settings->one_standard_error);
-    hw_linear_fit fit = {.algorithm = problem->kind->name,
-                         .l1_ratio = settings->l1_ratio,
-                         .rows = record->rows,
-                         .lambda_count = record->lambda_count,
-                         .selection = selection,
-                         .outputs = problem->outputs,
-                         .alpha = alpha,
-                         .path = path,
-                         .stride = record->most,
-                         .intercepts = intercepts,
-                         .folds = record->folds,
-                         .fold_errors = record->errors,
-                         .fold_weights = record->fold_weights,
-                         .metric = settings->metric,
-                         .rule = settings->one_standard_error ? "1se" : "min",
-                         .problem = problem};
+    hw_selection selection = hw_linear_select(record, settings->choice.one_standard_error);
+    fill_reason(driver, reached->early);
+    note_members(driver, path != NULL ? reached->planned : 0);
+    hw_fit fit = {.results = &record->results,
+                  .selection = selection,
+                  .outputs = problem->outputs,
+                  .alpha = alpha,
+                  .path = path,
+                  .intercepts = intercepts,
+                  .choice = &settings->choice,
+                  .planned = reached->planned,
+                  .ended = training->stop_reason};
     if (status == HAWSER_OK)
-        status = hw_linear_model_make(&fit, input, &training->model, error);
-    free(intercepts);
+        status = hw_fit_make(&fit, problem->kind->name, settings->l1_ratio, input, &training->model, error);
+    if (status == HAWSER_OK && problem->kind->model_facts != NULL)
+        status = problem->kind->model_facts(problem, training->model, error);
+    if (status == HAWSER_OK)
+        status = hw_crossed_put(&fit, training->model, error);
+    free(found);
     if (status != HAWSER_OK)
         return status;
-    fit.intercepts = NULL;
-    HAWSER_TRY(hw_linear_crossed_put(&fit, training->model, error));
-    hw_linear_crossed_lines(&fit, training);
-    hw_linear_note_choice(&fit, settings, training);
-    if (record->folds > 0 && !selection.crossed) /* the folds have not chosen the lambda */
-        hw_linear_note(
-            training,
-            "--cv %u did not finish: lambda %.6g is the last finished one of the path, not chosen by cross-validation",
-            (unsigned)record->folds, record->rows[selection.chosen].lambda);
-    fill_facts(driver, &record->rows[selection.chosen], training);
-    fill_reason(driver, early);
+    hw_crossed_describe(&fit, training);
+    fill_facts(driver, &record->results.rows[selection.chosen], training);
     return HAWSER_OK;
 }

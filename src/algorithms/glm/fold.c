@@ -31,7 +31,7 @@ hawser_status hw_linear_begin_fold(const hw_linear *linear, const hawser_matrix 
 static bool is_free(const hw_linear *linear, size_t column)
 {
     const double *factor = linear->problem.factor;
-    return linear->choices.settings.lambda == 0.0 || (factor != NULL && factor[column] == 0.0);
+    return linear->choices.settings.choice.lambda == 0.0 || (factor != NULL && factor[column] == 0.0);
 }
 
 /* Returns whether all values of rows with a weight are equal, by comparison: a variance may be rounding alone. */

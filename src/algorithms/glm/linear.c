@@ -4,10 +4,16 @@
 #include <string.h>
 
 #include "algorithms/solve/shared.h"
+#include "hawser/advanced.h"
 
 enum {
     WORTH_A_WORKER = 1 << 20 /* stored entries: ten passes over them take about as long as the wakeups and waits of a run */
 };
+
+bool hw_linear_has_means(const hw_linear *linear)
+{
+    return linear->problem.outputs > 1 || (linear->problem.kind->centres && linear->choices.settings.intercept);
+}
 
 size_t hw_linear_most_of_share(const hw_linear *linear)
 {
@@ -24,16 +30,6 @@ size_t hw_linear_most_members(const hw_linear *linear)
     return linear->problem.X->cols < most ? linear->problem.X->cols : most;
 }
 
-/* Allocates the best coefficients as zeros, which are within all bounds. The pages of a path take memory only when they are written. */
-static hawser_status new_best(hw_linear *linear, hawser_error *error)
-{
-    size_t columns = linear->problem.X->cols * linear->problem.outputs, lambdas = linear->choices.lambda_count;
-    HAWSER_TRY(hw_linear_new_doubles(&linear->best.alpha, columns, error));
-    if (hw_linear_keeps_path(&linear->choices))
-        HAWSER_TRY(hw_linear_new_doubles(&linear->best.path, columns * lambdas, error));
-    return hw_linear_new_doubles(&linear->best.kept, linear->choices.blocks, error);
-}
-
 hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawser_job *job,
                             const hawser_training_input *input, bool without_penalty, hawser_error *error)
 {
@@ -42,7 +38,7 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     memset(linear, 0, sizeof *linear);
     HAWSER_TRY(hw_linear_settings_read(job, input->options, &choices->settings, error));
     if (without_penalty)
-        choices->settings.lambda = choices->settings.cost = 0.0;
+        choices->settings.choice.lambda = choices->settings.choice.cost = 0.0;
     HAWSER_TRY(
         hw_linear_check_sync(hawser_job_sync(job), hawser_options_text(input->options, "sync"), &choices->settings, error));
     HAWSER_TRY(hw_linear_problem_new(problem, kind, &choices->settings, job, input, error));
@@ -52,7 +48,8 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
         choices->route = HW_LINEAR_ROUNDS;
     if (kind->check != NULL)
         HAWSER_TRY(kind->check(linear, error));
-    HAWSER_TRY(new_best(linear, error));
+    if (hawser_job_nodes(job) > 1 && hw_linear_keeps_path(choices))
+        HAWSER_TRY(hw_finished_new(&linear->finished, choices->lambda_count, problem->outputs, error));
     HAWSER_TRY(hw_linear_shared_new(&linear->shared, hawser_job_nodes(job) == 1, error));
     bool own = choices->route == HW_LINEAR_ASYNCHRONOUS && hawser_job_nodes(job) == 1 && kind->costs != NULL;
     return own ? kind->costs(linear, &choices->costs, error) : HAWSER_OK;
@@ -60,12 +57,8 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
 
 void hw_linear_free(hw_linear *linear)
 {
-    free(linear->best.alpha);
-    free(linear->best.path);
-    free(linear->best.kept);
-    free(linear->best.valid);
-    free(linear->best.valid_kept);
     hw_linear_shared_free(linear->shared);
+    hw_finished_free(linear->finished);
     hw_linear_choices_free(&linear->choices);
     hw_linear_problem_free(&linear->problem);
     memset(linear, 0, sizeof *linear);

@@ -16,25 +16,6 @@ double hw_linear_gap_target(const hawser_options *options, const hawser_progress
     return hawser_options_number(options, "tol") * hawser_progress_metric(progress, "zero_objective");
 }
 
-double hw_linear_fits_target(const hawser_options *options, const hawser_progress *progress)
-{
-    (void)progress;
-    return hawser_options_has(options, "path") || hawser_options_integer(options, "cv") > 0 ? 0.0 : NAN;
-}
-
-bool hw_linear_path_grows(const hawser_options *options, const hawser_progress *progress)
-{
-    (void)options;
-    return hawser_progress_metric(progress, "lambdas_free") > 0.0;
-}
-
-const char *hw_linear_init_use(const hawser_options *options)
-{
-    if (hawser_options_integer(options, "cv") > 0)
-        return "is where the first lambda starts; the path and the folds of --cv begin anew";
-    return hawser_options_has(options, "path") ? "is where the first lambda starts; the path begins anew" : NULL;
-}
-
 /* ----------------------------------------------------------------------------------------------- coefficients ---- */
 
 typedef struct linear_weight {
@@ -55,8 +36,8 @@ static double value_at(const hw_linear_weights *from, size_t output, size_t plac
     return from->value[output * from->count + place];
 }
 
-/* Returns the length of a column's coefficients over all outputs. They are divided by the largest first, so that no square overflows. (hypot of new
-   versions of glibc is another symbol, which older systems lack.) */
+/* Returns the length of a column's coefficients over all outputs. They are divided by the largest first, so that no square
+ * overflows. (hypot of new versions of glibc is another symbol, which older systems lack.) */
 static double size_of(const hw_linear_weights *from, size_t place)
 {
     double largest = 0.0, sum = 0.0;

@@ -11,16 +11,11 @@ void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)
 double hw_linear_one_lambda(const hw_linear *linear, double lambda_max);
 /* Returns whether the options name that lambda, so that it does not depend on lambda_max. */
 bool hw_linear_given_lambda(const hw_linear *linear);
-/* Returns whether the least given lambda is above 0, but so small that dual points which are scaled by it are rounding alone: below 1e-12 of lambda_max,
- * or, of a squared penalty alone, below 1e-20 of the mean squares of all columns (columns.weakest). The same on all nodes. */
+/* Returns whether the least given lambda is above 0, but so small that dual points which are scaled by it are rounding
+ * alone: below 1e-12 of lambda_max, or, of a squared penalty alone, below 1e-20 of the mean squares of all columns
+ * (columns.weakest). The same on all nodes. */
 bool hw_linear_vanishes(const hw_linear *linear, double lambda_max, double weakest);
 /* Fills error and standard error of the rows from the folds, and returns the chosen lambda, of those that are finished. */
-hw_linear_selection hw_linear_select(hw_linear_record *record, bool one_standard_error);
-/* Finds two lambdas of a path: the one with the least error, and the first whose error is at most one standard error above that. Lambdas fall along
- * the path, so of equal errors the first has the largest lambda and is taken. If `standard_error` is NULL, both are the same. The numbers of two
- * lambdas are `stride` bytes apart. */
-void hw_linear_best_members(const double *error, const double *standard_error, size_t stride, size_t count, size_t *least,
-                            size_t *one_se);
-bool hw_linear_folds_done(const hw_linear_record *record);
+hw_selection hw_linear_select(hw_linear_record *record, bool one_standard_error);
 
 #endif

@@ -14,8 +14,9 @@ typedef struct hw_positive {
     double value; /* a number, or the number of a word */
 } hw_positive;
 
-/* Reads a condition: "> 5", ">= 3", "< 5", "<= 3", "== 2", "!= 0", a number or a word. `words`: those of the target (hawser_schema_target); NULL:
- * it has numbers. Returns HAWSER_BAD_OPTION for other texts, and a word that is none of them. */
+/* Reads a condition: "> 5", ">= 3", "< 5", "<= 3", "== 2", "!= 0", a number or a word. `words`: those of the target
+ * (hawser_schema_target); NULL: it has numbers. Returns HAWSER_BAD_OPTION for other texts, and a word that is none of
+ * them. */
 hawser_status hw_positive_read(const char *text, const char *const *words, size_t count, hw_positive *positive,
                                hawser_error *error) HAWSER_MUST_USE;
 /* Writes a condition as a text for numbers, which hw_positive_read reads: a word is then its number. */

@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/choice/fit.h"
+#include "algorithms/choice/folds.h"
 #include "algorithms/glm/coefficients.h"
-#include "algorithms/glm/folds.h"
 #include "algorithms/glm/start.h"
 #include "algorithms/model/centre.h"
+#include "algorithms/model/class_weights.h"
+#include "hawser/job_data.h"
 
 enum { MOST_FREE_COLUMNS = 256 };
 
@@ -43,14 +46,6 @@ hawser_status hw_linear_check_layout(const hawser_matrix *X, hawser_error *error
                        "the training data are stored by rows, and linear models read columns: call hawser_train, which "
                        "turns them, load them "
                        "with rows_layout 0, or give hawser_dataset_from a matrix by columns");
-}
-
-hawser_status hw_linear_check_weights(double total, hawser_error *error)
-{
-    if (total == 0.0 || (total >= SMALLEST && total <= LARGEST))
-        return HAWSER_OK;
-    return hawser_fail(error, HAWSER_NOT_FINITE, "the example weights sum to %g; scale them so that they sum to %g to %g",
-                       total, SMALLEST, LARGEST);
 }
 
 hawser_status hw_linear_check_square(double mean_square, const hawser_dataset *data, size_t column, hawser_error *error)
@@ -106,14 +101,16 @@ static hawser_status read_column_file(const char *key, const char *path, size_t 
     return status;
 }
 
-/* Returns the columns of the table. A file has one line for each, for all columns of the matrix that the table's column becomes. */
+/* Returns the columns of the table. A file has one line for each, for all columns of the matrix that the table's column
+ * becomes. */
 static size_t lines_of(const hawser_dataset *data)
 {
     const hawser_schema *schema = hawser_dataset_schema(data);
     return schema != NULL ? hawser_schema_count(schema) : hawser_dataset_matrix(data)->cols;
 }
 
-/* Copies one value per column of the table to the columns of the matrix, in place, from the last on, so that no value is overwritten unread. */
+/* Copies one value per column of the table to the columns of the matrix, in place, from the last on, so that no value is
+ * overwritten unread. */
 static void spread(const hawser_dataset *data, double *values)
 {
     const hawser_schema *schema = hawser_dataset_schema(data);
@@ -156,7 +153,8 @@ static hawser_status take_bounds(const char *key, const double *given, double si
     return HAWSER_OK;
 }
 
-/* Reads --lower or --upper: a number for all columns or a file; or takes the array in place of it. `sign` is that of an allowed bound. */
+/* Reads --lower or --upper: a number for all columns or a file; or takes the array in place of it. `sign` is that of an
+ * allowed bound. */
 static hawser_status read_bound(const hawser_options *options, const char *key, const double *given, double sign,
                                 const hawser_dataset *data, double **out, hawser_error *error)
 {
@@ -216,12 +214,12 @@ static hawser_status read_penalties(hw_linear_problem *problem, const hawser_tra
     return HAWSER_OK;
 }
 
-/* Lists the columns without a penalty that lack a bound on at least one side; then, if the kind needs them, those of penalty factor 0 with both
- * bounds. Only lambda_max needs the latter, and they are left out if there are too many. */
+/* Lists the columns without a penalty that lack a bound on at least one side; then, if the kind needs them, those of penalty
+ * factor 0 with both bounds. Only lambda_max needs the latter, and they are left out if there are too many. */
 static hawser_status list_free(hw_linear_problem *problem, const hw_linear_settings *settings, hawser_error *error)
 {
     uint32_t boxes[MOST_FREE_COLUMNS];
-    bool all = settings->lambda == 0.0;
+    bool all = settings->choice.lambda == 0.0;
     size_t bounded = 0;
     problem->free_list = calloc(2 * MOST_FREE_COLUMNS, sizeof *problem->free_list);
     if (problem->free_list == NULL)
@@ -250,7 +248,7 @@ static hawser_status list_free(hw_linear_problem *problem, const hw_linear_setti
 static hawser_status free_columns(hw_linear_problem *problem, const hw_linear_settings *settings, hawser_job *job,
                                   hawser_error *error)
 {
-    if (problem->factor == NULL && settings->lambda != 0.0)
+    if (problem->factor == NULL && settings->choice.lambda != 0.0)
         return HAWSER_OK;
     HAWSER_TRY(list_free(problem, settings, error));
     size_t n = problem->X->rows, count = problem->free_count + problem->box_count;
@@ -313,24 +311,23 @@ static hawser_status hold_out(hw_linear_problem *problem, const hw_linear_settin
                               const hawser_training_input *input, hawser_error *error)
 {
     const hawser_dataset *data = input->data;
-    hw_linear_deal deal = {.rows = problem->X->rows,
-                           .seed = seed,
-                           .groups = hawser_dataset_groups(data),
-                           .given = input->folds,
-                           .classes = problem->kind->classes ? problem->target : NULL,
-                           .dropped =
-                               hawser_dataset_figures(data) != NULL && hawser_dataset_figures(data)->rows_dropped > 0};
-    HAWSER_TRY(find_error(problem, settings->metric, error));
-    if (settings->folds == 0 && settings->validation_fraction <= 0.0)
+    hw_fold_deal deal = {.rows = problem->X->rows,
+                         .seed = seed,
+                         .groups = hawser_dataset_groups(data),
+                         .given = input->folds,
+                         .classes = problem->kind->classes ? problem->target : NULL,
+                         .dropped = hawser_dataset_figures(data) != NULL && hawser_dataset_figures(data)->rows_dropped > 0};
+    HAWSER_TRY(find_error(problem, settings->choice.metric, error));
+    if (settings->choice.folds == 0 && settings->validation_fraction <= 0.0)
         return HAWSER_OK;
     problem->fold = calloc(deal.rows + 1, sizeof *problem->fold);
     if (problem->fold == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the folds of %zu rows", deal.rows);
-    if (settings->folds == 0)
-        return hw_linear_deal_part(&deal, settings->validation_fraction, HW_LINEAR_ALWAYS_OUT, problem->fold, error);
-    HAWSER_TRY(hw_linear_deal_folds(&deal, settings, problem->fold, error));
+    if (settings->choice.folds == 0)
+        return hw_deal_part(&deal, settings->validation_fraction, HW_LINEAR_ALWAYS_OUT, problem->fold, error);
+    HAWSER_TRY(hw_deal_folds(&deal, &settings->choice, problem->fold, error));
     bool ranks = problem->error != NULL && problem->error->of_row == NULL;
-    return ranks ? check_classes(problem, settings->folds, error) : HAWSER_OK;
+    return ranks ? check_classes(problem, settings->choice.folds, error) : HAWSER_OK;
 }
 
 hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *error)
@@ -392,7 +389,8 @@ static hawser_status check_far(const hw_linear_problem *problem, size_t output, 
     return hw_centre_check(problem->data, problem->X->cols + output, origin + mean, deviation, error);
 }
 
-/* Subtracts its centre from a target far from zero: the coefficients of a squared loss with an intercept do not depend on it. */
+/* Subtracts its centre from a target far from zero: the coefficients of a squared loss with an intercept do not depend on
+ * it. */
 static hawser_status centre_target(hw_linear_problem *problem, const hw_linear_settings *settings, hawser_error *error)
 {
     size_t n = problem->X->rows;
@@ -418,7 +416,7 @@ static hawser_status fetch_start(const hw_linear_problem *problem, hawser_job *j
     if (list == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the columns of the start");
     for (size_t j = 0; j < problem->X->cols; j++)
-        if (hw_linear_any(problem->alpha + j * problem->outputs, problem->outputs))
+        if (hw_any(problem->alpha + j * problem->outputs, problem->outputs))
             list[count++] = (uint32_t)j;
     hawser_status status = hawser_job_fetch(job, problem->X, list, count, error);
     free(list);
@@ -490,7 +488,7 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
     for (size_t i = 0; i < problem->X->rows; i++)
         problem->counted_rows += problem->weights == NULL || problem->weights[i] > 0.0;
     problem->total = hw_linear_weigh(problem, 0, NULL);
-    HAWSER_TRY(hw_linear_check_weights(problem->total, error));
+    HAWSER_TRY(hw_check_weight_sum(problem->total, error));
     return take_start(problem, job, input, error);
 }
 

@@ -1,6 +1,6 @@
 /*
- * problem.h - the problem of a penalised linear model: the rows, their folds, the penalties and the bounds. It does not change once it is made, and
- * all blocks read it.
+ * problem.h - the problem of a penalised linear model: the rows, their folds, the penalties and the bounds. It does not
+ * change once it is made, and all blocks read it.
  *
  * A model predicts from margins x w + b + offset. A kind is the handful of functions in which the algorithms differ.
  */
@@ -120,11 +120,11 @@ hawser_status hw_linear_check_numeric(const hawser_dataset *data, hawser_error *
 hawser_status hw_linear_check_target(const double *target, size_t count, hawser_error *error) HAWSER_MUST_USE;
 /* Refuses a matrix that is stored by rows. */
 hawser_status hw_linear_check_layout(const hawser_matrix *X, hawser_error *error) HAWSER_MUST_USE;
-hawser_status hw_linear_check_weights(double total, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_linear_check_square(double mean_square, const hawser_dataset *data, size_t column,
                                      hawser_error *error) HAWSER_MUST_USE;
-/* Returns HAWSER_NOT_FINITE for a column of values so small that their squares are zero: it would count as constant. Callers check columns that
- * they divide by the deviation, and columns without a penalty. A penalty keeps the other small columns at zero. */
+/* Returns HAWSER_NOT_FINITE for a column of values so small that their squares are zero: it would count as constant. Callers
+ * check columns that they divide by the deviation, and columns without a penalty. A penalty keeps the other small columns at
+ * zero. */
 hawser_status hw_linear_check_small(double mean_square, double sum, size_t rows, const hawser_dataset *data, size_t column,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Allocates zeros, which the caller frees: one more than `count`, so that a count of 0 does not fail. */

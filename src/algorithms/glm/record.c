@@ -4,43 +4,37 @@
 #include <stdlib.h>
 
 /* The fields after the arrays, which the visit copies as bytes. */
-#define NUMBERS offsetof(hw_linear_record, most)
+#define NUMBERS offsetof(hw_linear_record, results.most)
 
 hawser_status hw_linear_record_new(hw_linear_record *record, const hw_linear_choices *choices, hawser_error *error)
 {
-    size_t count = choices->lambda_count, folds = choices->settings.folds;
-    *record = (hw_linear_record){.most = count,
-                                 .lambda_count = choices->lambda_first,
-                                 .folds = choices->settings.folds,
-                                 .sync = choices->sync,
+    size_t most = choices->lambda_count;
+    *record = (hw_linear_record){.sync = choices->sync,
                                  .gain = choices->gain,
-                                 .error = NAN,
-                                 .least_error = INFINITY,
-                                 .lambdas = calloc(count + 1, sizeof *record->lambdas),
-                                 .rows = calloc(count + 1, sizeof *record->rows),
-                                 .errors = calloc(count * folds + 1, sizeof *record->errors),
-                                 .fold_weights = calloc(folds + 1, sizeof *record->fold_weights)};
-    if (record->lambdas == NULL || record->rows == NULL || record->errors == NULL || record->fold_weights == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path of %zu lambdas", count);
-    return HAWSER_OK;
+                                 .early = {.error = NAN, .lowest = INFINITY},
+                                 .lambdas = calloc(most + 1, sizeof *record->lambdas)};
+    HAWSER_TRY(hw_results_new(&record->results, most, choices->lambda_first, choices->settings.choice.folds, error));
+    return record->lambdas != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu lambdas", most);
+}
+
+bool hw_linear_folds_done(const hw_linear_record *record)
+{
+    return record->fold_at == record->results.folds && record->at == record->results.count - record->first;
 }
 
 void hw_linear_record_cut(hw_linear_record *record)
 {
-    bool done = record->fold_at == record->folds && record->at == record->lambda_count - record->first;
-    if (record->first == 0 || done)
+    if (record->first == 0 || hw_linear_folds_done(record))
         return;
-    record->lambda_count = record->at = record->first;
+    record->results.count = record->at = record->first;
     record->first = 0;
-    record->fold_at = record->folds;
+    record->fold_at = record->results.folds;
 }
 
 void hw_linear_record_free(hw_linear_record *record)
 {
     free(record->lambdas);
-    free(record->rows);
-    free(record->errors);
-    free(record->fold_weights);
+    hw_results_free(&record->results);
     *record = (hw_linear_record){0};
 }
 
@@ -48,9 +42,10 @@ void hw_linear_record_visit(hawser_record *bytes, void *object)
 {
     hw_linear_record *record = object;
     hawser_record_bytes(bytes, (char *)record + NUMBERS, sizeof *record - NUMBERS);
-    size_t count = record->most, folds = record->folds;
+    hw_results *results = &record->results;
+    size_t count = results->most, folds = results->folds;
     hawser_record_array(bytes, (void **)&record->lambdas, sizeof *record->lambdas, count, 0);
-    hawser_record_array(bytes, (void **)&record->rows, sizeof *record->rows, count, 0);
-    hawser_record_array(bytes, (void **)&record->errors, sizeof *record->errors, count * folds, 0);
-    hawser_record_array(bytes, (void **)&record->fold_weights, sizeof *record->fold_weights, folds, 0);
+    hawser_record_array(bytes, (void **)&results->rows, sizeof *results->rows, count, 0);
+    hawser_record_array(bytes, (void **)&results->errors, sizeof *results->errors, count * folds, 0);
+    hawser_record_array(bytes, (void **)&results->fold_weights, sizeof *results->fold_weights, folds, 0);
 }

@@ -1,13 +1,14 @@
 /*
- * record.h - the driver's record: what its tests (driver.h) keep from one certificate to the next, and the results of the lambdas. Only the driver
- * has it, on node 0; units do not see it. It has numbers and arrays of numbers, and no pointer to anything else, so that it can be written
- * between any two tests and read back anywhere.
+ * record.h - the driver's record: what its tests (driver.h) keep from one certificate to the next, and the results of the
+ * lambdas. Only the driver has it, on node 0; units do not see it. It has numbers and arrays of numbers, and no pointer to
+ * anything else, so that it can be written between any two tests and read back anywhere.
  */
 #ifndef HW_ALGORITHMS_GLM_RECORD_H
 #define HW_ALGORITHMS_GLM_RECORD_H
 
+#include "algorithms/choice/results.h"
 #include "algorithms/glm/choices.h"
-#include "algorithms/glm/model.h"
+#include "algorithms/model/early.h"
 #include "hawser/record.h"
 
 /* A failure that more work does not repair; published as metric "failure". */
@@ -19,14 +20,9 @@ typedef enum hw_linear_failure {
 
 typedef struct hw_linear_record {
     double *lambdas;
-    hw_linear_row *rows;  /* by lambda */
-    double *errors;       /* held-out mean error by (fold - 1) * most + lambda */
-    double *fold_weights; /* of the rows held out, by fold - 1 */
-    /* The visit copies the fields from here on as bytes: numbers only. */
-    size_t most;         /* lambdas that the arrays have room for */
-    size_t lambda_count; /* of the path so far */
-    size_t first;        /* of the group that is in progress: lambdas [first, lambda_count), each by all folds */
-    uint32_t folds;
+    hw_results results;
+    /* The visit copies the fields from results.most on as bytes: numbers only. */
+    size_t first; /* of the group that is in progress: lambdas [first, results.count), each by all folds */
     uint32_t fold_at;
     size_t at;        /* lambdas of the group done in this fold */
     double began;     /* seconds of the run at which the fit of this lambda began */
@@ -40,33 +36,32 @@ typedef struct hw_linear_record {
     uint64_t work_done;                     /* times of work between two certificates of a lambda */
     uint32_t curved;                        /* the last fold whose curvature was measured, from 1 on */
     unsigned restores;                      /* in a row */
-    hw_linear_row rest;                     /* certificate of the rest of a run that did not end by its tests (rest.h) */
-    double rest_lambda;
+    hw_member_row rest;                     /* of a run that ended early or failed: the certificate of its result */
     hw_linear_failure failure;
     double failed_lambda, failed_objective, failed_gap;
     double watched_gap;     /* when `watched` certificates were counted from, */
     uint64_t watched_clock; /* and the clock then */
     unsigned watched;
-    double keeps;           /* the number of the best certificate (best.h); */
-    hw_linear_row kept_row; /* that certificate, */
+    hw_member_row kept_row; /* the best certificate of this lambda, */
     bool kept_worked;       /* and whether work preceded it */
     bool begun, certified, at_precision, at_limit;
     bool restoring; /* the next work returns to the best certified point */
     bool crawled;   /* the note about slow rounds has been added */
-    bool collected; /* `rest` was collected without a certificate: time was up */
+    bool rested;    /* `rest` is known; else time was up */
     double last_intercept;
-    /* On validation data: the error of the last certificate; of those that --early-stopping compares, the least one, how many certificates were measured,
-     * the number of the best one and its row; and whether the training ended by it. */
-    double error, least_error;
-    uint64_t evaluations, stale_evaluations;
-    double valid_number;
-    hw_linear_row valid_row;
+    /* On validation data: the errors of certificates, or those of lambdas, that --early-stopping compares; whether the last
+     * certificate is the best, and the best one's row; and whether the training ended by it. */
+    hw_early_count early;
+    bool valid_last; /* that is the last one; valid_row.done: there is one */
+    hw_member_row valid_row;
     bool stopped, returned;
 } hw_linear_record;
 
 /* Makes the record of a training that has not begun. The caller calls hw_linear_record_free, also after a failure. */
 hawser_status hw_linear_record_new(hw_linear_record *record, const hw_linear_choices *choices,
                                    hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether the last fold has tried all lambdas of its group. */
+bool hw_linear_folds_done(const hw_linear_record *record);
 /* Leaves out a group that not all folds have finished, if there is one before it. */
 void hw_linear_record_cut(hw_linear_record *record);
 void hw_linear_record_free(hw_linear_record *record);

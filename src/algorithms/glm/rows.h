@@ -2,6 +2,7 @@
 #ifndef HW_ALGORITHMS_GLM_ROWS_H
 #define HW_ALGORITHMS_GLM_ROWS_H
 
+#include "algorithms/choice/rows.h"
 #include "algorithms/model/early.h"
 
 /* clang-format off */
@@ -12,34 +13,12 @@
      "The penalty's weight as a fraction of lambda_max, above which all " zero, "Choice of lambda", 0}
 #define HW_LINEAR_SHARE_ROW(share) {"l1-ratio", HAWSER_NUMBER, "1", "[0,1]", "A", share, NULL, 0}
 
-/* A path of lambdas. */
-#define HW_LINEAR_PATH_ROWS \
-    {"path", HAWSER_TEXT, NULL, NULL, "N|LIST", \
-     "Fit a path of N lambdas, or the listed ones. N go from lambda_max down, a list is separated by commas; each starts from the last one's solution", \
-     NULL, 0}, \
-    {"lambda-min-ratio", HAWSER_NUMBER, NULL, "(0,1)", "R", \
-     "End of a path of N lambdas, as a fraction of lambda_max; default 0.0001, or 0.01 if there are more columns than " \
-     "rows with a weight above 0", \
-     "Choice of lambda", 0}
-/* Cross-validation, and what the error compares. `lambdas` is a part of a sentence. */
-#define HW_LINEAR_FOLDS_ROWS(lambdas) \
-    {"cv", HAWSER_INTEGER, NULL, "[2,1000]", "K", \
-     "Choose lambda by K-fold cross-validation; on a path of 100 lambdas unless --path is set" lambdas "; --json has the result as an " \
-     "object cv: lambda_min and lambda_1se, and by lambda the lists lambda, error, standard_error and nonzeros", NULL, 0}, \
-    {"cv-rule", HAWSER_WORD, "1se", "1se|min", "RULE", \
-     "Least error, or sparser within its error; 1se: the largest lambda whose error is within one standard error of the least, min: the one with the least", \
-     NULL, 0}, \
-    {"folds", HAWSER_TEXT, NULL, NULL, "FILE|stratified|by:COLUMN", \
-     "Folds of --cv: a file with the number of each row's fold, the same share of each class in all, or groups of rows that stay " \
-     "together, by a column that is then no feature; if unset, rows are dealt by chance", \
-     "Choice of lambda", 0}
-
-/* Those of all kinds, and the bounds of single coefficients. */
+/* Options of all linear models, and the bounds of single coefficients. */
 #define HW_LINEAR_COMMON_ROWS \
-    HW_LINEAR_PATH_ROWS, \
+    HW_CHOICE_PATH_ROWS, \
     {"tol", HAWSER_NUMBER, "1e-6", "(0,1)", "T", "Stop at this relative duality gap; it is relative to the objective at zero", NULL, \
      0}, \
-    HW_LINEAR_FOLDS_ROWS(", or up to 200 while the error falls"), \
+    HW_CHOICE_CV_ROWS(", or up to 200 while the error falls"), \
     {"cv-metric", HAWSER_WORD, "loss", "loss|auc|accuracy|mae", "NAME", \
      "Error that --cv compares: the loss, 1 - auc or 1 - accuracy (of classes), or the mean absolute error (of numbers)", \
      "Choice of lambda", 0}, \

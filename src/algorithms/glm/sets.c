@@ -6,9 +6,8 @@ hawser_state *hw_linear_sets_state(const hw_linear_frame *frame, size_t fields)
 {
     const hw_linear *linear = frame->driver->linear;
     size_t size = linear->choices.blocks * hw_linear_sets_share(linear, fields);
-    hawser_state *sets = hawser_partitioned_state(frame->program, "sets", size, NULL, NULL);
-    hawser_state_expect(sets, hw_linear_expected_sets(linear, fields));
-    return sets;
+    return HAWSER_STATE(frame->program, "sets", HAWSER_PARTITIONED, .rows = size,
+                        .expect = hw_linear_expected_sets(linear, fields));
 }
 
 /* Returns the entries that so many columns have at most. Columns are counted by powers of two. */
@@ -39,9 +38,9 @@ static size_t most_entries(const hawser_matrix *X, size_t columns)
 hawser_state *hw_linear_whole_state(const hw_linear_frame *frame)
 {
     const hw_linear *linear = frame->driver->linear;
-    hawser_state *whole = hawser_data_state(frame->program, "whole", linear->problem.X, HAWSER_FETCHED);
-    hawser_state_expect(whole, most_entries(linear->problem.X, hw_linear_expected(linear)));
-    return whole;
+    const hawser_matrix *X = linear->problem.X;
+    return HAWSER_STATE(frame->program, "whole", HAWSER_DATA, .matrix = X, .split = HAWSER_FETCHED,
+                        .expect = most_entries(X, hw_linear_expected(linear)));
 }
 
 size_t hw_linear_sets_share(const hw_linear *linear, size_t fields)

@@ -1,6 +1,7 @@
 /*
- * sets.h - the working sets of all blocks, gathered so that the problem over all of them can be solved as one. Every block has a share of a
- * partitioned state: the number of its members, and the fields of each, the first of which is its column in the whole matrix.
+ * sets.h - the working sets of all blocks, gathered so that the problem over all of them can be solved as one. Every block
+ * has a share of a partitioned state: the number of its members, and the fields of each, the first of which is its column in
+ * the whole matrix.
  */
 #ifndef HW_ALGORITHMS_GLM_SETS_H
 #define HW_ALGORITHMS_GLM_SETS_H
@@ -9,7 +10,8 @@
 
 /* Makes the state "sets", with `fields` fields per member. */
 hawser_state *hw_linear_sets_state(const hw_linear_frame *frame, size_t fields);
-/* Makes the data state "whole", of which a node fetches the members' columns. The entries of HW_LINEAR_EXPECTED members, the widest columns, are reserved. */
+/* Makes the data state "whole", of which a node fetches the members' columns. The entries of HW_LINEAR_EXPECTED members, the
+ * widest columns, are reserved. */
 hawser_state *hw_linear_whole_state(const hw_linear_frame *frame);
 /* Returns the doubles of a share with `fields` fields per member. */
 size_t hw_linear_sets_share(const hw_linear *linear, size_t fields);

@@ -4,8 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/choice/fit.h"
 #include "algorithms/glm/called.h"
 #include "algorithms/glm/coefficients.h"
+#include "algorithms/model/facts.h"
+#include "algorithms/model/transpose.h"
+#include "hawser/advanced.h"
 
 typedef struct named {
     const char *name;
@@ -76,7 +80,7 @@ static hawser_status match(matching *m, const double *beta, size_t outputs, doub
             j++;
         if (j < m->data_count && strcmp(m->data[j].name, m->model[k].name) == 0)
             memcpy(alpha + m->data[j].column * outputs, beta + m->model[k].column * outputs, outputs * sizeof *alpha);
-        else if (hw_linear_any(beta + m->model[k].column * outputs, outputs))
+        else if (hw_any(beta + m->model[k].column * outputs, outputs))
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "--init: the model has a coefficient for the column '%.100s', which the data do not have; is "
                                "it a model of other data?",
@@ -93,9 +97,9 @@ static hawser_status match_names(const hawser_model *init, const hawser_dataset 
     hawser_schema_column last = {0};
     (void)hawser_schema_at(schema, hawser_schema_count(schema) - 1, &last);
     hawser_status status = read_names(&m, data, schema, last.first + last.count, error);
-    if (status == HAWSER_OK && hw_linear_fact(init, "columns", 0.0) != (double)m.model_count)
+    if (status == HAWSER_OK && hw_model_number(init, "columns", 0.0) != (double)m.model_count)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model has %g columns and names for %zu",
-                             hw_linear_fact(init, "columns", 0.0), m.model_count);
+                             hw_model_number(init, "columns", 0.0), m.model_count);
     if (status == HAWSER_OK)
         beta = calloc(m.model_count * outputs, sizeof *beta);
     if (status == HAWSER_OK && beta == NULL)
@@ -145,8 +149,8 @@ static hawser_status start_from_file(hawser_job *job, size_t columns, size_t out
     if (numbers == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", columns * outputs);
     hawser_status status = hawser_job_init_numbers(job, HW_LINEAR_START, outputs, columns, numbers, error);
-    for (size_t at = 0; status == HAWSER_OK && at < columns * outputs; at++)
-        alpha[at % columns * outputs + at / columns] = numbers[at];
+    if (status == HAWSER_OK)
+        hw_transpose(numbers, outputs, columns, alpha);
     free(numbers);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef HW_ALGORITHMS_GLM_TRAIN_H
 #define HW_ALGORITHMS_GLM_TRAIN_H
 
-#include "algorithms/glm/member.h"
+#include "algorithms/choice/member.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/program.h"
 #include "algorithms/glm/start.h"
@@ -11,12 +11,12 @@
 /* clang-format off */
 #define HW_LINEAR_ALGORITHM(units) \
     .user = &(units), \
-    .init_use = hw_linear_init_use, \
+    .init_use = hw_choice_init_use, \
     .starts = HW_LINEAR_START, \
     .coefficients = hw_linear_print_coefficients, \
     .path = hw_linear_path, \
-    .choose = hw_linear_choose_member, \
-    .member_rows = hw_linear_member_rows, \
+    .choose = hw_choice_member, \
+    .member_rows = hw_choice_member_rows, \
     .centres = hw_linear_centres, \
     .train = hw_linear_train, \
     .plan = hw_linear_plan

@@ -1,4 +1,5 @@
 #include "algorithms/glm/validation.h"
+#include "hawser/advanced.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -24,11 +25,9 @@ static hawser_status check_targets(const hw_linear_problem *problem, const hawse
 
 static hawser_status check_data(const hw_linear_problem *problem, const hawser_dataset *data, hawser_error *error)
 {
-    const hawser_matrix *X = hawser_dataset_matrix(data);
     const hawser_dataset *train = problem->data;
-    if (hawser_dataset_target(data) == NULL || X->cols > problem->X->cols)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu columns%s, the training data %zu", X->cols,
-                           hawser_dataset_target(data) == NULL ? " and no target" : "", problem->X->cols);
+    if (hawser_dataset_target(data) == NULL)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have no target");
     if (hawser_dataset_outputs(data) != problem->outputs)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the validation data have %zu targets, the training data %zu",
                            hawser_dataset_outputs(data), problem->outputs);
@@ -41,38 +40,26 @@ static hawser_status check_data(const hw_linear_problem *problem, const hawser_d
                 "by names",
                 o + 1, other, name);
     }
-    HAWSER_TRY(check_targets(problem, data, error));
-    return hawser_matrix_whole(X, error);
+    return check_targets(problem, data, error);
 }
 
-hawser_status hw_linear_validation_new(hw_linear *linear, bool validated, hawser_job *job,
-                                       const hawser_training_input *input, hawser_error *error)
+hawser_status hw_linear_validation_new(hw_linear *linear, hawser_job *job, const hawser_training_input *input,
+                                       hawser_error *error)
 {
-    linear->validation = input->validation;
-    linear->validated = validated;
-    HAWSER_TRY(hw_linear_check_validation(input->options, validated, error));
-    hw_linear_settings *settings = &linear->choices.settings;
-    if (!hw_linear_validates(linear) && settings->early_stopping > 0) {
-        HAWSER_TRY(hawser_job_idle(job, "early-stopping",
-                                   "there is no --validation or --validation-fraction to measure the error on", error));
-        settings->early_stopping = 0;
-    }
-    if (hw_linear_keeps_valid(linear)) {
-        HAWSER_TRY(hw_linear_new_doubles(&linear->best.valid, linear->problem.X->cols * linear->problem.outputs, error));
-        HAWSER_TRY(hw_linear_new_doubles(&linear->best.valid_kept, linear->choices.blocks, error));
-    }
-    hawser_status status = linear->validation != NULL ? check_data(&linear->problem, linear->validation, error) : HAWSER_OK;
-    return hawser_job_agree(job, status, error);
+    const hw_early *early = &linear->early;
+    HAWSER_TRY(hw_early_new(&linear->early, job, input, linear->problem.X->cols, true, error));
+    HAWSER_TRY(hw_choice_check_validation(input->options, early->validated, error));
+    return hawser_job_agree(job, early->data != NULL ? check_data(&linear->problem, early->data, error) : HAWSER_OK, error);
 }
 
 bool hw_linear_validates(const hw_linear *linear)
 {
-    return linear->validated || linear->choices.settings.validation_fraction > 0.0;
+    return linear->early.validated || linear->choices.settings.validation_fraction > 0.0;
 }
 
 bool hw_linear_keeps_valid(const hw_linear *linear)
 {
-    return linear->choices.settings.early_stopping > 0 && linear->choices.lambda_count == 1;
+    return linear->early.patience > 0 && linear->choices.lambda_count == 1;
 }
 
 /* Adds the errors of one output, whose margins of all rows are given. */
@@ -94,7 +81,7 @@ hawser_status hw_linear_validation_errors(const hw_linear *linear, const double 
                                           const double *intercepts, double *weight, double *errors, hawser_error *error)
 {
     const hw_linear_problem *problem = &linear->problem;
-    const hawser_matrix *X = hawser_dataset_matrix(linear->validation);
+    const hawser_matrix *X = hawser_dataset_matrix(linear->early.data);
     size_t q = problem->outputs;
     double *w = calloc(X->cols + 1, sizeof *w), *margins = calloc(X->rows + 1, sizeof *margins);
     hawser_status status = HAWSER_OK;
@@ -105,7 +92,7 @@ hawser_status hw_linear_validation_errors(const hw_linear *linear, const double 
         for (size_t j = 0; j < X->cols; j++)
             w[j] = values[(j * q + o) * stride];
         hawser_multiply(X, w, intercepts[o], margins);
-        add_errors(problem, linear->validation, o, margins, weight, errors);
+        add_errors(problem, linear->early.data, o, margins, weight, errors);
     }
     free(w);
     free(margins);

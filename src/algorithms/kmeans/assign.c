@@ -1,4 +1,5 @@
 #include "algorithms/kmeans/assign.h"
+#include "hawser/batches.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,7 +33,8 @@ hawser_status hw_kmeans_move(hw_kmeans_block *b, const double *values, hawser_er
     return HAWSER_OK;
 }
 
-/* Lowers the bounds of a row by what the centres have moved, and marks the groups that may have a nearer centre. Returns their number. */
+/* Lowers the bounds of a row by what the centres have moved, and marks the groups that may have a nearer centre. Returns
+ * their number. */
 static size_t mark(hw_kmeans_block *b, size_t row, double reach, bool *seen)
 {
     size_t count = 0, groups = b->centres.groups;
@@ -46,7 +48,8 @@ static size_t mark(hw_kmeans_block *b, size_t row, double reach, bool *seen)
     return count;
 }
 
-/* Measures the distances of a tile's rows to their own centres, and marks the groups that they need. Returns the number of marks. */
+/* Measures the distances of a tile's rows to their own centres, and marks the groups that they need. Returns the number of
+ * marks. */
 static size_t measure_own(hw_kmeans_block *b, size_t begin, size_t end)
 {
     size_t count = 0, groups = b->centres.groups;

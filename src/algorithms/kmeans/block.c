@@ -1,4 +1,5 @@
 #include "algorithms/kmeans/block.h"
+#include "hawser/batches.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -106,7 +107,8 @@ hawser_status hw_kmeans_block_open(hawser_context *context, hw_kmeans_block **bl
     *block = hawser_scratch(context);
     if ((*block)->kmeans != NULL)
         return HAWSER_OK;
-    if (make(*block, hawser_user(context), hawser_data_view(context, "X"), &error) != HAWSER_OK)
+    HAWSER_READ(context, hawser_matrix, X);
+    if (make(*block, hawser_user(context), X, &error) != HAWSER_OK)
         return hw_kmeans_fail(context, &error);
     return HAWSER_OK;
 }

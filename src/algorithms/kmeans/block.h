@@ -4,6 +4,7 @@
 
 #include "algorithms/kmeans/centres.h"
 #include "algorithms/kmeans/problem.h"
+#include "hawser/record.h"
 
 enum { HW_KMEANS_TILE = 256 }; /* rows that are compared with centres together */
 

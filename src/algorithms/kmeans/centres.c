@@ -7,8 +7,9 @@
 
 enum { TILE = 256, LEAST_WIDTH = 8 };
 
-/* The error of a squared distance by product, in units of a rounding of row_squares + squares: a sum of `terms` products, twice; the squares of row
- * and centre, and the distance from differences that it is compared with, which are summed in 16 lanes; and the last operations. */
+/* The error of a squared distance by product, in units of a rounding of row_squares + squares: a sum of `terms` products,
+ * twice; the squares of row and centre, and the distance from differences that it is compared with, which are summed in 16
+ * lanes; and the last operations. */
 static double roundings(double terms, double columns)
 {
     return 2.0 * terms + columns / 4.0 + 64.0;
@@ -142,8 +143,8 @@ static int by_key(const void *a, const void *b)
     return x->cluster < y->cluster ? -1 : x->cluster > y->cluster;
 }
 
-/* Sorts some centres along the line between two that are far apart, then each half alike, down to whole groups. Which centres share a group
- * decides how often bounds help, and not what is found. */
+/* Sorts some centres along the line between two that are far apart, then each half alike, down to whole groups. Which
+ * centres share a group decides how often bounds help, and not what is found. */
 static void split(const hw_kmeans_centres *centres, uint32_t *members, size_t count, keyed *sorted)
 {
     if (count <= centres->width)
@@ -208,7 +209,8 @@ hawser_status hw_kmeans_centres_set(hw_kmeans_centres *centres, const double *va
 
 /* ------------------------------------------------------------------------------------------------------- distances ---- */
 
-double hw_kmeans_exact(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, uint32_t cluster)
+/* Returns the distance that decides which centre is the nearest. */
+static double kmeans_exact(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, uint32_t cluster)
 {
     size_t at = cluster * centres->columns;
     return centres->single ? (double)hawser_row_distance_f32(points->X, row, centres->values_f + at)
@@ -219,12 +221,12 @@ double hw_kmeans_square(const hw_kmeans_points *points, const hw_kmeans_centres 
 {
     static const double LOST = 1e4; /* below this many errors the product has lost too many digits */
     if (points->X->layout != HAWSER_CSR)
-        return hw_kmeans_exact(points, centres, row, cluster);
+        return kmeans_exact(points, centres, row, cluster);
     size_t at = cluster * centres->columns, p = centres->place[cluster];
     double product = centres->single ? (double)hawser_row_dot_f32(points->X, row, centres->values_f + at)
                                      : hawser_row_dot(points->X, row, centres->values + at);
     double square = points->squares[row] - 2.0 * product + centres->squares[p];
-    return square > LOST * hw_kmeans_error(points, centres, row) ? square : hw_kmeans_exact(points, centres, row, cluster);
+    return square > LOST * hw_kmeans_error(points, centres, row) ? square : kmeans_exact(points, centres, row, cluster);
 }
 
 double hw_kmeans_final(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, uint32_t cluster)
@@ -247,17 +249,18 @@ void hw_kmeans_products(const hw_kmeans_centres *centres, const hawser_matrix *A
             out[i * ld + c] = (double)floats[i * ld + c];
 }
 
-/* Of the centres whose distance by product is at most `limit`, the nearest by the distance from differences. */
+/* Returns the nearest centre, by distances that are computed from differences. Only centres whose distance by product is at
+ * most `limit` are tried. */
 static uint32_t decide(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, const double *products,
                        const bool *seen, uint32_t own, double limit)
 {
     uint32_t nearest = own;
-    double least = own != UINT32_MAX ? hw_kmeans_exact(points, centres, row, own) : INFINITY;
+    double least = own != UINT32_MAX ? kmeans_exact(points, centres, row, own) : INFINITY;
     for (size_t p = 0; p < centres->clusters; p++) {
         uint32_t cluster = centres->order[p];
         if (!seen[p / centres->width] || cluster == own || products[p] > limit)
             continue;
-        double distance = hw_kmeans_exact(points, centres, row, cluster);
+        double distance = kmeans_exact(points, centres, row, cluster);
         if (distance < least || (distance == least && cluster < nearest)) {
             least = distance;
             nearest = cluster;

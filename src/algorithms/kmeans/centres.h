@@ -1,7 +1,8 @@
 /* centres.h - centres in the forms that distances need, and the rows beside them.
  *
- * A row's nearest centre is defined by hawser_row_distance (or its float form): the centre with the least value, and of equal ones the centre
- * with the smallest number. All shortcuts below must lead to that centre, so they use bounds of all rounding errors. */
+ * A row's nearest centre is defined by hawser_row_distance (or its float form): the centre with the least value, and of
+ * equal ones the centre with the smallest number. All shortcuts below must lead to that centre, so they use bounds of all
+ * rounding errors. */
 #ifndef HW_ALGORITHMS_KMEANS_CENTRES_H
 #define HW_ALGORITHMS_KMEANS_CENTRES_H
 
@@ -26,7 +27,8 @@ hawser_status hw_kmeans_points_new(hw_kmeans_points *points, const hawser_matrix
 hawser_status hw_kmeans_points_check(const hw_kmeans_points *points, hawser_error *error) HAWSER_MUST_USE;
 void hw_kmeans_points_free(hw_kmeans_points *points);
 
-/* Centres stand in groups of neighbours: place p of the columns has centre order[p], and group g has the places [g * width, ...). */
+/* Centres stand in groups of neighbours: place p of the columns has centre order[p], and group g has the places [g * width,
+ * ...). */
 typedef struct hw_kmeans_centres {
     size_t clusters, columns, width, groups;
     bool single, grouped;
@@ -46,24 +48,25 @@ void hw_kmeans_centres_free(hw_kmeans_centres *centres);
 /* Sets the centres. The first call also makes the groups. HAWSER_NOT_FINITE: the squares of a centre overflow. */
 hawser_status hw_kmeans_centres_set(hw_kmeans_centres *centres, const double *values, hawser_error *error) HAWSER_MUST_USE;
 
-/* Returns the distance that decides which centre is the nearest. */
-double hw_kmeans_exact(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, uint32_t cluster);
-/* Returns the squared distance for the inertia: from differences if rows are dense, else by a product, where digits do not cancel. */
+/* Returns the squared distance for the inertia: from differences if rows are dense, else by a product, where digits do not
+ * cancel. */
 double hw_kmeans_square(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, uint32_t cluster);
 /* Returns the squared distance in double whatever the arithmetic is, for the inertia of a result. */
 double hw_kmeans_final(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, uint32_t cluster);
-/* Returns a bound of the error of distances by product from a row to any centre, against the true distance and hw_kmeans_exact's. */
+/* Returns a bound of the error of distances by product from a row to any centre, against the true distance and that of
+ * differences. */
 static inline double hw_kmeans_error(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row)
 {
     return points->share * (points->squares[row] + centres->largest) + points->tiny;
 }
-/* Computes distances by product of the rows of A, with their squares, to `count` places from `first` on. out has `ld` numbers per row;
- * `floats` has space for as many if the arithmetic is single. */
+/* Computes distances by product of the rows of A, with their squares, to `count` places from `first` on. out has `ld`
+ * numbers per row; `floats` has space for as many if the arithmetic is single. */
 void hw_kmeans_products(const hw_kmeans_centres *centres, const hawser_matrix *A, const double *squares,
                         const float *squares_f, size_t first, size_t count, double *out, size_t ld, float *floats);
 
-/* Returns the nearest centre of a row among those of all groups for which `seen` is true, and the centre `own` (UINT32_MAX: none) at distance
- * `distance` by product. `products` are the row's distances by place. first[g] receives the least of each seen group. */
+/* Returns the nearest centre of a row among those of all groups for which `seen` is true, and the centre `own` (UINT32_MAX:
+ * none) at distance `distance` by product. `products` are the row's distances by place. first[g] receives the least of each
+ * seen group. */
 uint32_t hw_kmeans_choose(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row,
                           const double *products, const bool *seen, uint32_t own, double distance, double *first);
 /* Returns the least of the products of a place's group without this place. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "algorithms/kmeans/model.h"
+#include "hawser/advanced.h"
 #include "hawser/row_kernels.h"
 
 static hawser_status new_centres(size_t count, size_t columns, double **centres, hawser_error *error)

@@ -1,4 +1,5 @@
-/* given.h - centres that a training starts from: a model's (--init), a file's (--centres), or numbers (--init centres=FILE). */
+/* given.h - centres that a training starts from: a model's (--init), a file's (--centres), or numbers (--init
+ * centres=FILE). */
 #ifndef HW_ALGORITHMS_KMEANS_GIVEN_H
 #define HW_ALGORITHMS_KMEANS_GIVEN_H
 

@@ -1,8 +1,9 @@
 /*
  * kmeans.c - k-means by rows: Lloyd's iterations, or mini-batches, from centres that are drawn or given.
  *
- * Rows are split over the blocks. In each clock every block finds the nearest centres of its rows; the sums of the clusters are added up over all
- * blocks in canonical order, so that every block computes the same new centres. Each block writes its share of the state "centres".
+ * Rows are split over the blocks. In each clock every block finds the nearest centres of its rows; the sums of the clusters
+ * are added up over all blocks in canonical order, so that every block computes the same new centres. Each block writes its
+ * share of the state "centres".
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,14 +15,33 @@
 #include "algorithms/kmeans/model.h"
 #include "algorithms/kmeans/options.h"
 #include "algorithms/kmeans/units.h"
+#include "algorithms/learner/learner.h"
 #include "algorithms/list.h"
+#include "hawser/advanced.h"
+#include "hawser/kept_points.h"
 
-/* ----------------------------------------------------------------------------------------------------------- program ---- */
+/* ---- the program ---- */
 
+/* Keeps the centres of the least error on validation data. They are the result of the start. */
 static bool start_ended(hawser_progress *progress, void *user)
 {
-    (void)user;
-    return hawser_progress_metric(progress, "ended") > 0.0;
+    const hw_kmeans *kmeans = user;
+    bool ended = hawser_progress_metric(progress, "ended") > 0.0;
+    if (kmeans->early.patience > 0 && hawser_progress_metric(progress, "kept") > 0.0)
+        hawser_progress_keep(progress, 0);
+    if (kmeans->early.patience > 0 && ended)
+        hawser_progress_return(progress, 0);
+    return ended;
+}
+
+/* Keeps the metrics of a start that has ended. They are those of a run that ends early, until the next start has kept
+ * centres of its own. */
+static bool keep_start(hawser_progress *progress, void *user)
+{
+    const hw_kmeans *kmeans = user;
+    if (kmeans->early.patience > 0 && hawser_progress_metric(progress, "ended") > 0.0)
+        hawser_progress_keep(progress, 0);
+    return false;
 }
 
 static void declare(hawser_program *p, const hw_kmeans *kmeans)
@@ -33,63 +53,53 @@ static void declare(hawser_program *p, const hw_kmeans *kmeans)
     static const char *const validation[] = {"validation_inertia", "evaluations"};
     for (size_t k = 0; kmeans->early.validated && k < sizeof validation / sizeof *validation; k++)
         hawser_metric_declare(p, validation[k], HAWSER_LAST);
+    if (kmeans->early.patience > 0)
+        hawser_metric_declare(p, "kept", HAWSER_LAST);
     hawser_scratch_size(p, sizeof(hw_kmeans_block), hw_kmeans_block_release);
     hawser_scratch_record(p, hw_kmeans_block_visit);
     hawser_scratch_expect(p, hw_kmeans_block_bytes(kmeans, kmeans->X->rows / kmeans->blocks + 1), kmeans->held);
-}
-
-static hawser_operator *reducing(hawser_operator *unit, const hw_kmeans *kmeans)
-{
-    hawser_reduces(unit, kmeans->reduced);
-    hawser_reduces_expect(unit, kmeans->reduced, 2 * kmeans->reduced);
-    return unit;
 }
 
 /* Builds the program. If `trains` is false, it only measures kmeans->given. */
 static hawser_program *build(hw_kmeans *kmeans, bool trains)
 {
     hawser_program *p = hawser_program_new("kmeans", kmeans);
-    size_t k = kmeans->clusters, count = k * kmeans->X->cols;
+    size_t k = kmeans->clusters, count = k * kmeans->X->cols, reduced = kmeans->reduced;
     declare(p, kmeans);
     hawser_operator *root = hawser_root(p);
-    hawser_state *X = hawser_data_state(p, "X", kmeans->X, HAWSER_BY_ROW);
-    hawser_state *best = hawser_partitioned_state(p, "best", count, NULL, NULL);
-    hawser_state *sizes = hawser_partitioned_state(p, "sizes", k, NULL, NULL);
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = kmeans->X, .split = HAWSER_BY_ROW);
+    hawser_state *best = HAWSER_STATE(p, "best", HAWSER_PARTITIONED, .rows = count);
+    hawser_state *sizes = HAWSER_STATE(p, "sizes", HAWSER_PARTITIONED, .rows = k);
     if (!trains) {
-        reducing(hawser_unit(root, "measure", hw_kmeans_measure, HAWSER_READS(X), HAWSER_UPDATES(best, sizes)), kmeans);
+        hawser_operator *measure =
+            HAWSER_UNIT(root, "measure", hw_kmeans_measure, .reads = {X}, .updates = {best, sizes}, .reduces = reduced);
+        hawser_reduces_expect(measure, reduced, 2 * reduced);
         return p;
     }
-    hawser_state *centres = hawser_partitioned_state(p, "centres", count, NULL, NULL);
-    hawser_state *kept = kmeans->early.patience > 0 ? hawser_partitioned_state(p, "kept", count, NULL, NULL) : NULL;
-    reducing(hawser_unit(root, "prepare", hw_kmeans_prepare, HAWSER_READS(X), NULL), kmeans);
-    hawser_operator *starts = hawser_loop(root, "starts", (hawser_until){.clocks = kmeans->starts}, hawser_bsp());
-    reducing(hawser_unit(starts, "begin", hw_kmeans_begin, HAWSER_READS(X), HAWSER_UPDATES(centres, kept)), kmeans);
-    hawser_operator *loop = hawser_loop(starts, "iterations", (hawser_until){.test = start_ended}, hawser_bsp());
-    reducing(hawser_unit(loop, "step", kmeans->batch > 0 ? hw_kmeans_batch_step : hw_kmeans_step, HAWSER_READS(X),
-                         HAWSER_UPDATES(centres, kept)),
-             kmeans);
-    reducing(hawser_unit(starts, "finish", hw_kmeans_finish, HAWSER_READS(X, kept != NULL ? kept : centres),
-                         HAWSER_UPDATES(best, sizes)),
-             kmeans);
+    hawser_state *centres =
+        HAWSER_STATE(p, "centres", HAWSER_PARTITIONED, .rows = count, .keep = kmeans->early.patience > 0);
+    hawser_operator *units[4];
+    units[0] = HAWSER_UNIT(root, "prepare", hw_kmeans_prepare, .reads = {X}, .reduces = reduced);
+    hawser_operator *starts =
+        HAWSER_LOOP(root, "starts", hawser_bsp(), .clocks = kmeans->starts, .test = keep_start, .user = kmeans);
+    units[1] = HAWSER_UNIT(starts, "begin", hw_kmeans_begin, .reads = {X}, .updates = {centres}, .reduces = reduced);
+    hawser_operator *loop = HAWSER_LOOP(starts, "iterations", hawser_bsp(), .test = start_ended, .user = kmeans);
+    units[2] = HAWSER_UNIT(loop, "step", kmeans->batch > 0 ? hw_kmeans_batch_step : hw_kmeans_step, .reads = {X},
+                           .updates = {centres}, .reduces = reduced);
+    units[3] =
+        HAWSER_UNIT(starts, "finish", hw_kmeans_finish, .reads = {X, centres}, .updates = {best, sizes}, .reduces = reduced);
+    for (size_t u = 0; u < 4; u++)
+        hawser_reduces_expect(units[u], reduced, 2 * reduced);
     return p;
 }
 
-static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                          hawser_plan_format format, FILE *out, hawser_error *error)
+static hawser_program *build_training(void *own, const hawser_job *job)
 {
-    (void)algorithm;
-    hw_kmeans kmeans;
-    hawser_status status = hw_kmeans_new(&kmeans, job, input, error);
-    if (status == HAWSER_OK) {
-        hawser_program *program = build(&kmeans, true);
-        status = hawser_plan_print(job, program, format, out, error);
-        hawser_program_free(program);
-    }
-    hw_kmeans_free(&kmeans);
-    return status;
+    (void)job;
+    return build(own, true);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- train ---- */
+/* ---- the training ---- */
 
 static const char *reason_of(double ended)
 {
@@ -108,9 +118,11 @@ static const char *reason_of(double ended)
 static hawser_status fill(const hw_kmeans *kmeans, const hawser_training_input *input, const hawser_run *from, bool early,
                           hawser_training *training, hawser_error *error)
 {
-    const double *sizes = hawser_result(from, "sizes", NULL);
+    const double *sizes, *centres;
+    HAWSER_TRY(hawser_result(from, "sizes", &sizes, NULL, error));
+    HAWSER_TRY(hawser_result(from, "best", &centres, NULL, error));
     double smallest = INFINITY, largest = 0.0, validation = NAN;
-    hw_kmeans_result result = {.centres = hawser_result(from, "best", NULL),
+    hw_kmeans_result result = {.centres = centres,
                                .sizes = sizes,
                                .clusters = kmeans->clusters,
                                .inertia = hawser_result_metric(from, "best_inertia"),
@@ -151,7 +163,8 @@ static hawser_status measure(hw_kmeans *kmeans, hawser_job *job, const hawser_ru
                              hawser_error *error)
 {
     size_t count = 0;
-    const double *centres = hawser_result(ended, kmeans->early.patience > 0 ? "kept" : "centres", &count);
+    const double *centres;
+    HAWSER_TRY(hawser_result(ended, "centres", &centres, &count, error));
     if (isnan(hawser_result_metric(ended, "start")))
         return hawser_fail(error, HAWSER_STOP, "the training ended before the first centres were drawn; no model is kept");
     double *copy = calloc(count + 1, sizeof *copy);
@@ -170,39 +183,33 @@ static hawser_status measure(hw_kmeans *kmeans, hawser_job *job, const hawser_ru
     return status;
 }
 
-static hawser_status run(hw_kmeans *kmeans, hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                         hawser_run **after, hawser_error *error)
+static hawser_status run(void *own, hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                         hawser_error *error)
 {
+    hw_kmeans *kmeans = own;
+    hawser_run *after = NULL;
     hawser_program *program = build(kmeans, true);
     hawser_observe(job, input->observer, input->observer_user);
     hawser_status status = hawser_run_program(job, program, &training->run, error);
     hawser_program_free(program);
-    bool early = status == HAWSER_STOP, finished = false;
+    bool early = status == HAWSER_STOP;
     if (status != HAWSER_OK && !early)
         return status;
-    finished = !isnan(hawser_result_metric(training->run, "best_inertia"));
-    if (!finished)
-        HAWSER_TRY(measure(kmeans, job, training->run, after, error));
+    bool finished = !isnan(hawser_result_metric(training->run, "best_inertia"));
+    if (!finished && (status = measure(kmeans, job, training->run, &after, error)) != HAWSER_OK) {
+        hawser_run_free(after);
+        return status;
+    }
     training->interrupted = early && strcmp(hawser_run_figures(training->run)->stop_reason, "signal") == 0;
-    const hawser_run *measured = finished ? training->run : *after;
-    status = hawser_job_leads(job) ? fill(kmeans, input, measured, early, training, error) : HAWSER_OK;
-    return hawser_job_agree(job, status, error);
-}
-
-static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                           hawser_training *training, hawser_error *error)
-{
-    (void)algorithm;
-    hw_kmeans kmeans;
-    hawser_run *after = NULL;
-    memset(training, 0, sizeof *training);
-    hawser_status status = hw_kmeans_new(&kmeans, job, input, error);
-    if (status == HAWSER_OK)
-        status = run(&kmeans, job, input, training, &after, error);
+    status =
+        hawser_job_leads(job) ? fill(kmeans, input, finished ? training->run : after, early, training, error) : HAWSER_OK;
+    status = hawser_job_agree(job, status, error);
     hawser_run_free(after);
-    hw_kmeans_free(&kmeans);
     return status;
 }
+
+static const hw_learner learner = {
+    .size = sizeof(hw_kmeans), .read = hw_kmeans_read, .release = hw_kmeans_release, .build = build_training, .run = run};
 
 const hawser_algorithm *hw_kmeans_algorithm(void)
 {
@@ -212,22 +219,19 @@ const hawser_algorithm *hw_kmeans_algorithm(void)
         "D. Arthur, S. Vassilvitskii: k-means++. SODA 2007\n"
         "B. Bahmani, B. Moseley, A. Vattani, R. Kumar, S. Vassilvitskii: Scalable K-Means++. VLDB 2012\n"
         "D. Sculley: Web-Scale K-Means Clustering. WWW 2010 (mini-batches)";
+    static const hawser_head heads[] = {{.name = "prediction", .compute = hw_kmeans_predict},
+                                        {.name = "distances", .width = hw_kmeans_count, .compute = hw_kmeans_distances},
+                                        {.name = "scores", .width = hw_kmeans_score_count, .compute = hw_kmeans_scores},
+                                        {0}};
     static const hawser_algorithm algorithm = {.name = "kmeans",
                                                .summary = "clusters rows around centres (k-means)",
                                                .citations = citations,
                                                .rows = hw_kmeans_rows,
                                                .starts = HW_KMEANS_START,
                                                .metrics = hw_kmeans_metrics,
-                                               .split = HAWSER_BY_ROW,
-                                               .no_offset = true,
+                                               HW_LEARNER_ALGORITHM(learner),
                                                .no_target = true,
-                                               .train = train,
-                                               .plan = plan,
-                                               .predict = hw_kmeans_predict,
-                                               .distances = hw_kmeans_distances,
-                                               .distance_count = hw_kmeans_count,
-                                               .scores = hw_kmeans_scores,
-                                               .score_count = 2,
+                                               .heads = heads,
                                                .evaluate = hw_kmeans_evaluate,
                                                .measures = hw_kmeans_measures,
                                                .coefficients = hw_kmeans_print};

@@ -86,7 +86,8 @@ static void close_measured(measured *m)
     free(m->copy);
 }
 
-/* Makes the matrix as wide as the centres: a sparse one has zeros in the columns that it lacks, and a dense one is copied. */
+/* Makes the matrix as wide as the centres: a sparse one has zeros in the columns that it lacks, and a dense one is
+ * copied. */
 static hawser_status widen(measured *m, const hawser_matrix *X, size_t columns, hawser_error *error)
 {
     m->X = *X;
@@ -173,8 +174,8 @@ static hawser_status open_model(measured *m, const hawser_model *model, const ha
                          error);
 }
 
-/* Calls hw_kmeans_nearest, and stores labels and squared distances in `clusters` and `squares`, `step` numbers apart. Either may be NULL. A row whose squares
- * overflow gets NaN. */
+/* Calls hw_kmeans_nearest, and stores labels and squared distances in `clusters` and `squares`, `step` numbers apart. Either
+ * may be NULL. A row whose squares overflow gets NaN. */
 static hawser_status put_nearest(const measured *m, double *clusters, double *squares, size_t step, hawser_error *error)
 {
     size_t n = m->X.rows;
@@ -200,6 +201,12 @@ hawser_status hw_kmeans_predict(const hawser_model *model, const hawser_dataset 
     hawser_status status = put_nearest(&m, clusters, NULL, 1, error);
     close_measured(&m);
     return status;
+}
+
+size_t hw_kmeans_score_count(const hawser_model *model)
+{
+    (void)model;
+    return 2;
 }
 
 hawser_status hw_kmeans_scores(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error)

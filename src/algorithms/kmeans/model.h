@@ -30,6 +30,7 @@ hawser_status hw_kmeans_predict(const hawser_model *model, const hawser_dataset 
 hawser_status hw_kmeans_distances(const hawser_model *model, const hawser_dataset *data, double *values,
                                   hawser_error *error);
 size_t hw_kmeans_count(const hawser_model *model);
+size_t hw_kmeans_score_count(const hawser_model *model);
 /* Two numbers per row: its cluster, and its squared distance to the centre. */
 hawser_status hw_kmeans_scores(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error);
 hawser_status hw_kmeans_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);

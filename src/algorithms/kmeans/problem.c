@@ -7,6 +7,7 @@
 #include "algorithms/kmeans/given.h"
 #include "algorithms/model/exact.h"
 #include "algorithms/model/given.h"
+#include "hawser/advanced.h"
 
 enum { GROUPS_MOST = 64 };
 
@@ -131,8 +132,9 @@ static size_t start_reduces(const hw_kmeans *kmeans)
     return most > rows * kmeans->X->cols ? most : rows * kmeans->X->cols;
 }
 
-hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_training_input *input, hawser_error *error)
+hawser_status hw_kmeans_read(void *own, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
+    hw_kmeans *kmeans = own;
     const hawser_options *options = input->options;
     *kmeans = (hw_kmeans){
         .X = hawser_dataset_matrix(input->data), .data = input->data, .held = input->held, .seed = hawser_job_seed(job)};
@@ -151,16 +153,16 @@ hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_tra
     for (size_t e = 0; kmeans->given != NULL && kmeans->centre.count > 0 && e < kmeans->clusters * kmeans->X->cols; e++)
         kmeans->given[e] -= kmeans->centre.shift[e % kmeans->X->cols];
     if (kmeans->batch > 0)
-        HAWSER_TRY(hw_early_new(&kmeans->early, job, input, kmeans->X->cols, error));
+        HAWSER_TRY(hw_early_new(&kmeans->early, job, input, kmeans->X->cols, false, error));
     kmeans->groups = groups_of(kmeans, options, hawser_job_nodes(job));
     size_t step = kmeans->clusters * kmeans->X->cols + 2 * kmeans->clusters + 4, start = start_reduces(kmeans);
     kmeans->reduced = step > start ? step : start;
     return HAWSER_OK;
 }
 
-void hw_kmeans_free(hw_kmeans *kmeans)
+void hw_kmeans_release(void *own)
 {
+    hw_kmeans *kmeans = own;
     free(kmeans->given);
     hw_centre_free(&kmeans->centre);
-    kmeans->given = NULL;
 }

@@ -12,8 +12,8 @@ typedef struct hw_kmeans {
     const hawser_dataset *data;
     size_t clusters, starts;
     hw_kmeans_draw draw;
-    double *
-        given; /* clusters x columns: the centres that the training starts from, or that are measured; NULL: they are drawn */
+    /* clusters x columns: the centres that the training starts from, or that are measured; NULL: they are drawn */
+    double *given;
     double tolerance; /* share of the columns' mean variance */
     uint64_t iterations;
     size_t batch; /* rows of a mini-batch over all blocks; 0: all rows */
@@ -29,10 +29,9 @@ typedef struct hw_kmeans {
     uint64_t held; /* bytes of data in memory besides X (hawser_training_input.held) */
 } hw_kmeans;
 
-/* Reads options and start centres, and checks them. The caller frees it, also after a failure. */
-hawser_status hw_kmeans_new(hw_kmeans *kmeans, hawser_job *job, const hawser_training_input *input,
-                            hawser_error *error) HAWSER_MUST_USE;
-void hw_kmeans_free(hw_kmeans *kmeans);
+/* The functions of hw_learner: reads options and start centres, and checks them. */
+hawser_status hw_kmeans_read(void *own, hawser_job *job, const hawser_training_input *input, hawser_error *error);
+void hw_kmeans_release(void *own);
 /* Returns number e of some centres as a result has it. */
 static inline double hw_kmeans_plain(const hw_kmeans *kmeans, const double *centres, size_t e)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "algorithms/model/add.h"
+#include "hawser/batches.h"
 
 enum { FETCH = HW_KMEANS_FETCH, TRIALS_MOST = HW_KMEANS_TRIALS, TILE = HW_KMEANS_TILE, ROUNDS = 5 };
 
@@ -87,7 +88,8 @@ static hawser_status add_masses(pool *p, bool far, double *total)
     return HAWSER_OK;
 }
 
-/* Finds the row at which the masses of all rows, added up, pass `at`. Returns whether it is in this block, with its number. */
+/* Finds the row at which the masses of all rows, added up, pass `at`. Returns whether it is in this block, with its
+ * number. */
 static bool find(const pool *p, double at, bool far, size_t *row)
 {
     uint32_t own = hawser_block(p->context), block = 0, last = 0;
@@ -132,8 +134,8 @@ static hawser_status fetch(pool *p, const size_t *rows, size_t count)
     return HAWSER_OK;
 }
 
-/* Computes the squared distances of all rows to the fetched ones: trials[i * count + t]. Small ones are computed from differences, so that
- * the distance of equal rows is 0. */
+/* Computes the squared distances of all rows to the fetched ones: trials[i * count + t]. Small ones are computed from
+ * differences, so that the distance of equal rows is 0. */
 static void measure(pool *p, size_t count)
 {
     static const double SMALL = 1e-9;
@@ -174,8 +176,8 @@ static hawser_status best_trial(pool *p, size_t count, size_t *best)
     return HAWSER_OK;
 }
 
-/* Draws the centres one after another, each far from those before: some trials, of which the best is kept. When the run is to end, the rest are drawn
- * by weight alone, which takes no distances. */
+/* Draws the centres one after another, each far from those before: some trials, of which the best is kept. When the run is
+ * to end, the rest are drawn by weight alone, which takes no distances. */
 static hawser_status plus_plus(pool *p, double *centres)
 {
     size_t k = p->kmeans->clusters, d = p->columns, trials = hw_kmeans_trials(p->kmeans);
@@ -218,8 +220,8 @@ static int by_key(const void *a, const void *b)
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-/* Collects the keys of this block's rows, the smallest `k` first: rows without weight have none. Returns their number. A row's key is the time at
- * which it is drawn if rows are drawn at rates that are their weights. */
+/* Collects the keys of this block's rows, the smallest `k` first: rows without weight have none. Returns their number. A
+ * row's key is the time at which it is drawn if rows are drawn at rates that are their weights. */
 static size_t own_keys(const pool *p, size_t k, drawn_row *keys)
 {
     size_t count = 0;

@@ -9,20 +9,24 @@
 #include "algorithms/kmeans/model.h"
 #include "algorithms/kmeans/start.h"
 #include "algorithms/model/add.h"
+#include "hawser/batches.h"
 
 /* Every block has all new centres, and writes its share of the state. */
 static void write_share(hawser_context *context, const char *state, const double *all)
 {
     size_t first = 0, count = hawser_part(context, state, &first);
-    if (count > 0)
-        memcpy(hawser_local(context, state), all + first, count * sizeof *all);
+    double *own;
+    if (hawser_write(context, state, &own) == HAWSER_OK && count > 0) /* else the unit fails */
+        memcpy(own, all + first, count * sizeof *all);
 }
 
-/* Likewise of the centres of the result. */
+/* Writes the centres of the result. */
 static void write_best(hawser_context *context, const hw_kmeans *kmeans, const double *centres)
 {
     size_t first = 0, count = hawser_part(context, "best", &first);
-    double *best = count > 0 ? hawser_local(context, "best") : NULL;
+    double *best;
+    if (hawser_write(context, "best", &best) != HAWSER_OK)
+        return; /* the unit fails */
     for (size_t e = first; e < first + count; e++)
         best[e - first] = hw_kmeans_plain(kmeans, centres, e);
 }
@@ -116,8 +120,6 @@ hawser_status hw_kmeans_begin(hawser_context *context)
         centres[e] = (double)(float)centres[e];
     if (status == HAWSER_OK)
         write_share(context, "centres", centres);
-    if (status == HAWSER_OK && b->kmeans->early.patience > 0)
-        write_share(context, "kept", centres);
     free(centres);
     HAWSER_TRY(status);
     if (b->kmeans->early.validated)
@@ -161,8 +163,8 @@ hawser_status hw_kmeans_step(hawser_context *context)
     double *weights = b->reduced + k * d, *more = weights + k;
     hawser_error error = {0};
     bool first = !b->memory.assigned;
-    if (hw_kmeans_move(b, hawser_view(context, "centres"), &error) != HAWSER_OK ||
-        hw_kmeans_assign(b, &changed, &error) != HAWSER_OK)
+    HAWSER_READ(context, double, centres);
+    if (hw_kmeans_move(b, centres, &error) != HAWSER_OK || hw_kmeans_assign(b, &changed, &error) != HAWSER_OK)
         return hw_kmeans_fail(context, &error);
     hw_kmeans_sum(b);
     memcpy(b->reduced, b->sums, k * d * sizeof *b->sums);
@@ -187,7 +189,8 @@ hawser_status hw_kmeans_step(hawser_context *context)
 
 /* ---- a mini-batch ---- */
 
-/* Adds the block's rows of a batch to the sums of their clusters. The rows are about as large a share of the block's as the batch is of all. */
+/* Adds the block's rows of a batch to the sums of their clusters. The rows are about as large a share of the block's as the
+ * batch is of all. */
 static hawser_status add_batch(hw_kmeans_block *b, double *sums, double *weights, double *inertia, hawser_error *error)
 {
     const hw_kmeans *kmeans = b->kmeans;
@@ -233,7 +236,8 @@ static hawser_status add_batch(hw_kmeans_block *b, double *sums, double *weights
     return status;
 }
 
-/* Moves each centre towards the rows that it has received, by their share of all that it has received so far. Returns the sum of squared moves. */
+/* Moves each centre towards the rows that it has received, by their share of all that it has received so far. Returns the
+ * sum of squared moves. */
 static double mix(hw_kmeans_block *b, double *sums, const double *weights)
 {
     size_t d = b->X.cols;
@@ -285,7 +289,8 @@ static hawser_status measure_other(const hw_kmeans *kmeans, const double *centre
     return status;
 }
 
-/* Measures the new centres on validation data after each pass over the rows, and at the end of the start. */
+/* Measures the new centres on validation data after each pass over the rows, and at the end of the start. Reports whether
+ * they have the least error. */
 static hawser_status validate(hawser_context *context, hw_kmeans_block *b, const double *centres, hw_kmeans_end *ended)
 {
     const hw_kmeans *kmeans = b->kmeans;
@@ -305,9 +310,7 @@ static hawser_status validate(hawser_context *context, hw_kmeans_block *b, const
     }
     if (*ended == HW_KMEANS_GOES_ON && hw_early_ends(early, count))
         *ended = HW_KMEANS_EARLY;
-    if (early->patience > 0 && lower)
-        write_share(context, "kept", centres);
-    return HAWSER_OK;
+    return early->patience > 0 ? hawser_report(context, "kept", lower) : HAWSER_OK;
 }
 
 hawser_status hw_kmeans_batch_step(hawser_context *context)
@@ -318,8 +321,8 @@ hawser_status hw_kmeans_batch_step(hawser_context *context)
     double *weights = b->reduced + k * d, *inertia = weights + k, total = 0.0;
     hawser_error error = {0};
     memset(b->reduced, 0, (k * d + k + 1) * sizeof *b->reduced);
-    if (hw_kmeans_move(b, hawser_view(context, "centres"), &error) != HAWSER_OK ||
-        add_batch(b, b->reduced, weights, inertia, &error) != HAWSER_OK)
+    HAWSER_READ(context, double, centres);
+    if (hw_kmeans_move(b, centres, &error) != HAWSER_OK || add_batch(b, b->reduced, weights, inertia, &error) != HAWSER_OK)
         return hw_kmeans_fail(context, &error);
     HAWSER_TRY(add_clusters(context, b, k, k + 1));
     for (size_t c = 0; c < k; c++)
@@ -357,7 +360,7 @@ hawser_status hw_kmeans_finish(hawser_context *context)
     hw_kmeans_block *b;
     HAWSER_TRY(hw_kmeans_block_open(context, &b));
     size_t k = b->kmeans->clusters;
-    const double *centres = hawser_view(context, b->kmeans->early.patience > 0 ? "kept" : "centres");
+    HAWSER_READ(context, double, centres);
     HAWSER_TRY(measure(context, b, centres));
     double inertia = b->reduced[k];
     if (!(inertia < b->memory.best))

@@ -4,8 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void hw_lasso_block_release(hw_lasso_block *block)
+void hw_lasso_block_release(void *scratch)
 {
+    hw_lasso_block *block = scratch;
     if (block->lasso != NULL && block->lasso->choices.settings.solver != NULL)
         block->lasso->choices.settings.solver->free_state(block->solver);
     hw_linear_members_free(&block->joint.members);

@@ -1,6 +1,6 @@
 /*
- * block.h - the data that one block keeps between units, and the arithmetic on it. It needs no context, so the same functions certify a whole
- * problem on one thread.
+ * block.h - the data that one block keeps between units, and the arithmetic on it. It needs no context, so the same
+ * functions certify a whole problem on one thread.
  */
 #ifndef HW_ALGORITHMS_LASSO_BLOCK_H
 #define HW_ALGORITHMS_LASSO_BLOCK_H
@@ -18,8 +18,8 @@
 typedef struct hw_lasso_joint_plan {
     bool use_gram, divided; /* there is a Gram matrix; the descent's products are divided */
     bool broken;            /* the run was asked to end before this block had its products */
-    /* How the matrix's new products are computed: all in this process; or by slots, of which this block computes [begin, end); or as sums over rows,
-     * of which this block has [begin, end). */
+    /* How the matrix's new products are computed: all in this process; or by slots, of which this block computes [begin,
+     * end); or as sums over rows, of which this block has [begin, end). */
     enum { ALL_HERE, SLOTS, ROWS } from;
     size_t begin, end;
 } hw_lasso_joint_plan;
@@ -58,11 +58,12 @@ typedef struct hw_lasso_block {
 /* Makes the block ready for a fold; allocates on the first call. */
 hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *lasso, const hawser_matrix *X, uint32_t fold,
                                      hawser_error *error) HAWSER_MUST_USE;
-void hw_lasso_block_release(hw_lasso_block *block);
-/* Computes the residual w (y - v - intercept) with the best intercept, and its sums. `dual` projects it to satisfy the constraints of columns without
- * a penalty. */
+void hw_lasso_block_release(void *scratch);
+/* Computes the residual w (y - v - intercept) with the best intercept, and its sums. `dual` projects it to satisfy the
+ * constraints of columns without a penalty. */
 void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual);
-/* Computes the dual residual, unless it is here already: a path measures the same point at the end of one lambda and at the beginning of the next. */
+/* Computes the dual residual, unless it is here already: a path measures the same point at the end of one lambda and at the
+ * beginning of the next. */
 void hw_lasso_block_measure(hw_lasso_block *block, const double *v);
 /* Computes the smallest lambda at which only columns without a penalty enter, among this block's columns. */
 hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, hawser_error *error) HAWSER_MUST_USE;
@@ -72,8 +73,8 @@ void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lamb
 size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums);
 /* Returns the sum of the penalties of this block's coefficients. */
 double hw_lasso_block_penalty(const hw_lasso_block *block, const double *alpha, double lambda);
-/* Extrapolate over rounds (accelerate.h): store the point before round `at`; return the candidate's penalty, and that of alpha in *now; move to the
- * candidate. */
+/* Extrapolate over rounds (accelerate.h): store the point before round `at`; return the candidate's penalty, and that of
+ * alpha in *now; move to the candidate. */
 hawser_status hw_lasso_block_remember(hw_lasso_block *block, const double *alpha, size_t at,
                                       hawser_error *error) HAWSER_MUST_USE;
 double hw_lasso_block_propose(hw_lasso_block *block, const double *alpha, double lambda, double *now);

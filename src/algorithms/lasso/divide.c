@@ -5,7 +5,8 @@ enum {
     SAMPLES = 1 << 13 /* entries of the sample, in addition to one per column */
 };
 
-/* Returns the row at which a block's part begins, so that all parts have about as many entries of the members, by a sample. */
+/* Returns the row at which a block's part begins, so that all parts have about as many entries of the members, by a
+ * sample. */
 static size_t row_begin(size_t rows, const double *counts, uint32_t block, uint32_t blocks)
 {
     double total = 0.0, before = 0.0;

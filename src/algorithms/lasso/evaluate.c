@@ -4,6 +4,7 @@
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/measures/errors.h"
+#include "algorithms/model/facts.h"
 
 hawser_status hw_lasso_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error)
 {
@@ -14,5 +15,5 @@ hawser_status hw_lasso_evaluate(const hawser_evaluation_input *input, hawser_mea
         total += weight;
         squares += weight * wrong * wrong;
     }
-    return hw_errors_measure(input, 0.5 * squares / total + hw_linear_fact(input->model, "penalty", NAN), measures, error);
+    return hw_errors_measure(input, 0.5 * squares / total + hw_model_number(input->model, "penalty", NAN), measures, error);
 }

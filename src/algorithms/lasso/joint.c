@@ -87,8 +87,8 @@ static hawser_status take_columns(void *argument, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Returns the first slot of a block's part of the new rows, so that all parts cost about the same. A row costs its column's entries times the number
- * of columns that they are multiplied with. */
+/* Returns the first slot of a block's part of the new rows, so that all parts cost about the same. A row costs its column's
+ * entries times the number of columns that they are multiplied with. */
 static size_t slot_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t blocks)
 {
     const hawser_matrix *X = &joint->whole.X;
@@ -140,7 +140,8 @@ hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *w
     return take_union(joint, block->lasso, sets, block->scan.screened_at, error);
 }
 
-/* Returns true if parts by rows pay. They are equal, and no two blocks read the same entry, but each block sends all products. */
+/* Returns true if parts by rows pay. They are equal, and no two blocks read the same entry, but each block sends all
+ * products. */
 static bool by_rows_pays(double entries, uint32_t blocks, size_t products)
 {
     return (double)blocks * (double)products < entries;
@@ -232,7 +233,8 @@ hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_li
     return HAWSER_OK;
 }
 
-/* Adds up the products of slots [at, next), in `list`, and whether a block lacks some. Every process then has the same bits. */
+/* Adds up the products of slots [at, next), in `list`, and whether a block lacks some. Every process then has the same
+ * bits. */
 static hawser_status add_batch(const hw_lasso_joint *joint, const hw_linear_part *part, size_t item, size_t at, size_t next,
                                double *list, double *broken, hawser_error *error)
 {
@@ -253,8 +255,8 @@ static hawser_status add_batch(const hw_lasso_joint *joint, const hw_linear_part
     return HAWSER_OK;
 }
 
-/* Completes the matrix of this process; stores in *broken whether a block lacks products. The last sum makes blocks wait for the block that
- * writes the last products. */
+/* Completes the matrix of this process; stores in *broken whether a block lacks products. The last sum makes blocks wait for
+ * the block that writes the last products. */
 static hawser_status add_products(const hw_lasso_joint *joint, const hw_linear_part *part, hw_linear_stop stop,
                                   double *broken, hawser_error *error)
 {

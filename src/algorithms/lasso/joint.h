@@ -1,11 +1,13 @@
 /*
- * joint.h - solves the working sets of all blocks as one. All blocks read all of the union's columns; with several nodes they are fetched once.
+ * joint.h - solves the working sets of all blocks as one. All blocks read all of the union's columns; with several nodes
+ * they are fetched once.
  *
- * The expensive work is divided: scans, column statistics and the union's Gram matrix, of which each block computes a part. The blocks of a process
- * have one matrix. On large sets the products of conjugate gradients are divided too: a block sums over its own rows, or computes its own slots.
- * All blocks do the rest of the descent alike. One block solves a small set for all, because a sum over all blocks would cost more than it saves.
- * Each block then moves its own coefficients, and v is derived from them. Since the solution is joint, blocks need not allow for each other. A set
- * that is too large for its block's share of the gathered sets is solved by CoCoA rounds instead.
+ * The expensive work is divided: scans, column statistics and the union's Gram matrix, of which each block computes a part.
+ * The blocks of a process have one matrix. On large sets the products of conjugate gradients are divided too: a block sums
+ * over its own rows, or computes its own slots. All blocks do the rest of the descent alike. One block solves a small set
+ * for all, because a sum over all blocks would cost more than it saves. Each block then moves its own coefficients, and v is
+ * derived from them. Since the solution is joint, blocks need not allow for each other. A set that is too large for its
+ * block's share of the gathered sets is solved by CoCoA rounds instead.
  */
 #ifndef HW_ALGORITHMS_LASSO_JOINT_H
 #define HW_ALGORITHMS_LASSO_JOINT_H
@@ -24,19 +26,21 @@ size_t hw_lasso_joint_sums(const hw_linear *lasso);
 /* Returns the expected numbers that are added up at a time, for a union of `members` members. */
 size_t hw_lasso_joint_expected(const hw_linear *lasso, size_t members);
 
-/* Writes this block's current members to its share of the gathered sets. Returns how many numbers it wrote, from the first on. */
+/* Writes this block's current members to its share of the gathered sets. Returns how many numbers it wrote, from the first
+ * on. */
 size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, double *share);
-/* Points block->joint.whole to the data and to the memory that the blocks of this process share, once the first step has allocated it. */
+/* Points block->joint.whole to the data and to the memory that the blocks of this process share, once the first step has
+ * allocated it. */
 void hw_lasso_joint_bind(hw_lasso_block *block, const hawser_matrix *whole);
 /* Takes the union of the gathered sets as block->joint.members. The caller then fetches their columns. */
 hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, const double *sets,
                                    hawser_error *error) HAWSER_MUST_USE;
-/* Decides whether there is a Gram matrix and whether the descent is divided, and computes this block's part of the new products, except for products
- * that are summed over rows. */
+/* Decides whether there is a Gram matrix and whether the descent is divided, and computes this block's part of the new
+ * products, except for products that are summed over rows. */
 hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_linear_stop stop,
                                       hawser_error *error) HAWSER_MUST_USE;
-/* Solves the union's problem together with all blocks, and moves this block's coefficients. `round` is as for a solver, without alpha and
- * image. `part` has the function that adds up; its range and view are set here. */
+/* Solves the union's problem together with all blocks, and moves this block's coefficients. `round` is as for a solver,
+ * without alpha and image. `part` has the function that adds up; its range and view are set here. */
 hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const hw_linear_round *round, hw_linear_part *part, double *alpha,
                                    hawser_error *error) HAWSER_MUST_USE;
 

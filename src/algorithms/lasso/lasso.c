@@ -1,9 +1,10 @@
 /*
  * lasso.c - lasso and elastic net by CoCoA+ (ALT section 2.1.3, Algorithm 3) as states, units and loops.
  *
- * Columns are split over the blocks. Every block keeps its coefficients alpha and a copy of v = X alpha; blocks exchange only v. A round solves the
- * local subproblem and moves v. Between rounds, at quiescent clocks, a duality gap certifies the result, chooses the next working sets and ends the
- * work. The path of lambdas and the folds of a cross-validation are loops around this.
+ * Columns are split over the blocks. Every block keeps its coefficients alpha and a copy of v = X alpha; blocks exchange
+ * only v. A round solves the local subproblem and moves v. Between rounds, at quiescent clocks, a duality gap certifies the
+ * result, chooses the next working sets and ends the work. The path of lambdas and the folds of a cross-validation are loops
+ * around this.
  */
 #include <math.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "algorithms/list.h"
 #include "algorithms/measures/errors.h"
 #include "algorithms/model/add.h"
+#include "hawser/job_data.h"
 
 enum { PRODUCTS = 400 }; /* expected products of conjugate gradients in a clock */
 
@@ -41,25 +43,26 @@ static hawser_status prepare(hawser_context *context)
     const hw_linear *lasso = hawser_user(context);
     uint32_t fold = hw_linear_fold_of(context);
     hawser_error error = {0};
-    if (hw_lasso_block_prepare(block, lasso, hawser_data_view(context, "X"), fold, &error) != HAWSER_OK)
+    HAWSER_READ(context, hawser_matrix, X);
+    if (hw_lasso_block_prepare(block, lasso, X, fold, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
+    if (fold == 0)
+        HAWSER_TRY(hw_linear_record_means(context, block->columns.mean));
     double most = 0.0;
     if (fold == 0 && hw_lasso_block_lambda_max(block, &most, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
-    HAWSER_TRY(hawser_report(context, "reach", block->columns.reach));
-    HAWSER_TRY(hawser_report(context, "weakest", block->columns.weakest));
-    return hawser_report(context, "lambda_max", most);
+    return hw_linear_report_fold(context, block->zero_objective, &block->columns, most);
 }
 
 /* Scans at a quiescent clock: computes the residual, correlations, and this block's share of the certificate's sums. */
 static hawser_status measure(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    const double *alpha = hawser_local(context, "alpha");
+    HAWSER_READ(context, double, v);
+    HAWSER_READ(context, double, alpha);
     double lambda = hawser_metric(context, "lambda");
     hw_linear_sums sums;
-    hw_lasso_block_measure(block, hawser_view(context, "v"));
+    hw_lasso_block_measure(block, v);
     hw_lasso_block_scan(block, alpha, lambda);
     size_t nonzeros = hw_lasso_block_sums(block, alpha, lambda, &sums);
     block->fresh = block->lasso->problem.free_count == 0; /* else the gradient is that of a projected residual */
@@ -75,12 +78,12 @@ static hawser_status bound(hawser_context *context)
     double scaled = 0.0, plain = 0.0;
     hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"),
                              hw_linear_squared_scale(context), &scaled, &plain);
-    HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
     HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
     return hw_linear_report(context, "plain_conjugate", plain);
 }
 
-/* Chooses the columns of the next rounds: those that the published certificate does not prove to be zero, most promising first. */
+/* Chooses the columns of the next rounds: those that the published certificate does not prove to be zero, most promising
+ * first. */
 static hawser_status choose(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
@@ -89,7 +92,8 @@ static hawser_status choose(hawser_context *context)
                             hw_linear_squared_radius(context, scale), 0.0);
 }
 
-/* Returns true if the work has a single clock. Leaving its loop derives v from alpha anyway, so moving v would be double work. */
+/* Returns true if the work has a single clock. Leaving its loop derives v from alpha anyway, so moving v would be double
+ * work. */
 static bool one_clock(const hw_linear *lasso)
 {
     return lasso->choices.route == HW_LINEAR_SINGLE;
@@ -121,10 +125,13 @@ static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block
 static hawser_status post(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
+    HAWSER_READ(context, double, v);
+    HAWSER_READ(context, double, alpha);
+    HAWSER_WRITE(context, double, sets);
     if (!block->fresh)
-        hw_lasso_block_residual(block, hawser_view(context, "v"), false);
+        hw_lasso_block_residual(block, v, false);
     size_t first = 0, most = hawser_part(context, "sets", &first);
-    size_t posted = hw_lasso_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "sets"));
+    size_t posted = hw_lasso_joint_post(block, alpha, sets);
     return hawser_touch(context, "sets", first, posted < most ? posted : most);
 }
 
@@ -132,10 +139,11 @@ static hawser_status post(hawser_context *context)
 static hawser_status products(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    const hawser_matrix *whole = hawser_data_view(context, "whole");
+    HAWSER_READ(context, double, sets);
+    HAWSER_READ(context, hawser_matrix, whole);
     const hw_linear_members *members = &block->joint.members;
     hawser_error error = {0};
-    if (hw_lasso_joint_union(block, whole, hawser_view(context, "sets"), &error) != HAWSER_OK)
+    if (hw_lasso_joint_union(block, whole, sets, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_data_fetch(context, "whole", members->columns, members->count));
     if (hw_lasso_joint_products(block, hawser_block(context), (hw_linear_stop){hw_linear_must_stop, context}, &error) !=
@@ -148,11 +156,12 @@ static hawser_status products(hawser_context *context)
 static hawser_status solve(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
+    HAWSER_WRITE(context, double, alpha);
     hawser_error error = {0};
     hw_linear_round round = make_round(context, block, NULL, NULL);
     hw_linear_part part = hw_linear_part_of(context);
     block->fresh = false;
-    if (hw_lasso_joint_solve(block, &round, &part, hawser_local(context, "alpha"), &error) != HAWSER_OK)
+    if (hw_lasso_joint_solve(block, &round, &part, alpha, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     return hawser_touch(context, "v", 0, 0);
 }
@@ -161,8 +170,10 @@ static hawser_status solve(hawser_context *context)
 static hawser_status sweep(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     const hw_linear *lasso = block->lasso;
-    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), slack = 0.0;
+    double slack = 0.0;
     hawser_error error = {0};
     if (!block->fresh || !one_clock(lasso))
         hw_lasso_block_residual(block, v, false);
@@ -179,13 +190,15 @@ static hawser_status sweep(hawser_context *context)
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
 }
 
-/* Stores the point before a sprint under SSP or TAP: all blocks agree on the residual between sprints, but not within one. */
+/* Stores the point before a sprint under SSP or TAP: all blocks agree on the residual between sprints, but not within
+ * one. */
 static hawser_status remember(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    const double *alpha = hawser_local(context, "alpha");
+    HAWSER_READ(context, double, v);
+    HAWSER_READ(context, double, alpha);
     hawser_error error = {0};
-    hw_lasso_block_residual(block, hawser_view(context, "v"), false);
+    hw_lasso_block_residual(block, v, false);
     size_t at = (size_t)(hawser_clock(context) % HW_LINEAR_HISTORY);
     if (hw_lasso_block_remember(block, alpha, at, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
@@ -194,11 +207,13 @@ static hawser_status remember(hawser_context *context)
                             hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda")));
 }
 
-/* Extrapolates over the last rounds or sprints (accelerate.h). If the objective falls, all blocks move to the candidate, else none. */
+/* Extrapolates over the last rounds or sprints (accelerate.h). If the objective falls, all blocks move to the candidate,
+ * else none. */
 static hawser_status extrapolate(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha");
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     double lambda = hawser_metric(context, "lambda"), penalties[2] = {0.0, 0.0};
     hawser_error error = {0};
     hw_lasso_block_residual(block, v, false);
@@ -223,13 +238,14 @@ static hawser_status extrapolate(hawser_context *context)
 static hawser_status search(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    double *v = hawser_cache(context, "v");
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     hawser_error error = {0};
     size_t count = 0;
     const uint32_t *list = block->lasso->choices.settings.solver->members(block->solver, &count);
     hw_lasso_block_residual(block, v, false);
     hw_linear_part part = hw_linear_part_of(context);
-    hw_linear_round round = make_round(context, block, hawser_local(context, "alpha"), v);
+    hw_linear_round round = make_round(context, block, alpha, v);
     round.part = &part;
     if (hw_linear_search_run(&block->search, &round, list, count, HW_LINEAR_SEARCH_STEPS, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
@@ -237,16 +253,9 @@ static hawser_status search(hawser_context *context)
     return HAWSER_OK;
 }
 
-static hawser_status validate(hawser_context *context)
+static const double *intercepts(const void *scratch)
 {
-    const hw_lasso_block *block = hawser_scratch(context);
-    return hw_linear_validate(context, &block->intercept);
-}
-
-static hawser_status record(hawser_context *context)
-{
-    const hw_lasso_block *block = hawser_scratch(context);
-    return hw_linear_record_lambda(context, &block->intercept);
+    return &((const hw_lasso_block *)scratch)->intercept;
 }
 
 static void declare(hawser_program *program)
@@ -258,11 +267,6 @@ static void declare(hawser_program *program)
     hawser_metric_declare(program, "reached_penalty", HAWSER_SUM);
 }
 
-static void release(void *scratch)
-{
-    hw_lasso_block_release(scratch);
-}
-
 /* Makes the branch for working sets that are small enough to be solved as one. Returns the operator for the other branch. */
 static hawser_operator *joint_work(const hw_linear_frame *frame)
 {
@@ -272,12 +276,12 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
     hawser_state *sets = hw_linear_sets_state(frame, HW_LASSO_JOINT_FIELDS);
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, frame->driver);
     hawser_operator *joint = hawser_sequence(small);
-    hawser_unit(joint, "post", post, HAWSER_READS(v, alpha), HAWSER_UPDATES(sets));
-    hawser_unit(joint, "products", products, HAWSER_READS(X, whole, sets), NULL);
+    HAWSER_UNIT(joint, "post", post, .reads = {v, alpha}, .updates = {sets});
+    HAWSER_UNIT(joint, "products", products, .reads = {X, whole, sets});
     hawser_operator *once = hawser_loop(joint, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_operator *together = hawser_unit(once, "solve", solve, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    hawser_operator *together = HAWSER_UNIT(once, "solve", solve, .reads = {X}, .updates = {v, alpha},
+                                            .reduces = hw_linear_adds(hw_lasso_joint_sums(lasso)));
     size_t members = hw_linear_expected(lasso), products = members * (members + 1) / 2;
-    hw_linear_adds(together, hw_lasso_joint_sums(lasso));
     hawser_reduces_expect(together, hw_lasso_joint_expected(lasso, members), products + PRODUCTS * members);
     return hawser_sequence(small);
 }
@@ -286,9 +290,8 @@ static void expect(hawser_program *program, const hw_linear *lasso)
 {
     hw_linear_route route = lasso->choices.route;
     hw_linear_needs needs = {.rows = 4.0 + hw_linear_weighted(&lasso->problem), .columns = 11.0, .gram = true};
-    if (route == HW_LINEAR_ACCELERATED ||
-        route ==
-            HW_LINEAR_ASYNCHRONOUS) { /* residuals and coefficients of some rounds; the vectors of a search over all blocks */
+    /* residuals and coefficients of some rounds; the vectors of a search over all blocks */
+    if (route == HW_LINEAR_ACCELERATED || route == HW_LINEAR_ASYNCHRONOUS) {
         needs.rows += HW_LINEAR_HISTORY + 5.5;
         needs.columns += HW_LINEAR_HISTORY + 2.0;
     }
@@ -315,27 +318,24 @@ static void add_work(const hw_linear_frame *frame)
     if (extrapolated)
         work = hawser_loop(work, "sprints", sprints_done, hawser_bsp());
     if (asynchronous)
-        hawser_unit(work, "remember", remember, HAWSER_READS(X, v, alpha), NULL);
+        HAWSER_UNIT(work, "remember", remember, .reads = {X, v, alpha});
     hw_linear_rounds_work(frame, work, clocks, sweep);
-    if (extrapolated) {
-        hawser_operator *unit = hawser_unit(work, "extrapolate", extrapolate, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
-        hawser_reduces(unit, 2);
-    }
+    if (extrapolated)
+        HAWSER_UNIT(work, "extrapolate", extrapolate, .reads = {X}, .updates = {v, alpha}, .reduces = 2);
     hw_linear_search_work(frame, work, hw_linear_slow, search);
     expect(frame->program, lasso);
 }
 
 static const hw_linear_units units = {.kind = &hw_lasso_kind,
                                       .scratch = sizeof(hw_lasso_block),
-                                      .release = release,
+                                      .release = hw_lasso_block_release,
                                       .visit = hw_lasso_visit,
                                       .declare = declare,
                                       .prepare = prepare,
                                       .measure = measure,
                                       .bound = bound,
-                                      .validate = validate,
                                       .choose = choose,
-                                      .record = record,
+                                      .intercepts = intercepts,
                                       .work = add_work};
 
 const hawser_algorithm *hw_lasso_algorithm(void)
@@ -354,7 +354,7 @@ const hawser_algorithm *hw_lasso_algorithm(void)
                                                .metrics = hw_lasso_metrics,
                                                .topics = hw_lasso_topics,
                                                HW_LINEAR_ALGORITHM(units),
-                                               .predict = hw_linear_margins,
+                                               .heads = hw_linear_heads,
                                                .evaluate = hw_lasso_evaluate,
                                                .measures = hw_error_measures};
     return &algorithm;

@@ -1,12 +1,14 @@
 /*
- * memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data. The joint problem's Gram matrix belongs to the
- * process; a block remembers its step in it. The numbers of a search over all blocks are not needed once its unit has returned.
+ * memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data. The joint problem's Gram
+ * matrix belongs to the process; a block remembers its step in it. The numbers of a search over all blocks are not needed
+ * once its unit has returned.
  */
 #include "algorithms/lasso/memory.h"
 
 #include "algorithms/lasso/block.h"
 #include "algorithms/lasso/joint.h"
 #include "algorithms/solve/memory.h"
+#include "hawser/job_data.h"
 
 static void visit_residual(hawser_record *record, hw_lasso_block *block)
 {
@@ -27,9 +29,10 @@ static void visit_joint(hawser_record *record, hawser_context *context, hw_lasso
     if (joint->step == 0)
         return;
     if (hawser_record_reads(record)) {
-        if (hawser_data_fetch(context, "whole", NULL, 0) != HAWSER_OK)
+        const hawser_matrix *whole;
+        if (hawser_data_fetch(context, "whole", NULL, 0) != HAWSER_OK || hawser_read(context, "whole", &whole) != HAWSER_OK)
             return;
-        hw_lasso_joint_bind(block, hawser_data_view(context, "whole"));
+        hw_lasso_joint_bind(block, whole);
     }
     hw_linear_members_visit(record, members);
     hawser_record_bytes(record, members->gradient, members->count * sizeof *members->gradient);
@@ -40,8 +43,8 @@ static void visit_joint(hawser_record *record, hawser_context *context, hw_lasso
 
 static hawser_status prepare(hawser_context *context, uint32_t fold, hawser_error *error)
 {
-    return hw_lasso_block_prepare(hawser_scratch(context), hawser_user(context), hawser_data_view(context, "X"), fold,
-                                  error);
+    HAWSER_READ(context, hawser_matrix, X);
+    return hw_lasso_block_prepare(hawser_scratch(context), hawser_user(context), X, fold, error);
 }
 
 void hw_lasso_visit(hawser_record *record, hawser_context *context)

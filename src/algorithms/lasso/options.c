@@ -17,7 +17,7 @@ const hawser_option hw_lasso_rows[] = {
 
 const hawser_metric_row hw_lasso_metrics[] = {
     HW_LINEAR_METRICS(hw_linear_gap_target),
-    HW_LINEAR_PATH_METRICS,
+    HW_CHOICE_PATH_METRICS,
     HW_LINEAR_FIT_METRICS("r2", "the loss at zero", "mse", "mean squared error", ""),
     {.name = NULL}};
 

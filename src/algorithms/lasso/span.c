@@ -45,8 +45,9 @@ static void project_once(const hw_lasso_span *span, size_t count, const hw_linea
     }
 }
 
-/* Sets q to a column, centred, orthogonal to the first `count` basis vectors (Gram-Schmidt, twice, in the inner product of the weights) and of length 1.
- * Returns its former length, or 0 if the column depends on them or on the intercept, or is zero. */
+/* Sets q to a column, centred, orthogonal to the first `count` basis vectors (Gram-Schmidt, twice, in the inner product of
+ * the weights) and of length 1. Returns its former length, or 0 if the column depends on them or on the intercept, or is
+ * zero. */
 static double reduce(const hw_lasso_span *span, size_t count, const hw_linear_columns *columns, const double *column,
                      double *q)
 {
@@ -81,8 +82,8 @@ static void take_in(hw_lasso_span *span, const hw_linear_problem *problem, const
     span->made = k + 1;
 }
 
-/* Removes the span from the residual, twice: one projection leaves rounding errors of the size of the removed part. If the second one removes as much
- * again, only rounding is left, and the residual becomes 0, which is feasible. */
+/* Removes the span from the residual, twice: one projection leaves rounding errors of the size of the removed part. If the
+ * second one removes as much again, only rounding is left, and the residual becomes 0, which is feasible. */
 static void take_out(const hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                      double *residual)
 {
@@ -97,7 +98,8 @@ static void take_out(const hw_lasso_span *span, const hw_linear_problem *problem
         memset(residual, 0, n * sizeof *residual);
 }
 
-/* Adds the one-sided columns whose free side the residual points to. Returns true if there are any. Their number only grows, so repeated calls end. */
+/* Adds the one-sided columns whose free side the residual points to. Returns true if there are any. Their number only grows,
+ * so repeated calls end. */
 static bool take_in_violated(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                              const double *residual)
 {
@@ -136,7 +138,8 @@ void hw_lasso_span_project(hw_lasso_span *span, const hw_linear_problem *problem
 
 /* ------------------------------------------------------------------------------------------------------------- fit ---- */
 
-/* Least squares over `count` columns of length 1 within bounds, by their Gram matrix: the coefficients t, and the remaining pull on each. */
+/* Least squares over `count` columns of length 1 within bounds, by their Gram matrix: the coefficients t, and the remaining
+ * pull on each. */
 typedef struct box {
     size_t count;
     double size;  /* the residual's square at the start, the scale of rounding errors */
@@ -175,9 +178,9 @@ static double box_reach(const box *b, double length)
     return length;
 }
 
-/* Runs conjugate gradients over the coefficients that are not at a bound, up to the first bound. If columns are dependent, directions whose pull and
- * curvature are only rounding would allow steps of any length, so it ends there. Columns have length 1, so that rounding errors of the Gram matrix
- * are relative to 1 at any scale of the data. */
+/* Runs conjugate gradients over the coefficients that are not at a bound, up to the first bound. If columns are dependent,
+ * directions whose pull and curvature are only rounding would allow steps of any length, so it ends there. Columns have
+ * length 1, so that rounding errors of the Gram matrix are relative to 1 at any scale of the data. */
 static void box_face(box *b)
 {
     double before = 0.0;
@@ -208,7 +211,8 @@ static void box_face(box *b)
     }
 }
 
-/* Adds a bounded column to the box, orthogonal to the span (whose columns can replace that part) and of length 1, with its bounds in that scale. */
+/* Adds a bounded column to the box, orthogonal to the span (whose columns can replace that part) and of length 1, with its
+ * bounds in that scale. */
 static void box_take_in(box *b, hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                         size_t f, const double *residual)
 {
@@ -223,7 +227,8 @@ static void box_take_in(box *b, hw_lasso_span *span, const hw_linear_problem *pr
     b->pull[b->count++] = hawser_dot(n, q, residual, columns->weights);
 }
 
-/* Removes the span of the unbounded columns of penalty factor 0 from the residual, and puts the bounded ones into the box. */
+/* Removes the span of the unbounded columns of penalty factor 0 from the residual, and puts the bounded ones into the
+ * box. */
 static void box_fill(box *b, hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                      double *residual)
 {

@@ -1,7 +1,8 @@
 /*
- * span.h - the columns without a penalty. A dual point must be orthogonal to each column that is free on both sides, and must not point to the free
- * side of a column that is bounded on the other side. A projection removes from a residual the span of the former, and of those of the latter whose
- * constraint it violates. Others stay: at an optimum with a coefficient on its bound, the residual keeps its correlation with that column.
+ * span.h - the columns without a penalty. A dual point must be orthogonal to each column that is free on both sides, and
+ * must not point to the free side of a column that is bounded on the other side. A projection removes from a residual the
+ * span of the former, and of those of the latter whose constraint it violates. Others stay: at an optimum with a coefficient
+ * on its bound, the residual keeps its correlation with that column.
  */
 #ifndef HW_ALGORITHMS_LASSO_SPAN_H
 #define HW_ALGORITHMS_LASSO_SPAN_H
@@ -22,8 +23,8 @@ void hw_lasso_span_reset(hw_lasso_span *span);
 void hw_lasso_span_project(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                            double *residual);
 
-/* Removes from a (plain, centred) residual what columns of penalty factor 0 explain within their bounds, as if no other column had entered. The basis
- * must be reset afterwards. */
+/* Removes from a (plain, centred) residual what columns of penalty factor 0 explain within their bounds, as if no other
+ * column had entered. The basis must be reset afterwards. */
 hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                                 double *residual, hawser_error *error) HAWSER_MUST_USE;
 

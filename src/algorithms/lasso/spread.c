@@ -5,8 +5,9 @@
 #include "algorithms/glm/path.h"
 #include "algorithms/solve/entries.h"
 
-/* The cost of a member of a working set besides scans, in entries: descents pass over its entries and over the set's Gram matrix. The numbers were
- * measured on unevenly split problems: with many members half or twice as much works as well, with a dozen it does not. */
+/* The cost of a member of a working set besides scans, in entries: descents pass over its entries and over the set's Gram
+ * matrix. The numbers were measured on unevenly split problems: with many members half or twice as much works as well, with
+ * a dozen it does not. */
 static const double PASSES = 4.0, MEMBER = 1000.0;
 
 /* Computes r = w (y - mean). */
@@ -38,7 +39,8 @@ static double entries(const hawser_matrix *X, size_t j)
     return (double)(end - begin);
 }
 
-/* Adds the cost of a member for columns whose correlation with the target is above the smallest lambda: most of them will enter a working set. */
+/* Adds the cost of a member for columns whose correlation with the target is above the smallest lambda: most of them will
+ * enter a working set. */
 static hawser_status foresee(const hw_linear *lasso, double *costs, hawser_error *error)
 {
     const hawser_matrix *X = lasso->problem.X;

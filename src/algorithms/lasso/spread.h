@@ -4,8 +4,8 @@
 
 #include "algorithms/glm/linear.h"
 
-/* Estimates the cost of each column besides its scans. Under SSP and TAP each block solves subproblems of its own columns only, so the columns that
- * will enter them must be spread, not only entries. The caller frees *costs. */
+/* Estimates the cost of each column besides its scans. Under SSP and TAP each block solves subproblems of its own columns
+ * only, so the columns that will enter them must be spread, not only entries. The caller frees *costs. */
 hawser_status hw_lasso_spread(const hw_linear *lasso, double **costs, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -1,19 +1,19 @@
 /*
  * least_squares.c - linear regression by gradient descent over feature partitions, as states, units and loops.
  *
- * Goel et al. (2015), section 6: every block updates the weights of its columns, and reads the other blocks' chunks one by one as they become
- * admissible. Blocks send either *products*, of the rows of the next iteration with their columns, or *weights*, from which every block computes
- * all products itself (the paper's form: B times the work). Sums over chunks are made in the order of chunks, so both forms give the same bits,
- * and under bsp and dc:0 those of one thread.
+ * Goel et al. (2015), section 6: every block updates the weights of its columns, and reads the other blocks' chunks one by
+ * one as they become admissible. Blocks send either *products*, of the rows of the next iteration with their columns, or
+ * *weights*, from which every block computes all products itself (the paper's form: B times the work). Sums over chunks are
+ * made in the order of chunks, so both forms give the same bits, and under bsp and dc:0 those of one thread.
  */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/choice/fit.h"
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/metrics.h"
-#include "algorithms/glm/model.h"
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/program.h"
 #include "algorithms/glm/start.h"
@@ -22,23 +22,28 @@
 #include "algorithms/measures/errors.h"
 #include "algorithms/sgd/exchange.h"
 #include "algorithms/sgd/options.h"
+#include "hawser/kept_points.h"
 
-enum { STALLED = 2000 }; /* clocks without a smaller slope after which gd ends */
+enum { STALLED = 2000 };             /* clocks without a smaller slope after which gd ends */
+enum { AFTER_FAILURES = 1, POINTS }; /* the number of the kept point, and how many there may be */
 
 static const double FAR = 0.1;        /* a slope that is far from an optimum */
 static const double FAR_ABOVE = 10.0; /* times the objective of weights of zero */
 
-/* ------------------------------------------------------------------------------------------------------------- units ---- */
+/* ------------------------------------------------------------------------------------------------------------ units ---- */
 
 /* Makes the block from its columns, as before the first clock. */
 static hawser_status make_block(hawser_context *context)
 {
     const hw_descent *descent = hawser_user(context);
     hawser_error error = {0};
-    const hawser_matrix *whole = descent->sends_weights ? hawser_data_view(context, "whole") : NULL;
-    if (whole != NULL)
+    const hawser_matrix *whole = NULL;
+    HAWSER_READ(context, hawser_matrix, X);
+    if (descent->sends_weights) {
+        HAWSER_TRY(hawser_read(context, "whole", &whole));
         HAWSER_TRY(hw_descent_fetch_all(context, whole->cols));
-    if (hw_descent_block_new(hawser_scratch(context), descent, hawser_data_view(context, "X"), whole, &error) != HAWSER_OK)
+    }
+    if (hw_descent_block_new(hawser_scratch(context), descent, X, whole, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     if (hw_descent_block_weigh(hawser_scratch(context), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
@@ -57,8 +62,12 @@ static void visit(hawser_record *record, hawser_context *context)
 
 static hawser_status prepare(hawser_context *context)
 {
+    HAWSER_WRITE(context, double, means);
+    HAWSER_WRITE(context, double, row_parts);
     HAWSER_TRY(make_block(context));
-    hw_descent_squares(hawser_scratch(context), hawser_local(context, "row_parts"));
+    const hw_descent_block *block = hawser_scratch(context);
+    memcpy(means, block->mean, block->own.X.cols * sizeof *block->mean);
+    hw_descent_squares(block, row_parts);
     return HAWSER_OK;
 }
 
@@ -76,31 +85,38 @@ static hawser_status power(hawser_context *context)
 static hawser_status begin(hawser_context *context)
 {
     hw_descent_block *block = hawser_scratch(context);
-    hw_descent_product(block, hw_descent_batch(block, 0), hawser_local(context, "theta"), hawser_local(context, "products"));
+    HAWSER_READ(context, double, theta);
+    HAWSER_WRITE(context, double, products);
+    hw_descent_product(block, hw_descent_batch(block, 0), theta, products);
     return HAWSER_OK;
 }
 
 static hawser_status descend(hawser_context *context)
 {
     hw_descent_block *block = hawser_scratch(context);
+    HAWSER_WRITE(context, double, theta);
+    HAWSER_WRITE(context, double, best);
     const hw_descent *descent = block->descent;
     uint64_t clock = hawser_clock(context);
     hw_row_batch batch = hw_descent_batch(block, clock);
-    double *theta = hawser_local(context, "theta"), weight = descent->total / (double)descent->X->rows;
+    double weight = descent->total / (double)descent->X->rows;
     HAWSER_TRY(descent->sends_weights ? hw_descent_make_products(context, block, "theta", batch)
                                       : hw_descent_take_products(context, block, "products", batch.count));
     double loss = hw_descent_residual(block, batch), most = hw_descent_gradient(block, batch);
     if (!isfinite(loss))
         return hawser_unit_fail(context, HAWSER_DIVERGED, "the objective is no number any more in clock %llu; lower --step",
                                 (unsigned long long)clock);
-    hw_descent_keep(block, loss / ((double)batch.count * weight), theta);
+    if (hw_descent_is_best(block, loss / ((double)batch.count * weight)))
+        memcpy(best, theta, block->own.X.cols * sizeof *theta);
     double rate =
         hw_descent_rate(descent, hawser_metric(context, "curvature"), hawser_metric(context, "row_square"), 1.0, clock);
     rate /= (double)batch.count * weight;
     for (size_t j = 0; j < block->own.X.cols; j++)
         theta[j] += rate * block->gradient[j] * block->inverse[j];
-    if (!descent->sends_weights)
-        hw_descent_product(block, hw_descent_batch(block, clock + 1), theta, hawser_local(context, "products"));
+    if (!descent->sends_weights) {
+        HAWSER_WRITE(context, double, products);
+        hw_descent_product(block, hw_descent_batch(block, clock + 1), theta, products);
+    }
     double slope = descent->deviation > 0.0 ? most / ((double)batch.count * weight * descent->deviation) : 0.0;
     HAWSER_TRY(hawser_report(context, "slope", slope));
     return hawser_report(context, "objective", loss / ((double)batch.count * weight));
@@ -109,7 +125,9 @@ static hawser_status descend(hawser_context *context)
 static hawser_status post(hawser_context *context)
 {
     hw_descent_block *block = hawser_scratch(context);
-    hw_descent_product(block, hw_descent_all(block), hawser_local(context, "theta"), hawser_local(context, "row_parts"));
+    HAWSER_READ(context, double, theta);
+    HAWSER_WRITE(context, double, row_parts);
+    hw_descent_product(block, hw_descent_all(block), theta, row_parts);
     return HAWSER_OK;
 }
 
@@ -117,8 +135,8 @@ static hawser_status post(hawser_context *context)
 static hawser_status certify(hawser_context *context)
 {
     hw_descent_block *block = hawser_scratch(context);
+    HAWSER_READ(context, double, theta);
     const hw_descent *descent = block->descent;
-    const double *theta = hawser_local(context, "theta");
     hw_row_batch all = hw_descent_all(block);
     HAWSER_TRY(hw_descent_take_products(context, block, "row_parts", all.count));
     double loss = hw_descent_residual(block, all) / descent->total, most = hw_descent_gradient(block, all) / descent->total;
@@ -126,14 +144,16 @@ static hawser_status certify(hawser_context *context)
     for (size_t j = 0; j < block->own.X.cols; j++)
         nonzeros += theta[j] != 0.0;
     HAWSER_TRY(hawser_report(context, "objective", loss));
+    HAWSER_TRY(hawser_report(context, "measured", loss));
     HAWSER_TRY(hawser_report(context, "nonzeros", nonzeros));
     HAWSER_TRY(hawser_report(context, "shift", hawser_dot(block->own.X.cols, block->mean, theta, NULL)));
     return hawser_report(context, "slope", descent->deviation > 0.0 ? most / descent->deviation : 0.0);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- program ---- */
+/* ---------------------------------------------------------------------------------------------------------- program ---- */
 
-/* Estimates the memory of units: margins, moments and gradients; if rows are drawn, also the entries by row, of all columns if blocks send weights. */
+/* Estimates the memory of units: margins, moments and gradients; if rows are drawn, also the entries by row, of all columns
+ * if blocks send weights. */
 static void expect(hawser_program *program, const hw_descent *descent)
 {
     enum { ENTRY = 12, ROWS = 7 }; /* bytes per entry; numbers per row, those in messages included */
@@ -148,14 +168,25 @@ static void expect(hawser_program *program, const hw_descent *descent)
     hawser_scratch_expect(program, block, (12 * rows + 5 * columns) * sizeof(double) + descent->held);
 }
 
+/* Keeps the start. If a descent overflows, its result is then the state "best". After an early end the point is not used,
+ * because later weights are better. */
+static bool powers_done(hawser_progress *progress, void *user)
+{
+    bool done = hw_descent_powers_done(progress, user);
+    if (done)
+        hawser_progress_keep(progress, AFTER_FAILURES);
+    return done;
+}
+
 /* Builds the program. If `trains` is false, it only measures `descent->start`. */
 static hawser_program *build(hw_descent *descent, bool trains)
 {
     static const struct {
         const char *name;
         hawser_combine_by by;
-    } metrics[] = {{"objective", HAWSER_LAST}, {"slope", HAWSER_MAX},    {"row_square", HAWSER_MAX}, {"squares", HAWSER_SUM},
-                   {"curvature", HAWSER_LAST}, {"nonzeros", HAWSER_SUM}, {"shift", HAWSER_SUM}};
+    } metrics[] = {{"objective", HAWSER_LAST}, {"slope", HAWSER_MAX},      {"row_square", HAWSER_MAX},
+                   {"squares", HAWSER_SUM},    {"curvature", HAWSER_LAST}, {"nonzeros", HAWSER_SUM},
+                   {"shift", HAWSER_SUM},      {"measured", HAWSER_LAST}};
     hawser_program *p = hawser_program_new("linear", descent);
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(p, metrics[k].name, metrics[k].by);
@@ -164,31 +195,35 @@ static hawser_program *build(hw_descent *descent, bool trains)
     expect(p, descent);
     size_t blocks = descent->blocks, rows = descent->X->rows, columns = descent->X->cols;
     bool sends_weights = descent->sends_weights;
-    hawser_state *X = hawser_data_state(p, "X", descent->X, HAWSER_BY_COLUMN);
-    hawser_state *whole = sends_weights ? hawser_data_state(p, "whole", descent->X, HAWSER_FETCHED) : NULL;
-    hawser_state *row_parts = hawser_stored_state(p, "row_parts", blocks * rows, NULL, NULL, NULL, NULL);
-    hawser_state *theta = sends_weights ? hawser_stored_state(p, "theta", columns, X, descent->start, NULL, NULL)
-                                        : hawser_local_state(p, "theta", X, 1, descent->start);
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = descent->X);
+    hawser_state *whole =
+        sends_weights ? HAWSER_STATE(p, "whole", HAWSER_DATA, .matrix = descent->X, .split = HAWSER_FETCHED) : NULL;
+    hawser_state *row_parts = HAWSER_STATE(p, "row_parts", HAWSER_STORED, .rows = blocks * rows);
+    hawser_state *theta = HAWSER_STATE(p, "theta", sends_weights ? HAWSER_STORED : HAWSER_LOCAL, .rows = columns, .along = X,
+                                       .initial = descent->start, .keep = trains);
     hawser_operator *root = hawser_root(p);
-    hawser_unit(root, "prepare", prepare, HAWSER_READS(X, whole), HAWSER_UPDATES(row_parts));
+    hawser_state *means = HAWSER_STATE(p, "means", HAWSER_LOCAL, .along = X);
+    HAWSER_UNIT(root, "prepare", prepare, .reads = {X, whole}, .updates = {row_parts, means});
     if (trains) {
-        hawser_until powers = {.test = hw_descent_powers_done}, end = {0};
+        hawser_state *best = HAWSER_STATE(p, "best", HAWSER_LOCAL, .along = X, .initial = descent->start);
+        hawser_until powers = {.test = powers_done}, end = {0};
+        hawser_kept_points(p, POINTS);
         if (descent->all_rows)
             end = (hawser_until){.metric = "slope", .below = descent->tolerance, .patience = STALLED};
         else
             end.clocks = (uint64_t)ceil(descent->epochs * (double)rows / (double)descent->batch);
-        hawser_unit(root, "point", point, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
+        HAWSER_UNIT(root, "point", point, .reads = {X}, .updates = {row_parts});
         hawser_operator *loop = hawser_loop(root, "curvature", powers, hawser_bsp());
-        hawser_unit(loop, "power", power, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
+        HAWSER_UNIT(loop, "power", power, .reads = {X}, .updates = {row_parts});
         hawser_state *products =
-            sends_weights ? NULL : hawser_stored_state(p, "products", blocks * descent->batch, NULL, NULL, NULL, NULL);
+            sends_weights ? NULL : HAWSER_STATE(p, "products", HAWSER_STORED, .rows = blocks * descent->batch);
         if (!sends_weights)
-            hawser_unit(root, "begin", begin, HAWSER_READS(X, theta), HAWSER_UPDATES(products));
+            HAWSER_UNIT(root, "begin", begin, .reads = {X, theta}, .updates = {products});
         loop = hawser_loop(root, "descent", end, descent->sync);
-        hawser_unit(loop, "descend", descend, HAWSER_READS(X, whole), HAWSER_UPDATES(theta, products));
+        HAWSER_UNIT(loop, "descend", descend, .reads = {X, whole}, .updates = {theta, best, products});
     }
-    hawser_unit(root, "post", post, HAWSER_READS(X, theta), HAWSER_UPDATES(row_parts));
-    hawser_unit(root, "certify", certify, HAWSER_READS(X, theta, row_parts), NULL);
+    HAWSER_UNIT(root, "post", post, .reads = {X, theta}, .updates = {row_parts});
+    HAWSER_UNIT(root, "certify", certify, .reads = {X, theta, row_parts});
     return p;
 }
 
@@ -212,7 +247,7 @@ static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, co
     return status;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- train ---- */
+/* ------------------------------------------------------------------------------------------------------------ train ---- */
 
 static double count_nonzeros(const hw_descent *descent, const double *theta)
 {
@@ -247,20 +282,37 @@ static void note_unmeasured(const hawser_options *options, hawser_training *trai
              hawser_options_number(options, "grace"));
 }
 
-/* Fills the result. `measured` is the run that measured theta last, or that collected it. */
+/* Stores the mean of the margins of weights that were not measured, from the means of the columns. */
+static hawser_status find_shift(const hw_descent *descent, const hawser_run *run, const double *theta, double *shift,
+                                hawser_error *error)
+{
+    const double *means;
+    HAWSER_TRY(hawser_result(run, "means", &means, NULL, error));
+    *shift = 0.0;
+    for (size_t j = 0; j < descent->X->cols; j++)
+        *shift += theta[j] * means[j];
+    return HAWSER_OK;
+}
+
+/* Fills the result. `measured` is the run that measured theta last, if there was time for that. */
 static hawser_status fill_training(const hw_descent *descent, const hawser_training_input *input, const hawser_run *measured,
                                    const double *theta, bool early, hawser_training *training, hawser_error *error)
 {
-    double objective = hawser_result_metric(measured, "objective"), slope = hawser_result_metric(measured, "slope");
+    double objective = hawser_result_metric(measured, "measured"), slope = hawser_result_metric(measured, "slope");
     double zero = 0.5 * descent->deviation * descent->deviation, shift = hawser_result_metric(measured, "shift");
-    hw_linear_row row = {.objective = objective,
+    if (isnan(objective)) {
+        slope = NAN;
+        HAWSER_TRY(find_shift(descent, measured, theta, &shift, error));
+    }
+    hw_member_row row = {.objective = objective,
                          .gap = NAN,
                          .nonzeros =
                              isnan(objective) ? count_nonzeros(descent, theta) : hawser_result_metric(measured, "nonzeros"),
-                         .intercept = descent->mean - (descent->intercept && !isnan(shift) ? shift : 0.0),
+                         .intercept = descent->mean - (descent->intercept ? shift : 0.0),
                          .error = NAN,
                          .done = true};
-    hw_linear_fit fit = {.algorithm = "linear", .rows = &row, .lambda_count = 1, .alpha = theta};
+    hw_results results = {.rows = &row, .most = 1, .count = 1};
+    hw_fit fit = {.results = &results, .alpha = theta};
     double curvature = hawser_result_metric(training->run, "curvature"); /* NAN in a run that only measures */
     hawser_fact facts[] = {{"objective", objective},
                            {"nonzeros", row.nonzeros},
@@ -280,86 +332,39 @@ static hawser_status fill_training(const hw_descent *descent, const hawser_train
         note_unmeasured(input->options, training);
     else if (epochs && training->failure.status == HAWSER_OK)
         note_distance(descent, input->options, slope, training);
-    return hw_linear_model_make(&fit, input, &training->model, error);
+    return hw_fit_make(&fit, "linear", 0.0, input, &training->model, error);
 }
 
-/* Reports the mean of the margins, computed from the means of own columns, which a model needs if it was not measured. */
-static hawser_status report_shift(hawser_context *context)
-{
-    const hw_descent *descent = hawser_user(context);
-    const double *theta = hawser_local(context, "theta");
-    const hawser_matrix *X = hawser_data_view(context, "X");
-    double shift = 0.0;
-    for (size_t j = 0; j < X->cols; j++) {
-        double sum = 0.0, squares = 0.0;
-        if (theta[j] == 0.0)
-            continue;
-        hawser_column_moments(X, j, descent->weights, descent->total, 0.0, &sum, &squares);
-        shift += theta[j] * (sum / descent->total);
-    }
-    return hawser_report(context, "shift", shift);
-}
-
-/* Collects theta on node 0 if no time is left to measure it. *run becomes that run; if it was abandoned, its metrics are NAN. Collective. */
-static hawser_status collect(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run,
-                             hawser_error *error)
-{
-    memmove(descent->start, theta, descent->X->cols * sizeof *theta);
-    hawser_program *p = hawser_program_new("collect", descent);
-    hawser_metric_declare(p, "objective", HAWSER_LAST);
-    hawser_metric_declare(p, "slope", HAWSER_MAX);
-    hawser_metric_declare(p, "shift", HAWSER_SUM);
-    hawser_state *X = hawser_data_state(p, "X", descent->X, HAWSER_BY_COLUMN);
-    hawser_state *state = hawser_local_state(p, "theta", X, 1, descent->start);
-    hawser_unit(hawser_root(p), "collect", report_shift, HAWSER_READS(X, state), NULL);
-    hawser_observe(job, NULL, NULL);
-    hawser_status status = hawser_run_program(job, p, run, error);
-    hawser_program_free(p);
-    return status == HAWSER_STOP ? HAWSER_OK : status;
-}
-
-/* Measures theta in a program of its own, whose run becomes *run. Returns HAWSER_STOP if there was no time for it. Collective. */
-static hawser_status measure(hw_descent *descent, hawser_job *job, const double *theta, hawser_run **run,
-                             hawser_error *error)
+/* Measures the best weights so far (descent->start) in a program of its own, whose run becomes *run. Collective. */
+static hawser_status measure(hw_descent *descent, hawser_job *job, hawser_run **run, hawser_error *error)
 {
     bool sends_weights = descent->sends_weights;
-    hawser_run *made = NULL;
-    memmove(descent->start, theta, descent->X->cols * sizeof *theta);
     descent->sends_weights = false;
     hawser_program *program = build(descent, false);
     hawser_observe(job, NULL, NULL);
-    hawser_status status = hawser_run_program(job, program, &made, error);
+    hawser_status status = hawser_run_program(job, program, run, error);
     hawser_program_free(program);
     descent->sends_weights = sends_weights;
-    if (status != HAWSER_OK) {
-        hawser_run_free(made);
-        return status;
-    }
-    hawser_run_free(*run);
-    *run = made;
-    return HAWSER_OK;
+    return status;
 }
 
-/* Takes the best theta so far if the training failed, or ended far above the objective of weights of zero. The training is reported as diverged if
- * that theta is better than the last. All nodes decide alike. */
-static hawser_status take_best(hw_descent *descent, hawser_job *job, hawser_status ended, double objective,
-                               hawser_run **after, hawser_training *training, hawser_error *error)
+/* Takes the best theta so far if the training failed, or ended far above the objective of weights of zero. The training is
+ * reported as diverged if that theta is better than the last. All nodes decide alike. */
+static hawser_status take_best(hw_descent *descent, hawser_job *job, double objective, hawser_run **after,
+                               hawser_training *training, hawser_error *error)
 {
     double zero = 0.5 * descent->deviation * descent->deviation;
-    if (ended == HAWSER_OK && (objective <= FAR_ABOVE * zero || !(zero > 0.0)))
+    if (isnan(objective) || objective <= FAR_ABOVE * zero || (!(zero > 0.0) && training->failure.status == HAWSER_OK))
         return HAWSER_OK;
-    HAWSER_TRY(measure(descent, job, descent->best, after, error));
+    if (training->run != NULL) /* else the descent has not begun, and the start is the best */
+        HAWSER_TRY(hawser_result_range(training->run, "best", 0, descent->X->cols, descent->start, error));
+    HAWSER_TRY(measure(descent, job, after, error));
     if (hawser_result_metric(*after, "objective") < objective && training->failure.status == HAWSER_OK)
         (void)hawser_fail(
             &training->failure, HAWSER_DIVERGED,
             "the training diverged: it ends at the objective %.4g, where weights of zero have %.4g; lower --step", objective,
             zero);
     return HAWSER_OK;
-}
-
-static bool overflowed(hawser_status status)
-{
-    return status == HAWSER_NOT_FINITE || status == HAWSER_DIVERGED;
 }
 
 static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_training_input *input, hawser_training *training,
@@ -370,28 +375,15 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
     hawser_observe(job, input->observer, input->observer_user);
     hawser_status status = hawser_run_program(job, program, &training->run, &own);
     hawser_program_free(program);
-    bool early = status == HAWSER_STOP, unmeasured = false; /* a run that ended early has not measured its weights */
-    double objective = INFINITY;
-    if (status != HAWSER_OK && !early && !overflowed(status))
+    bool early = status == HAWSER_STOP, failed = status == HAWSER_NOT_FINITE || status == HAWSER_DIVERGED;
+    if (status != HAWSER_OK && !early && !failed)
         return hawser_fail(error, status, "%s", own.text);
-    if (early) {
-        HAWSER_TRY(hawser_result_range(training->run, "theta", 0, descent->X->cols, descent->start, error));
-        status = measure(descent, job, descent->start, after, &own);
-        unmeasured = status == HAWSER_STOP;
-        if (unmeasured)
-            HAWSER_TRY(collect(descent, job, descent->start, after, error));
-        else if (status != HAWSER_OK && !overflowed(status))
-            return hawser_fail(error, status, "%s", own.text);
-    }
-    if (unmeasured)
-        objective = NAN;
-    else if (status == HAWSER_OK)
-        objective = hawser_result_metric(*after != NULL ? *after : training->run, "objective");
-    else
+    if (failed)
         training->failure = own;
-    if (!unmeasured)
-        HAWSER_TRY(take_best(descent, job, status, objective, after, training, error));
-    if (training->run == NULL) {
+    HAWSER_TRY(take_best(descent, job, failed ? INFINITY : hawser_result_metric(training->run, "measured"), after, training,
+                         error));
+    if (failed) {
+        hawser_run_free(training->run);
         training->run = *after;
         *after = NULL;
     }
@@ -444,7 +436,7 @@ const hawser_algorithm *hw_least_squares_algorithm(void)
                                                .coefficients = hw_linear_print_coefficients,
                                                .train = train,
                                                .plan = plan,
-                                               .predict = hw_linear_margins,
+                                               .heads = hw_linear_heads,
                                                .evaluate = hw_lasso_evaluate,
                                                .measures = hw_error_measures};
     return &algorithm;

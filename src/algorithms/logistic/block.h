@@ -1,4 +1,5 @@
-/* block.h - the state that one block of logistic regression keeps between units: Newton's, and that of each solver over a parameter server. */
+/* block.h - the state that one block of logistic regression keeps between units: Newton's, and that of each solver over a
+ * parameter server. */
 #ifndef HW_ALGORITHMS_LOGISTIC_BLOCK_H
 #define HW_ALGORITHMS_LOGISTIC_BLOCK_H
 

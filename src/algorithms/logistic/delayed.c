@@ -1,15 +1,17 @@
 /*
- * delayed.c - delayed block proximal gradient. The margins v = X w are a stored state. All blocks add to one vector of sums; under dc:D each
- * block writes a chunk of its own, the products of its columns. In a clock all blocks work on the group of columns with the same number. A
- * block reads the margins, makes a few passes over its columns of the group on a model of the loss, and sends the changes of the margins.
+ * delayed.c - delayed block proximal gradient. The margins v = X w are a stored state. All blocks add to one vector of sums;
+ * under dc:D each block writes a chunk of its own, the products of its columns. In a clock all blocks work on the group of
+ * columns with the same number. A block reads the margins, makes a few passes over its columns of the group on a model of
+ * the loss, and sends the changes of the margins.
  *
- * The model bounds the loss whatever the other blocks do meanwhile. Let m_ki be the change that block k makes to the margin of row i, R_ki the
- * sum of |x_ij| over the columns that it may move, and R_i the sum of R_ki over all blocks. Then
+ * The model bounds the loss whatever the other blocks do meanwhile. Let m_ki be the change that block k makes to the margin
+ * of row i, R_ki the sum of |x_ij| over the columns that it may move, and R_i the sum of R_ki over all blocks. Then
  *     (sum_k m_ki)^2 <= sum_k (R_i / R_ki) m_ki^2,
- * so each block can use R_i / R_ki times the row's curvature and ignore the other blocks. R_i counts the group that all blocks work on, and tau
- * further groups for a lag of tau clocks. It does not count columns that the KKT filter leaves out. The curvature is at most c_i / 4. It is also
- * at most e^r times the curvature at the margin that was read, if all blocks together move the margin by at most r. The blocks agree on r at
- * certificates, and each block moves the margins by at most its share of r.
+ * so each block can use R_i / R_ki times the row's curvature and ignore the other blocks. R_i counts the group that all
+ * blocks work on, and tau further groups for a lag of tau clocks. It does not count columns that the KKT filter leaves out.
+ * The curvature is at most c_i / 4. It is also at most e^r times the curvature at the margin that was read, if all blocks
+ * together move the margin by at most r. The blocks agree on r at certificates, and each block moves the margins by at most
+ * its share of r.
  */
 #include "algorithms/logistic/delayed.h"
 
@@ -24,6 +26,7 @@
 #include "algorithms/sgd/problem.h"
 #include "algorithms/solve/entries.h"
 #include "algorithms/solve/memory.h"
+#include "hawser/stored.h"
 
 enum {
     CLOCKS = 40, /* clocks for each group between two certificates */
@@ -123,10 +126,10 @@ static void group_of(const hw_logistic_delayed *delayed, size_t columns, size_t 
     *end = columns * (group + 1) / delayed->groups;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- start ---- */
+/* ------------------------------------------------------------------------------------------------------------ start ---- */
 
-/* Applies the KKT filter. It leaves out a column at zero until the next certificate, if its gradient is inside the penalty's dead zone by more
- * than the largest violation of any column. Returns how many it left out. */
+/* Applies the KKT filter. It leaves out a column at zero until the next certificate, if its gradient is inside the penalty's
+ * dead zone by more than the largest violation of any column. Returns how many it left out. */
 static size_t choose(hw_newton_block *block, const double *alpha, double lambda, bool filter)
 {
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
@@ -147,7 +150,9 @@ static size_t choose(hw_newton_block *block, const double *alpha, double lambda,
 static hawser_status add_change(hawser_context *context, const hw_linear *linear, hw_logistic_delayed *delayed)
 {
     size_t count = 0;
-    double *own = in_parts(linear) ? hawser_local(context, "margins") : NULL;
+    double *own = NULL;
+    if (in_parts(linear))
+        HAWSER_TRY(hawser_write(context, "margins", &own));
     for (size_t i = 0; i < delayed->rows; i++) {
         if (delayed->change[i] == 0.0)
             continue;
@@ -160,19 +165,22 @@ static hawser_status add_change(hawser_context *context, const hw_linear *linear
     return own != NULL ? HAWSER_OK : hawser_inc(context, "margins", delayed->keys, delayed->values, count);
 }
 
-/* Starts from the coefficients of the last certificate, because a new fold or lambda may begin elsewhere than this solver ended. */
+/* Starts from the coefficients of the last certificate, because a new fold or lambda may begin elsewhere than this solver
+ * ended. */
 static hawser_status start(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
+    HAWSER_READ(context, double, alpha);
+    HAWSER_WRITE(context, double, w);
+    HAWSER_WRITE(context, double, reach);
     const hw_linear *linear = block->linear;
     const hawser_matrix *X = &block->columns.X;
-    const double *alpha = hawser_local(context, "alpha");
-    double *w = hawser_local(context, "w"), *reach = hawser_local(context, "reach");
     hawser_error error = {0};
     if (logistic_of(block)->delayed == NULL && new_delayed(block, linear->choices.settings.groups, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
-    /* r is twice the largest change that any block wanted lately. If few rows have curvature, that is far less than the bound allows. */
+    /* r is twice the largest change that any block wanted lately. If few rows have curvature, that is far less than the
+     * bound allows. */
     if (hawser_metric(context, "moved") > 0.0)
         delayed->farthest = fmin(FARTHEST, fmax(0.25 * delayed->farthest, 2.0 * hawser_metric(context, "moved")));
     double left_out = (double)choose(block, alpha, hawser_metric(context, "lambda"), linear->choices.settings.kkt);
@@ -201,7 +209,7 @@ static hawser_status share(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
-    const double *own = hawser_local(context, "reach");
+    HAWSER_READ(context, double, reach);
     size_t n = delayed->rows, groups = delayed->groups;
     double lag = hw_linear_lag(block->linear->choices.sync);
     HAWSER_TRY(hw_linear_sum_chunks(context, "reach", groups * n, delayed->share));
@@ -210,14 +218,14 @@ static hawser_status share(hawser_context *context)
         for (size_t g = 0; g < groups; g++)
             most = fmax(most, delayed->share[g * n + i]);
         for (size_t g = 0; g < groups; g++) {
-            double all = delayed->share[g * n + i] + lag * most, mine = own[g * n + i];
+            double all = delayed->share[g * n + i] + lag * most, mine = reach[g * n + i];
             delayed->share[g * n + i] = mine > 0.0 ? all / mine : 0.0;
         }
     }
     return HAWSER_OK;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- steps ---- */
+/* ------------------------------------------------------------------------------------------------------------ steps ---- */
 
 static hawser_status read_margins(hawser_context *context, const hw_linear *linear, hw_logistic_delayed *delayed)
 {
@@ -254,7 +262,8 @@ static void make_model(hw_newton_block *block, size_t group, size_t begin, size_
     }
 }
 
-/* Makes one pass over the columns of a group: moves each to the model's minimum, given the moves of the columns before it. */
+/* Makes one pass over the columns of a group: moves each to the model's minimum, given the moves of the columns before
+ * it. */
 static void sweep(hw_newton_block *block, size_t begin, size_t end, double lambda, double *w)
 {
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
@@ -304,8 +313,9 @@ static void keep_near(hw_newton_block *block, size_t begin, size_t end, double c
 static hawser_status descend(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
+    HAWSER_WRITE(context, double, w);
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
-    double *w = hawser_local(context, "w"), lambda = hawser_metric(context, "lambda");
+    double lambda = hawser_metric(context, "lambda");
     double caution = fmax(hawser_metric(context, "caution"), 1.0);
     size_t begin, end, group = hawser_clock(context) % delayed->groups;
     HAWSER_TRY(read_margins(context, block->linear, delayed));
@@ -327,9 +337,11 @@ static hawser_status descend(hawser_context *context)
 static hawser_status settle(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
+    HAWSER_WRITE(context, double, alpha);
+    HAWSER_READ(context, double, w);
     HAWSER_TRY(
         hawser_report(context, "moved", fmax(logistic_of(block)->delayed->before, logistic_of(block)->delayed->moved)));
-    memcpy(hawser_local(context, "alpha"), hawser_local(context, "w"), hawser_part(context, "w", NULL) * sizeof(double));
+    memcpy(alpha, w, hawser_part(context, "w", NULL) * sizeof(double));
     return hawser_touch(context, "v", 0, 0);
 }
 
@@ -349,13 +361,15 @@ void hw_logistic_delayed_work(const hw_linear_frame *frame)
     uint64_t every = linear->choices.settings.certify_every;
     hawser_until until = {.clocks = every > 0 ? every : CLOCKS * groups};
     bool parts = in_parts(linear); /* parts start at zero, and therefore w does too */
-    hawser_state *w = hawser_local_state(p, "w", X, 1, parts ? NULL : linear->problem.alpha);
-    hawser_state *margins = parts ? hawser_stored_state(p, "margins", linear->choices.blocks * rows, NULL, NULL, NULL, NULL)
-                                  : hawser_stored_state(p, "margins", rows, NULL, linear->problem.image, "add", NULL);
-    hawser_state *reach = hawser_stored_state(p, "reach", linear->choices.blocks * groups * rows, NULL, NULL, NULL, NULL);
-    hawser_unit(frame->work, "start", start, HAWSER_READS(X, frame->alpha), HAWSER_UPDATES(w, margins, reach));
-    hawser_unit(frame->work, "share", share, HAWSER_READS(X, reach), NULL);
+    size_t blocks = linear->choices.blocks;
+    hawser_state *w = HAWSER_STATE(p, "w", HAWSER_LOCAL, .along = X, .initial = parts ? NULL : linear->problem.alpha);
+    hawser_state *margins =
+        parts ? HAWSER_STATE(p, "margins", HAWSER_STORED, .rows = blocks * rows)
+              : HAWSER_STATE(p, "margins", HAWSER_STORED, .rows = rows, .function = "add", .initial = linear->problem.image);
+    hawser_state *reach = HAWSER_STATE(p, "reach", HAWSER_STORED, .rows = blocks * groups * rows);
+    HAWSER_UNIT(frame->work, "start", start, .reads = {X, frame->alpha}, .updates = {w, margins, reach});
+    HAWSER_UNIT(frame->work, "share", share, .reads = {X, reach});
     hawser_operator *steps = hawser_loop(frame->work, "steps", until, linear->choices.sync);
-    hawser_unit(steps, "descend", descend, HAWSER_READS(X), HAWSER_UPDATES(w, margins));
+    HAWSER_UNIT(steps, "descend", descend, .reads = {X}, .updates = {w, margins});
     hw_linear_settle_work(frame, w, settle);
 }

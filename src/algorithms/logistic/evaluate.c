@@ -6,6 +6,7 @@
 #include "algorithms/glm/positive.h"
 #include "algorithms/logistic/loss.h"
 #include "algorithms/measures/classes.h"
+#include "algorithms/model/facts.h"
 
 /* Reads a fact of two numbers; the first one belongs to the lower label. */
 static hawser_status pair_of(const hawser_model *model, const char *key, double pair[2], hawser_error *error)
@@ -29,12 +30,13 @@ hawser_status hw_logistic_predict(const hawser_model *model, const hawser_datase
     return HAWSER_OK;
 }
 
-hawser_status hw_logistic_label(const hawser_model *model, size_t count, double *predictions, hawser_error *error)
+hawser_status hw_logistic_label(const hawser_model *model, const hawser_dataset *data, double *labels, hawser_error *error)
 {
-    double labels[2];
-    HAWSER_TRY(pair_of(model, "labels", labels, error));
-    for (size_t i = 0; i < count; i++)
-        predictions[i] = labels[predictions[i] > 0.5];
+    double pair[2];
+    HAWSER_TRY(pair_of(model, "labels", pair, error));
+    HAWSER_TRY(hw_logistic_predict(model, data, labels, error));
+    for (size_t i = 0; i < hawser_dataset_matrix(data)->rows; i++)
+        labels[i] = isnan(labels[i]) ? NAN : pair[labels[i] > 0.5];
     return HAWSER_OK;
 }
 
@@ -54,7 +56,7 @@ static hawser_status losses(const hawser_evaluation_input *input, hw_classes *cl
         weight += own * class_weights[high];
     }
     classes->log_loss = loss / total;
-    classes->objective = weighted / weight + hw_linear_fact(input->model, "penalty", NAN);
+    classes->objective = weighted / weight + hw_model_number(input->model, "penalty", NAN);
     return HAWSER_OK;
 }
 

@@ -6,7 +6,7 @@
 
 hawser_status hw_logistic_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
                                   hawser_error *error);
-hawser_status hw_logistic_label(const hawser_model *model, size_t count, double *predictions, hawser_error *error);
+hawser_status hw_logistic_label(const hawser_model *model, const hawser_dataset *data, double *labels, hawser_error *error);
 hawser_status hw_logistic_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
 
 #endif

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/class_weights.h"
 #include "algorithms/logistic/loss.h"
+#include "algorithms/model/class_weights.h"
 #include "algorithms/model/labels.h"
 #include "algorithms/solve/certificate.h"
 

@@ -1,4 +1,5 @@
-/* logistic.c - logistic regression with an L1, elastic-net or squared penalty: by Newton's method, or by steps over a parameter server. */
+/* logistic.c - logistic regression with an L1, elastic-net or squared penalty: by Newton's method, or by steps over a
+ * parameter server. */
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
@@ -24,7 +25,7 @@ static void release(void *scratch)
     hw_logistic_block *block = scratch;
     hw_logistic_delayed_free(block->delayed);
     hw_logistic_steps_free(block->steps);
-    hw_newton_release(&block->newton);
+    hw_newton_block_release(&block->newton);
     *block = (hw_logistic_block){0};
 }
 
@@ -72,9 +73,8 @@ static const hw_linear_units units = {.kind = &hw_logistic_kind,
                                       .prepare = hw_newton_prepare,
                                       .measure = hw_newton_measure,
                                       .bound = hw_newton_bound,
-                                      .validate = hw_newton_validate,
                                       .choose = hw_newton_choose,
-                                      .record = hw_newton_record,
+                                      .intercepts = hw_newton_intercepts,
                                       .work = add_work};
 
 const hawser_algorithm *hw_logistic_algorithm(void)
@@ -87,6 +87,10 @@ const hawser_algorithm *hw_logistic_algorithm(void)
         "V. Smith, S. Forte, C. Ma, M. Takac, M. Jordan, M. Jaggi: CoCoA. JMLR 18(230), 2018\n"
         "E. Ndiaye, O. Fercoq, A. Gramfort, J. Salmon: Gap Safe Screening Rules. JMLR 18(128), 2017\n"
         "T. Alt: Adaptive Consistency Management for Distributed Machine Learning. 2017 (states, units, yields)";
+    static const hawser_head heads[] = {{.name = "prediction", .compute = hw_logistic_predict},
+                                        {.name = "link", .compute = hw_linear_margins},
+                                        {.name = "label", .compute = hw_logistic_label, .labels = true},
+                                        {0}};
     static const hawser_algorithm algorithm = {.name = "logistic",
                                                .summary = "logistic regression with an L1, elastic-net or squared penalty",
                                                .citations = citations,
@@ -94,9 +98,7 @@ const hawser_algorithm *hw_logistic_algorithm(void)
                                                .metrics = hw_logistic_metrics,
                                                .topics = hw_logistic_topics,
                                                HW_LINEAR_ALGORITHM(units),
-                                               .predict = hw_logistic_predict,
-                                               .link = hw_linear_margins,
-                                               .label = hw_logistic_label,
+                                               .heads = heads,
                                                .evaluate = hw_logistic_evaluate,
                                                .measures = hw_class_measures};
     return &algorithm;

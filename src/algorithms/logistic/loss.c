@@ -6,8 +6,8 @@
 
 enum { CHUNK = 256, MOST_STEPS = 100 };
 
-/* The least curvature of a row, as a share of its pull. If a row is far on the wrong side, its true curvature tends to zero, and a step on it
- * would have no scale. */
+/* The least curvature of a row, as a share of its pull. If a row is far on the wrong side, its true curvature tends to zero,
+ * and a step on it would have no scale. */
 static const double LEAST_CURVE = 1e-4;
 
 double hw_logistic_loss(double x)

@@ -1,9 +1,9 @@
 /* options.c - the option and metric rows of the logistic regression, and its page of the help. */
 #include "algorithms/logistic/options.h"
 
-#include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/rows.h"
+#include "algorithms/model/class_weights.h"
 #include "algorithms/sgd/options.h"
 
 const hawser_option hw_logistic_options[] = {
@@ -29,7 +29,7 @@ const hawser_option hw_logistic_options[] = {
 
 const hawser_metric_row hw_logistic_metrics[] = {
     HW_LINEAR_METRICS(hw_linear_gap_target),
-    HW_LINEAR_PATH_METRICS,
+    HW_CHOICE_PATH_METRICS,
     HW_LINEAR_FIT_METRICS("deviance_ratio", "the loss at zero", "log_loss", "mean log loss", ""),
     {.name = NULL}};
 

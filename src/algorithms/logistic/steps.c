@@ -38,9 +38,10 @@ void hw_logistic_steps_free(hw_logistic_steps *steps)
     free(steps);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- ready ---- */
+/* ------------------------------------------------------------------------------------------------------------ ready ---- */
 
-/* Returns one over the square of the largest entry of the centred column in rows with weight, or 0 if the column is constant. */
+/* Returns one over the square of the largest entry of the centred column in rows with weight, or 0 if the column is
+ * constant. */
 static double inverse_square(const hawser_matrix *X, size_t j, const double *weights, double mean, double norm)
 {
     uint64_t begin, end;
@@ -75,9 +76,11 @@ static hawser_status new_steps(hawser_context *context, hw_newton_block *block, 
                      .seed = linear->choices.seed,
                      .sync = linear->choices.sync,
                      .blocks = linear->choices.blocks};
-    const hawser_matrix *whole = steps->descent.sends_weights ? hawser_data_view(context, "whole") : NULL;
-    if (whole != NULL)
+    const hawser_matrix *whole = NULL;
+    if (steps->descent.sends_weights) {
+        HAWSER_TRY(hawser_read(context, "whole", &whole));
         HAWSER_TRY(hw_descent_fetch_all(context, whole->cols));
+    }
     return hw_descent_block_new(&steps->block, &steps->descent, &block->columns.X, whole, error);
 }
 
@@ -122,8 +125,9 @@ void hw_logistic_steps_visit(hawser_record *record, hawser_context *context, hw_
 static hawser_status ready(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
-    const double *alpha = hawser_local(context, "alpha");
-    double *w = hawser_local(context, "w"), lambda = hawser_metric(context, "lambda");
+    HAWSER_READ(context, double, alpha);
+    HAWSER_WRITE(context, double, w);
+    double lambda = hawser_metric(context, "lambda");
     uint32_t fold = hw_linear_fold_of(context) + 1;
     hawser_error error = {0};
     if (logistic_of(block)->steps == NULL && new_steps(context, block, &error) != HAWSER_OK)
@@ -141,7 +145,8 @@ static hawser_status ready(hawser_context *context)
 static hawser_status lengths(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
-    hw_descent_squares(&logistic_of(block)->steps->block, hawser_local(context, "row_parts"));
+    HAWSER_WRITE(context, double, row_parts);
+    hw_descent_squares(&logistic_of(block)->steps->block, row_parts);
     return HAWSER_OK;
 }
 
@@ -157,19 +162,26 @@ static hawser_status power(hawser_context *context)
     return hw_descent_power(context, &logistic_of(block)->steps->block);
 }
 
-/* Sets the intercept of centred columns from the best one that the certificate found. Computes the products of the first batch. */
+/* Computes this block's products of the next batch. */
+static hawser_status post_products(hawser_context *context, hw_logistic_steps *steps)
+{
+    HAWSER_READ(context, double, w);
+    HAWSER_WRITE(context, double, products);
+    hw_descent_product(&steps->block, hw_descent_batch(&steps->block, steps->iteration), w, products);
+    return HAWSER_OK;
+}
+
+/* Sets the intercept of centred columns from the best one that the certificate found. Computes the products of the first
+ * batch. */
 static hawser_status begin(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
     hw_logistic_steps *steps = logistic_of(block)->steps;
     steps->intercept = block->point.intercept + (steps->descent.intercept ? hawser_metric(context, "centre") : 0.0);
-    if (!steps->descent.sends_weights)
-        hw_descent_product(&steps->block, hw_descent_batch(&steps->block, steps->iteration), hawser_local(context, "w"),
-                           hawser_local(context, "products"));
-    return HAWSER_OK;
+    return steps->descent.sends_weights ? HAWSER_OK : post_products(context, steps);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- steps ---- */
+/* ------------------------------------------------------------------------------------------------------------ steps ---- */
 
 /* Replaces the margins of all rows by their pulls, at the best intercept. */
 static void pull_all(hw_newton_block *block)
@@ -198,7 +210,8 @@ static void pull_batch(hw_newton_block *block, hw_row_batch batch, double rate)
         steps->intercept += rate * sum;
 }
 
-/* Returns the intercept's rate. The intercept is a column of ones in every row, so its steps must be smaller than those of rare columns. */
+/* Returns the intercept's rate. The intercept is a column of ones in every row, so its steps must be smaller than those of
+ * rare columns. */
 static double intercept_rate(const hw_descent *descent, double rate, uint64_t iteration)
 {
     double batch = (double)descent->batch, epoch = ceil((double)descent->X->rows / batch);
@@ -208,9 +221,10 @@ static double intercept_rate(const hw_descent *descent, double rate, uint64_t it
 
 static hawser_status move(hawser_context *context, hw_newton_block *block, double rate)
 {
+    HAWSER_WRITE(context, double, w);
     hw_logistic_steps *steps = logistic_of(block)->steps;
     const hw_linear_columns *columns = &block->columns;
-    double *w = hawser_local(context, "w"), lambda = hawser_metric(context, "lambda"), usual = steps->descent.total;
+    double lambda = hawser_metric(context, "lambda"), usual = steps->descent.total;
     usual /= (double)steps->descent.X->rows;
     double share = 1.0 / ((double)steps->descent.batch * usual);
     for (size_t j = 0; j < columns->X.cols; j++) {
@@ -247,19 +261,18 @@ static hawser_status descend(hawser_context *context)
     (void)hw_descent_gradient(&steps->block, batch);
     HAWSER_TRY(move(context, block, rate));
     steps->iteration++;
-    if (!descent->sends_weights)
-        hw_descent_product(&steps->block, hw_descent_batch(&steps->block, steps->iteration), hawser_local(context, "w"),
-                           hawser_local(context, "products"));
-    return HAWSER_OK;
+    return descent->sends_weights ? HAWSER_OK : post_products(context, steps);
 }
 
 static hawser_status settle(hawser_context *context)
 {
-    memcpy(hawser_local(context, "alpha"), hawser_local(context, "w"), hawser_part(context, "w", NULL) * sizeof(double));
+    HAWSER_WRITE(context, double, alpha);
+    HAWSER_READ(context, double, w);
+    memcpy(alpha, w, hawser_part(context, "w", NULL) * sizeof(double));
     return hawser_touch(context, "v", 0, 0); /* derived from alpha */
 }
 
-/* ----------------------------------------------------------------------------------------------------------- program ---- */
+/* ---------------------------------------------------------------------------------------------------------- program ---- */
 
 void hw_logistic_steps_declare(hawser_program *program)
 {
@@ -284,30 +297,26 @@ void hw_logistic_steps_work(const hw_linear_frame *frame)
     size_t rows = linear->problem.X->rows,
            batch = linear->choices.settings.batch > 0 ? linear->choices.settings.batch : rows;
     bool weights_are_sent = sends_weights(linear);
-    hawser_state *row_parts = hawser_stored_state(p, "row_parts", linear->choices.blocks * rows, NULL, NULL, NULL, NULL);
-    hawser_state *w = weights_are_sent
-                          ? hawser_stored_state(p, "w", linear->problem.X->cols, X, linear->problem.alpha, NULL, NULL)
-                          : hawser_local_state(p, "w", X, 1, linear->problem.alpha);
+    hawser_state *row_parts = HAWSER_STATE(p, "row_parts", HAWSER_STORED, .rows = linear->choices.blocks * rows);
+    hawser_state *w = HAWSER_STATE(p, "w", weights_are_sent ? HAWSER_STORED : HAWSER_LOCAL, .rows = linear->problem.X->cols,
+                                   .along = X, .initial = linear->problem.alpha);
     if (weights_are_sent)
-        whole = hawser_data_state(p, "whole", linear->problem.X, HAWSER_FETCHED);
+        whole = HAWSER_STATE(p, "whole", HAWSER_DATA, .matrix = linear->problem.X, .split = HAWSER_FETCHED);
     else
-        products = hawser_stored_state(p, "products", linear->choices.blocks * batch, NULL, NULL, NULL, NULL);
-    hawser_unit(frame->work, "ready", ready, HAWSER_READS(X, frame->alpha, whole), HAWSER_UPDATES(w));
+        products = HAWSER_STATE(p, "products", HAWSER_STORED, .rows = linear->choices.blocks * batch);
+    HAWSER_UNIT(frame->work, "ready", ready, .reads = {X, frame->alpha, whole}, .updates = {w});
     if (!(linear->choices.settings.rate > 0.0)) {
         hawser_operator *uncurved =
             hawser_sequence(hawser_branch(frame->work, "uncurved", hw_linear_uncurved, frame->driver));
-        hawser_unit(uncurved, "lengths", lengths, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
-        hawser_unit(uncurved, "point", point, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
+        HAWSER_UNIT(uncurved, "lengths", lengths, .reads = {X}, .updates = {row_parts});
+        HAWSER_UNIT(uncurved, "point", point, .reads = {X}, .updates = {row_parts});
         hawser_operator *powers =
             hawser_loop(uncurved, "curvature", (hawser_until){.test = hw_descent_powers_done}, hawser_bsp());
-        hawser_unit(powers, "power", power, HAWSER_READS(X), HAWSER_UPDATES(row_parts));
+        HAWSER_UNIT(powers, "power", power, .reads = {X}, .updates = {row_parts});
     }
-    if (weights_are_sent)
-        hawser_unit(frame->work, "begin", begin, HAWSER_READS(w), NULL);
-    else
-        hawser_unit(frame->work, "begin", begin, HAWSER_READS(w), HAWSER_UPDATES(products));
+    HAWSER_UNIT(frame->work, "begin", begin, .reads = {w}, .updates = {products});
     hawser_operator *steps =
         hawser_loop(frame->work, "steps", (hawser_until){.clocks = clocks_of(&linear->choices)}, linear->choices.sync);
-    hawser_unit(steps, "descend", descend, HAWSER_READS(X, whole), HAWSER_UPDATES(w, products));
+    HAWSER_UNIT(steps, "descend", descend, .reads = {X, whole}, .updates = {w, products});
     hw_linear_settle_work(frame, w, settle);
 }

@@ -1,9 +1,11 @@
 /*
- * steps.h - logistic regression by proximal gradient steps on all rows, one, or a batch, over a parameter server: the feature-partitioned descent
- * of Goel et al. (2015, section 6) with a penalty.
+ * steps.h - logistic regression by proximal gradient steps on all rows, one, or a batch, over a parameter server: the
+ * feature-partitioned descent of Goel et al. (2015, section 6) with a penalty.
  *
- * Each block keeps the weights of its columns and reads the changes of the other blocks. A step is taken in columns scaled to a largest entry of 1,
- *     w_j = argmin over t of (t - w_j - eta_j g_j)^2 / (2 eta_j) + h_j(t),   g_j = sum over rows of (x_ij - m_j) pull_i / rows.
+ * Each block keeps the weights of its columns and reads the changes of the other blocks. A step is taken in columns scaled
+ * to a largest entry of 1,
+ *     w_j = argmin over t of (t - w_j - eta_j g_j)^2 / (2 eta_j) + h_j(t),   g_j = sum over rows of (x_ij - m_j) pull_i /
+ *     rows.
  * Each block has its own intercept, which follows the margins that it reads. Under bsp and dc:0 all intercepts are the same.
  */
 #ifndef HW_ALGORITHMS_LOGISTIC_STEPS_H

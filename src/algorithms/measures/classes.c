@@ -151,7 +151,8 @@ static void add_rows(const hw_classes *classes, class_sums *sums)
     }
 }
 
-/* Computes the area under the ROC curve of one class. With two classes, elements take the place of the pairs that were read. */
+/* Computes the area under the ROC curve of one class. With two classes, elements take the place of the pairs that were
+ * read. */
 static double area_of(const hw_classes *classes, size_t output)
 {
     hw_ranked *ranked = classes->count == 2 ? hw_ranked_in(classes->scored) : classes->ranked;
@@ -192,10 +193,12 @@ static double share(double part, double whole)
 /* Writes "no row has the label 7", with the name of a class behind the text. */
 static void name_class(const hw_classes *classes, const char *text, size_t k, char *out, size_t size)
 {
-    if (classes->words != NULL)
-        snprintf(out, size, "%s %s", text, classes->words[(size_t)classes->labels[k]]);
-    else
+    if (classes->words != NULL) {
+        size_t length = (size_t)snprintf(out, size, "%s ", text);
+        (void)hawser_escape(classes->words[(size_t)classes->labels[k]], out + length, size - length);
+    } else {
         snprintf(out, size, "%s %.10g", text, classes->labels[k]);
+    }
 }
 
 static void put_numbers(const hw_classes *classes, const class_sums *sums, hawser_measure *measures)

@@ -8,7 +8,7 @@
 /* The rows of `hawser help measures`. */
 extern const hawser_measure_row hw_class_measures[];
 
-/* Those of what is measured without probabilities too, but for the objective. */
+/* Rows of measures that need no probabilities, except the objective. */
 /* clang-format off */
 #define HW_CLASSES_FIRST_ROWS                                                                                                \
     {"auc", "area under the ROC curve: probability that a row of the higher label gets a higher score than a row of the "    \
@@ -38,12 +38,13 @@ typedef struct hw_classes {
     size_t count;             /* classes, at least 2 */
     const double *labels;     /* ascending, one per class */
     const char *const *words; /* the labels if they are words: label K is words[K]; or NULL */
-    /* Two classes: margin and label of each row, which are overwritten, and the probability of the higher label by the margin. The area under
-     * the ROC curve compares margins, which are finer than probabilities near 0 and 1. */
+    /* Two classes: margin and label of each row, which are overwritten, and the probability of the higher label by the
+     * margin. The area under the ROC curve compares margins, which are finer than probabilities near 0 and 1. */
     double *scored;
     double (*probability)(double margin);
     double threshold; /* the higher label is predicted if its probability is above this */
-    /* There are no probabilities: a margin above 0, or the largest margin, predicts its label. `probabilities` are margins then. */
+    /* There are no probabilities: a margin above 0, or the largest margin, predicts its label. `probabilities` are margins
+     * then. */
     bool margins_only;
     /* More classes: each row's probability of each class, its label, and memory for one element per row. */
     const double *probabilities;
@@ -53,7 +54,8 @@ typedef struct hw_classes {
     double objective; /* NaN: unknown, since the training did not certify the model */
 } hw_classes;
 
-/* Returns those of an evaluation, whose linear predictors and targets are replaced. The caller adds what its classes are predicted by. */
+/* Returns those of an evaluation, whose linear predictors and targets are replaced. The caller adds what its classes are
+ * predicted by. */
 static inline hw_classes hw_classes_of(const hawser_evaluation_input *input, const double *labels, size_t count)
 {
     return (hw_classes){.rows = input->rows,
@@ -68,7 +70,8 @@ static inline hw_classes hw_classes_of(const hawser_evaluation_input *input, con
 /* Allocates `target` and `ranked`. The caller calls hw_classes_free, also after a failure. */
 hawser_status hw_classes_new(hw_classes *classes, hawser_error *error) HAWSER_MUST_USE;
 void hw_classes_free(hw_classes *classes);
-/* Checks target, weights and margins or probabilities, and that each label is one of the model's. Stores the rows' total weight. */
+/* Checks target, weights and margins or probabilities, and that each label is one of the model's. Stores the rows' total
+ * weight. */
 hawser_status hw_classes_check(const hw_classes *classes, double *total, hawser_error *error) HAWSER_MUST_USE;
 /* Appends all measures. The check has succeeded. */
 hawser_status hw_classes_measure(const hw_classes *classes, hawser_measure *measures, hawser_error *error) HAWSER_MUST_USE;

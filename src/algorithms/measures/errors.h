@@ -27,8 +27,8 @@ extern const hawser_measure_row hw_error_measures[];
     {".absolute_error", "likewise for the absolute errors"}
 /* clang-format on */
 
-/* Appends quantiles of the errors, target minus prediction, which are sorted in place of the pairs of predictions and targets in input->scored.
- * All predictions are finite, and one row has a weight. */
+/* Appends quantiles of the errors, target minus prediction, which are sorted in place of the pairs of predictions and
+ * targets in input->scored. All predictions are finite, and one row has a weight. */
 hawser_status hw_errors_spread(const hawser_evaluation_input *input, hawser_measure *measures,
                                hawser_error *error) HAWSER_MUST_USE;
 

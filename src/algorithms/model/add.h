@@ -4,7 +4,8 @@
 
 #include "hawser/algorithm.h"
 
-/* What is added up. Number e < columns * per * models belongs to column e / per % columns of the data. All names are plurals. */
+/* What is added up. Number e < columns * per * models belongs to column e / per % columns of the data. All names are
+ * plurals. */
 typedef struct hw_addends {
     const char *values; /* what the numbers of columns are: "the squares" */
     const hawser_dataset *data;
@@ -13,8 +14,8 @@ typedef struct hw_addends {
         *of; /* what the other numbers are, and what to scale if they are too large: "the distances", "the columns" */
 } hw_addends;
 
-/* Adds numbers up over all blocks, as hawser_allreduce does. Fails with HAWSER_NOT_FINITE if the sum could leave the range of numbers. The error names
- * what was added up, and the column. */
+/* Adds numbers up over all blocks, as hawser_allreduce does. Fails with HAWSER_NOT_FINITE if the sum could leave the range
+ * of numbers. The error names what was added up, and the column. */
 hawser_status hw_add_up(hawser_context *context, double *values, size_t count, const hw_addends *sums) HAWSER_MUST_USE;
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * centre.c - the columns are measured in two passes: their ends, then, of those with all values on one side of zero, mean and standard deviation of the
- * differences to the end that is nearer to zero, in which no digits cancel.
+ * centre.c - the columns are measured in two passes: their ends, then, of those with all values on one side of zero, mean
+ * and standard deviation of the differences to the end that is nearer to zero, in which no digits cancel.
  */
 #include "algorithms/model/centre.h"
 
@@ -25,7 +25,8 @@ enum {
 /* A column is far from zero if its mean is this many standard deviations. */
 static const double far_from = 64.0, very_far_from = 0x1p20;
 
-/* Returns the most standard deviations that a mean of numbers of a type may be: one spans about 1000 different numbers then. */
+/* Returns the most standard deviations that a mean of numbers of a type may be: one spans about 1000 different numbers
+ * then. */
 static double most_of(hawser_type type)
 {
     return (type == HAWSER_F32 ? 0x1p24 : 0x1p53) / 1000.0;
@@ -280,7 +281,7 @@ static double measure_of(const measures *m, size_t j, size_t which)
 static hawser_status find_in(hawser_context *context, measures *m, double *memory)
 {
     size_t first = 0, share = hawser_part(context, "columns", &first), n = m->count;
-    double *out = share > 0 ? hawser_local(context, "columns") : NULL;
+    HAWSER_WRITE(context, double, columns);
     m->low = memory;
     m->high = m->low + n;
     m->sum = m->high + n;
@@ -289,14 +290,15 @@ static hawser_status find_in(hawser_context *context, measures *m, double *memor
     m->tile = m->stored + n;
     HAWSER_TRY(measure(context, m));
     for (size_t e = first; e < first + share; e++)
-        out[e - first] = measure_of(m, e / MEASURES, e % MEASURES);
+        columns[e - first] = measure_of(m, e / MEASURES, e % MEASURES);
     return HAWSER_OK;
 }
 
 static hawser_status find(hawser_context *context)
 {
     const column_search *s = hawser_user(context);
-    measures m = {.X = *(const hawser_matrix *)hawser_data_view(context, "X"), .target = s->target};
+    HAWSER_READ(context, hawser_matrix, X);
+    measures m = {.X = *X, .target = s->target};
     hawser_error error = {0};
     if (hawser_dataset_beside(s->data, m.X.first, m.X.rows, &m.beside, &error) != HAWSER_OK)
         return hawser_unit_fail(context, error.status, "%s", error.text);
@@ -436,17 +438,19 @@ hawser_status hw_centre_find(hw_centre *c, hawser_job *job, const hawser_dataset
     hawser_run *run = NULL;
     *c = (hw_centre){0};
     hawser_program *program = hawser_program_new("columns", &s);
-    hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), HAWSER_BY_ROW);
+    hawser_state *X = HAWSER_STATE(program, "X", HAWSER_DATA, .matrix = hawser_dataset_matrix(data), .split = HAWSER_BY_ROW);
     size_t columns = hawser_dataset_matrix(data)->cols, count = (columns + target) * MEASURES;
-    hawser_state *out = hawser_partitioned_state(program, "columns", count, NULL, NULL);
-    hawser_operator *unit = hawser_unit(hawser_root(program), "measure", find, HAWSER_READS(X), HAWSER_UPDATES(out));
-    hawser_reduces(unit, count < PIECE ? count : PIECE);
+    hawser_state *out = HAWSER_STATE(program, "columns", HAWSER_PARTITIONED, .rows = count);
+    HAWSER_UNIT(hawser_root(program), "measure", find, .reads = {X}, .updates = {out},
+                .reduces = count < PIECE ? count : PIECE);
     hawser_observe(job, NULL, NULL);
     hawser_status status = hawser_run_program(job, program, &run, error);
     hawser_program_free(program);
     if (status == HAWSER_STOP)
         status = hawser_fail(error, HAWSER_STOP, "the training ended before its columns were measured; no model is kept");
-    const double *measured = status == HAWSER_OK ? hawser_result(run, "columns", NULL) : NULL;
+    const double *measured = NULL;
+    if (status == HAWSER_OK)
+        status = hawser_result(run, "columns", &measured, NULL, error);
     for (size_t j = 0; what >= HW_CENTRE_FITTED && status == HAWSER_OK && j < columns + target; j++)
         status = hw_centre_check(data, j, measured[j * MEASURES + MEAN], measured[j * MEASURES + DEVIATION], error);
     if (status == HAWSER_OK && (what != HW_CENTRE_VERY_FAR || any_very_far(measured, columns)))

@@ -1,9 +1,13 @@
 #include "algorithms/model/classed.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/model/largest.h"
+#include "algorithms/model/transpose.h"
+#include "hawser/advanced.h"
+#include "hawser/row_kernels.h"
 
 hawser_status hw_classed_of(const hawser_model *model, bool pairs, hw_classed *m, hawser_error *error)
 {
@@ -34,8 +38,7 @@ hawser_status hw_classed_from(hw_classed *m, const double *numbers, double **mem
     double *coefficients = *memory = calloc(k * d + 1, sizeof *coefficients);
     if (coefficients == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
-    for (size_t e = 0; e < k * d; e++)
-        coefficients[e % k * d + e / k] = numbers[e];
+    hw_transpose(numbers, d, k, coefficients);
     m->coefficients = coefficients;
     m->intercepts = numbers + k * d;
     return HAWSER_OK;
@@ -61,6 +64,74 @@ hawser_status hw_classed_store(const hw_classed *sizes, const double *numbers, h
         status = store(&m, model, error);
     free(memory);
     return status;
+}
+
+/* ---- predictions ---- */
+
+hawser_status hw_classed_link(const hw_classed *m, const hawser_dataset *data, double *values, hawser_error *error)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    if (X->cols > m->columns)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu columns, the model %zu", X->cols, m->columns);
+    for (size_t i = 0; i < X->rows; i++)
+        for (size_t p = 0; p < m->problems; p++)
+            values[i * m->problems + p] = hawser_row_dot(X, i, m->coefficients + p * m->columns) + m->intercepts[p];
+    return HAWSER_OK;
+}
+
+hawser_status hw_classed_new_link(const hw_classed *m, const hawser_dataset *data, double **values, hawser_error *error)
+{
+    size_t rows = hawser_dataset_matrix(data)->rows;
+    *values = calloc(rows * m->problems + 1, sizeof **values);
+    if (*values == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu predictions of %zu numbers", rows, m->problems);
+    return hw_classed_link(m, data, *values, error);
+}
+
+double hw_classed_decide(const hw_classed *m, const double *margins)
+{
+    size_t best = 0;
+    if (m->labels == NULL)
+        return margins[0];
+    if (m->problems == 1)
+        return m->labels[margins[0] > 0.0];
+    for (size_t p = 1; p < m->problems; p++)
+        best = margins[p] > margins[best] ? p : best;
+    return m->labels[best];
+}
+
+bool hw_classed_finite(const double *margins, size_t count)
+{
+    for (size_t p = 0; p < count; p++)
+        if (!isfinite(margins[p]))
+            return false;
+    return true;
+}
+
+hawser_status hw_classed_predict(const hw_classed *m, const hawser_dataset *data, double *predictions, hawser_error *error)
+{
+    double *values = NULL;
+    hawser_status status = hw_classed_new_link(m, data, &values, error);
+    for (size_t i = 0; status == HAWSER_OK && i < hawser_dataset_matrix(data)->rows; i++) {
+        const double *margins = values + i * m->problems;
+        predictions[i] = hw_classed_finite(margins, m->problems) ? hw_classed_decide(m, margins) : NAN;
+    }
+    free(values);
+    return status;
+}
+
+size_t hw_classed_outputs(const hawser_model *model)
+{
+    size_t dims[2] = {0};
+    return hawser_model_get(model, "coefficients", NULL, dims) != NULL && dims[0] > 0 ? dims[0] : 1;
+}
+
+double hw_classed_label(const hawser_model *model, size_t place)
+{
+    hawser_type type = HAWSER_F64;
+    size_t dims[2] = {0};
+    const double *labels = hawser_model_get(model, "labels", &type, dims);
+    return labels != NULL && type == HAWSER_F64 && place < dims[0] ? labels[place] : NAN;
 }
 
 /* ---- the printed coefficients ---- */
@@ -114,11 +185,9 @@ hawser_status hw_classed_start(const hw_classed *m, const double *labels, size_t
     double *to = *given = calloc(k * (d + 1), sizeof *to);
     if (to == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
-    for (size_t p = 0; p < k; p++) {
-        for (size_t j = 0; j < d; j++)
-            to[j * k + p] = m->coefficients[p * d + j];
-        to[d * k + p] = intercept ? m->intercepts[p] : 0.0;
-    }
+    hw_transpose(m->coefficients, k, d, to);
+    for (size_t p = 0; p < k && intercept; p++)
+        to[d * k + p] = m->intercepts[p];
     return HAWSER_OK;
 }
 
@@ -146,8 +215,8 @@ hawser_status hw_classed_start_files(hawser_job *job, size_t problems, size_t co
                                : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu columns", k, d);
     if (status == HAWSER_OK && hawser_job_init_given(job, coefficients_name))
         status = hawser_job_init_numbers(job, coefficients_name, k, d, numbers, error);
-    for (size_t e = 0; status == HAWSER_OK && e < k * d; e++)
-        to[e % d * k + e / d] = numbers[e];
+    if (status == HAWSER_OK)
+        hw_transpose(numbers, k, d, to);
     if (status == HAWSER_OK && hawser_job_init_given(job, intercepts_name))
         status = hawser_job_init_numbers(job, intercepts_name, 1, k, to + d * k, error);
     free(numbers);

@@ -1,4 +1,6 @@
 #include "algorithms/model/early.h"
+#include "algorithms/model/given.h"
+#include "hawser/advanced.h"
 
 #include <math.h>
 
@@ -11,7 +13,7 @@ static hawser_status check_data(const hawser_dataset *data, size_t columns, haws
     return hawser_matrix_whole(X, error);
 }
 
-hawser_status hw_early_new(hw_early *early, hawser_job *job, const hawser_training_input *input, size_t columns,
+hawser_status hw_early_new(hw_early *early, hawser_job *job, const hawser_training_input *input, size_t columns, bool kept,
                            hawser_error *error)
 {
     const hawser_options *options = input->options;
@@ -21,8 +23,11 @@ hawser_status hw_early_new(hw_early *early, hawser_job *job, const hawser_traini
     HAWSER_TRY(hawser_job_agree(job, status, error));
     if (!hawser_options_has(options, "early-stopping"))
         return hawser_job_idle(job, "early-stopping-min-delta", "there is no --early-stopping N", error);
-    if (!early->validated)
-        return hawser_job_idle(job, "early-stopping", "there is no --validation to measure the error on", error);
+    if (!early->validated && !(kept && hw_option_number(options, "validation-fraction", 0.0) > 0.0))
+        return hawser_job_idle(job, "early-stopping",
+                               kept ? "there is no --validation or --validation-fraction to measure the error on"
+                                    : "there is no --validation to measure the error on",
+                               error);
     early->patience = (uint64_t)hawser_options_integer(options, "early-stopping");
     early->min_delta = hawser_options_number(options, "early-stopping-min-delta");
     return HAWSER_OK;

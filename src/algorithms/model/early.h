@@ -32,9 +32,9 @@ typedef struct hw_early_count {
     double lowest;    /* of the compared ones */
 } hw_early_count;
 
-/* Takes the validation data and the options. Fails if the data have more than `columns` columns, or if an option can do nothing without data.
- * Collective. */
-hawser_status hw_early_new(hw_early *early, hawser_job *job, const hawser_training_input *input, size_t columns,
+/* Takes the validation data and the options. Fails if the data have more than `columns` columns, or if an option can do
+ * nothing without data; `kept`: rows that --validation-fraction keeps are such data, too. Collective. */
+hawser_status hw_early_new(hw_early *early, hawser_job *job, const hawser_training_input *input, size_t columns, bool kept,
                            hawser_error *error) HAWSER_MUST_USE;
 /* Returns the count before the first evaluation. */
 hw_early_count hw_early_begin(void);

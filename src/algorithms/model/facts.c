@@ -1,11 +1,13 @@
 #include "algorithms/model/facts.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-hawser_status hw_model_text_fact(hawser_model *model, const char *key, const char *value, hawser_error *error)
+/* Adds a text as a fact, unless it is NULL. */
+static hawser_status model_text_fact(hawser_model *model, const char *key, const char *value, hawser_error *error)
 {
     return value == NULL ? HAWSER_OK : hawser_model_fact(model, key, value, error);
 }
@@ -55,7 +57,7 @@ static hawser_status fact_targets(hawser_model *model, const hawser_dataset *dat
 {
     size_t outputs = hawser_dataset_outputs(data), length = 1, at = 0;
     if (outputs < 2)
-        return hw_model_text_fact(model, "target", hawser_dataset_target_name(data), error);
+        return model_text_fact(model, "target", hawser_dataset_target_name(data), error);
     for (size_t o = 0; o < outputs; o++) {
         if (hawser_dataset_output_name(data, o) == NULL)
             return HAWSER_OK;
@@ -80,16 +82,18 @@ hawser_status hw_model_data_facts(hawser_model *model, const char *algorithm, co
 {
     const hawser_matrix *X = hawser_dataset_matrix(data);
     const hawser_load_figures *figures = hawser_dataset_figures(data);
-    HAWSER_TRY(hw_model_text_fact(model, "algorithm", algorithm, error));
-    HAWSER_TRY(hw_model_text_fact(model, "hawser_version", hawser_version(), error));
+    HAWSER_TRY(model_text_fact(model, "algorithm", algorithm, error));
+    HAWSER_TRY(model_text_fact(model, "hawser_version", hawser_version(), error));
     HAWSER_TRY(hw_model_number_fact(model, "rows", (double)X->rows, error));
     HAWSER_TRY(hw_model_number_fact(model, "columns", (double)X->cols, error));
     HAWSER_TRY(hw_model_number_fact(model, "index_base", figures != NULL ? figures->index_base : -1, error));
+    if (figures != NULL && figures->text_rules != 0)
+        HAWSER_TRY(hw_model_number_fact(model, "text_rules", figures->text_rules, error));
     HAWSER_TRY(fact_targets(model, data, error));
     if (figures != NULL && figures->target_column > 0 && hawser_dataset_outputs(data) <= 1)
         HAWSER_TRY(hw_model_number_fact(model, "target_column", (double)figures->target_column - 1.0, error));
-    HAWSER_TRY(hw_model_text_fact(model, "target_from", figures != NULL && figures->target_file ? "file" : "input", error));
-    HAWSER_TRY(hw_model_text_fact(model, "column_numbers", hawser_dataset_numbers(data), error));
+    HAWSER_TRY(model_text_fact(model, "target_from", figures != NULL && figures->target_file ? "file" : "input", error));
+    HAWSER_TRY(model_text_fact(model, "column_numbers", hawser_dataset_numbers(data), error));
     return fact_names(model, data, error);
 }
 
@@ -99,7 +103,29 @@ hawser_status hw_model_option_facts(hawser_model *model, const hawser_options *o
         const char *key = hawser_options_row(options, k)->key;
         char name[80];
         snprintf(name, sizeof name, "options.%s", key);
-        HAWSER_TRY(hw_model_text_fact(model, name, hawser_options_text(options, key), error));
+        HAWSER_TRY(model_text_fact(model, name, hawser_options_text(options, key), error));
     }
     return HAWSER_OK;
+}
+
+double hw_model_number(const hawser_model *model, const char *key, double otherwise)
+{
+    const char *text = hawser_model_text(model, key);
+    double value = otherwise;
+    if (text != NULL)
+        (void)hawser_read_number(text, &value);
+    return value;
+}
+
+void hw_note(hawser_training *training, const char *format, ...)
+{
+    size_t k = 0;
+    va_list arguments;
+    while (training != NULL && k < HAWSER_NOTES && training->notes[k][0] != '\0')
+        k++;
+    if (training == NULL || k == HAWSER_NOTES)
+        return;
+    va_start(arguments, format);
+    vsnprintf(training->notes[k], sizeof training->notes[k], format, arguments);
+    va_end(arguments);
 }

@@ -12,3 +12,13 @@ bool hw_option_given(const hawser_options *options, const char *key)
     const char *text = hawser_options_text(options, key);
     return text != NULL && (row->value == NULL || strcmp(row->value, text) != 0);
 }
+
+bool hw_option_set(const hawser_options *options, const char *key)
+{
+    return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) != HAWSER_FROM_DEFAULT;
+}
+
+double hw_option_number(const hawser_options *options, const char *key, double otherwise)
+{
+    return hawser_options_has(options, key) ? hawser_options_number(options, key) : otherwise;
+}

@@ -74,15 +74,16 @@ static hawser_status agree(hawser_context *context, const double *own, size_t co
     }
     all[0] = (double)found;
     size_t share = hawser_part(context, "labels", &first);
+    HAWSER_WRITE(context, double, labels);
     if (share > 0)
-        memcpy(hawser_local(context, "labels"), all + first, share * sizeof *all);
+        memcpy(labels, all + first, share * sizeof *all);
     return HAWSER_OK;
 }
 
 static hawser_status find(hawser_context *context)
 {
     const label_search *s = hawser_user(context);
-    const hawser_matrix *X = hawser_data_view(context, "X");
+    HAWSER_READ(context, hawser_matrix, X);
     hawser_beside beside;
     hawser_error error = {0};
     if (hawser_dataset_beside(s->data, X->first, X->rows, &beside, &error) != HAWSER_OK)
@@ -97,7 +98,8 @@ static hawser_status find(hawser_context *context)
 
 static hawser_status take(const hawser_run *run, size_t most, double **labels, size_t *count, hawser_error *error)
 {
-    const double *found = hawser_result(run, "labels", NULL);
+    const double *found;
+    HAWSER_TRY(hawser_result(run, "labels", &found, NULL, error));
     *count = (size_t)found[0];
     *labels = calloc(most + 2, sizeof **labels);
     if (*labels == NULL)
@@ -145,9 +147,9 @@ hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t
     label_search s = {data, most};
     hawser_run *run = NULL;
     hawser_program *program = hawser_program_new("labels", &s);
-    hawser_state *X = hawser_data_state(program, "X", hawser_dataset_matrix(data), HAWSER_BY_ROW);
-    hawser_state *out = hawser_partitioned_state(program, "labels", most + 2, NULL, NULL);
-    hawser_reduces(hawser_unit(hawser_root(program), "find", find, HAWSER_READS(X), HAWSER_UPDATES(out)), 1);
+    hawser_state *X = HAWSER_STATE(program, "X", HAWSER_DATA, .matrix = hawser_dataset_matrix(data), .split = HAWSER_BY_ROW);
+    hawser_state *out = HAWSER_STATE(program, "labels", HAWSER_PARTITIONED, .rows = most + 2);
+    HAWSER_UNIT(hawser_root(program), "find", find, .reads = {X}, .updates = {out}, .reduces = 1);
     hawser_observe(job, NULL, NULL);
     hawser_status status = hawser_run_program(job, program, &run, error);
     hawser_program_free(program);

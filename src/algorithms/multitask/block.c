@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/choice/fit.h"
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/fold.h"
 
-void hw_multitask_release(hw_multitask_block *block)
+void hw_multitask_release(void *scratch)
 {
+    hw_multitask_block *block = scratch;
     void *all[] = {block->row_weights, block->norm,     block->residual, block->sum,
                    block->intercept,   block->gradient, block->members};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
@@ -41,7 +43,8 @@ static double row_weight(const hw_multitask_block *block, size_t i)
     return block->row_weights != NULL ? block->row_weights[i] : 1.0;
 }
 
-/* Computes the residuals of one output from its image v (NULL: zeros), adds to the sums, and multiplies the residuals by the weights. */
+/* Computes the residuals of one output from its image v (NULL: zeros), adds to the sums, and multiplies the residuals by the
+ * weights. */
 static void residual_of(hw_multitask_block *block, size_t output, const double *v)
 {
     size_t n = block->columns.X.rows;
@@ -133,7 +136,7 @@ size_t hw_multitask_sums(const hw_multitask_block *block, const double *alpha, d
         const double *w = alpha + j * q, *g = block->gradient + j * q;
         hw_linear_term term = hw_linear_term_at(&block->columns, j, lambda);
         double slope = block->norm[j];
-        if (hw_linear_any(w, q)) {
+        if (hw_any(w, q)) {
             double size = hw_multitask_norm(w, q), square = 0.0;
             for (size_t o = 0; o < q; o++)
                 square += (g[o] - term.l2 * w[o]) * (g[o] - term.l2 * w[o]);
@@ -203,7 +206,7 @@ hawser_status hw_multitask_choose(hw_multitask_block *block, const double *alpha
     for (size_t j = 0; j < p; j++) {
         double excess = block->norm[j] - lambda * columns->l1[j];
         double most = fabs(scale) * block->norm[j] + radius * (1.0 + 1e-9) * sqrt(columns->norm[j]);
-        bool in = hw_linear_any(alpha + j * q, q), zero = !in && most < lambda * columns->l1[j] * (1.0 - 1e-9);
+        bool in = hw_any(alpha + j * q, q), zero = !in && most < lambda * columns->l1[j] * (1.0 - 1e-9);
         support += in;
         block->screened += zero; /* every dual point within the radius says so, the optimum's among them */
         if (!in && !zero && excess > 0.0)
@@ -215,7 +218,7 @@ hawser_status hw_multitask_choose(hw_multitask_block *block, const double *alpha
     hawser_status status = hw_multitask_reserve(block, support + count, error);
     block->member_count = 0;
     for (size_t j = 0; j < p && status == HAWSER_OK; j++)
-        if (hw_linear_any(alpha + j * q, q))
+        if (hw_any(alpha + j * q, q))
             block->members[block->member_count++] = (uint32_t)j;
     for (size_t k = 0; k < count && status == HAWSER_OK; k++)
         block->members[block->member_count++] = candidates[k].column;

@@ -1,9 +1,10 @@
 /*
  * block.h - what one block of a multi-task lasso keeps between units, and the arithmetic on it.
  *
- * With q targets the problem is min over W of 1/(2W) sum_io w_i (y_io - x_i W_o - b_o)^2 + sum_j h_j(W_j), where W_j has the q coefficients of
- * column j and h_j(t) = lambda (l1_j ||t||_2 + l2_j ||t||_2^2 / 2). So a column enters for all targets or for none. What is a number per
- * column in a lasso is a vector of q numbers here, and magnitudes are its norm; the certificate is otherwise the lasso's.
+ * With q targets the problem is min over W of 1/(2W) sum_io w_i (y_io - x_i W_o - b_o)^2 + sum_j h_j(W_j), where W_j has the
+ * q coefficients of column j and h_j(t) = lambda (l1_j ||t||_2 + l2_j ||t||_2^2 / 2). So a column enters for all targets or
+ * for none. What is a number per column in a lasso is a vector of q numbers here, and magnitudes are its norm; the
+ * certificate is otherwise the lasso's.
  */
 #ifndef HW_ALGORITHMS_MULTITASK_BLOCK_H
 #define HW_ALGORITHMS_MULTITASK_BLOCK_H
@@ -43,7 +44,7 @@ typedef struct hw_multitask_block {
 /* Makes the block ready for a fold; allocates on the first call. */
 hawser_status hw_multitask_prepare(hw_multitask_block *block, const hw_linear *linear, const hawser_matrix *X, uint32_t fold,
                                    hawser_error *error) HAWSER_MUST_USE;
-void hw_multitask_release(hw_multitask_block *block);
+void hw_multitask_release(void *scratch);
 /* Allocates the arrays for a matrix X. Called by prepare, and for a joint set. */
 hawser_status hw_multitask_allocate(hw_multitask_block *block, const hawser_matrix *X, hawser_error *error) HAWSER_MUST_USE;
 /* Makes room for `count` members; those that exist are kept. */
@@ -60,8 +61,9 @@ double hw_multitask_lambda_max(hw_multitask_block *block);
 size_t hw_multitask_sums(const hw_multitask_block *block, const double *alpha, double lambda, hw_linear_sums *sums);
 /* Computes sum_j h_j*(scale g_j), and the same at scale 1. */
 void hw_multitask_conjugate(const hw_multitask_block *block, double lambda, double scale, double *scaled, double *plain);
-/* Chooses the columns of the next rounds: those with coefficients, and the most promising others that are not proved to be zero. At most
- * `least` enter, or as many as have coefficients. The gap of the dual point of this scale bounds its distance to the optimum by `radius`. */
+/* Chooses the columns of the next rounds: those with coefficients, and the most promising others that are not proved to be
+ * zero. At most `least` enter, or as many as have coefficients. The gap of the dual point of this scale bounds its distance
+ * to the optimum by `radius`. */
 hawser_status hw_multitask_choose(hw_multitask_block *block, const double *alpha, double lambda, double scale, double radius,
                                   size_t least, hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,4 +1,5 @@
-/* descent.h - a round: block coordinate descent on the coefficients of the working set, by its Gram matrix or by the residuals. */
+/* descent.h - a round: block coordinate descent on the coefficients of the working set, by its Gram matrix or by the
+ * residuals. */
 #ifndef HW_ALGORITHMS_MULTITASK_DESCENT_H
 #define HW_ALGORITHMS_MULTITASK_DESCENT_H
 
@@ -15,8 +16,8 @@ typedef struct hw_multitask_round {
     hw_linear_stop stop;
 } hw_multitask_round;
 
-/* Solves min over delta of -sum_j g_j delta_j + gain/2 ||X delta||^2 / W + sum_j h_j(alpha_j + delta_j) over the members, from the block's residuals,
- * which it changes. */
+/* Solves min over delta of -sum_j g_j delta_j + gain/2 ||X delta||^2 / W + sum_j h_j(alpha_j + delta_j) over the members,
+ * from the block's residuals, which it changes. */
 hawser_status hw_multitask_descend(hw_multitask_block *block, const hw_multitask_round *round,
                                    hawser_error *error) HAWSER_MUST_USE;
 

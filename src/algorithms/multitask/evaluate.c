@@ -4,6 +4,7 @@
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/measures/measure.h"
+#include "algorithms/model/facts.h"
 
 const hawser_measure_row hw_multitask_measures[] = {
     {"r2", "mean of the targets' r2; unknown if one of them is"},
@@ -76,7 +77,7 @@ hawser_status hw_multitask_evaluate(const hawser_evaluation_input *input, hawser
     hw_measure_number(measures, "r2", mean[R2], "all values of a target are equal");
     hw_measure_number(measures, "rmse", mean[RMSE], NULL);
     hw_measure_number(measures, "mae", mean[MAE], NULL);
-    hw_measure_number(measures, "objective", 0.5 * squares / total + hw_linear_fact(input->model, "penalty", NAN),
+    hw_measure_number(measures, "objective", 0.5 * squares / total + hw_model_number(input->model, "penalty", NAN),
                       "the training did not certify the model");
     size_t at = 0;
     while (measures[at].name != NULL)

@@ -21,12 +21,13 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     return hw_linear_check_target(problem->target, n * problem->outputs, error);
 }
 
-/* Refuses columns without a penalty: a dual point must be orthogonal to each of them, and the certificate only scales its dual point. */
+/* Refuses columns without a penalty: a dual point must be orthogonal to each of them, and the certificate only scales its
+ * dual point. */
 static hawser_status check(const hw_linear *linear, hawser_error *error)
 {
     const hw_linear_problem *problem = &linear->problem;
     const hw_linear_settings *settings = &linear->choices.settings;
-    if (settings->lambda == 0.0)
+    if (settings->choice.lambda == 0.0)
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
             "--lambda 0: multitask needs a penalty; without one each target is a regression of its own: give a "

@@ -1,9 +1,11 @@
-/* memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data, and every round computes the residuals anew.
- * A round also computes the members' gradients anew, with the same bits, if it does not know that the last scan's are fresh. */
+/* memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data, and every round computes
+ * the residuals anew. A round also computes the members' gradients anew, with the same bits, if it does not know that the
+ * last scan's are fresh. */
 #include "algorithms/multitask/memory.h"
 
 #include "algorithms/multitask/joint.h"
 #include "algorithms/solve/memory.h"
+#include "hawser/job_data.h"
 
 static void visit_members(hawser_record *record, hw_multitask_block *block)
 {
@@ -24,9 +26,10 @@ static void visit_joint(hawser_record *record, hawser_context *context, hw_multi
     if (!exists)
         return;
     if (hawser_record_reads(record)) {
-        if (hawser_data_fetch(context, "whole", NULL, 0) != HAWSER_OK)
+        const hawser_matrix *whole;
+        if (hawser_data_fetch(context, "whole", NULL, 0) != HAWSER_OK || hawser_read(context, "whole", &whole) != HAWSER_OK)
             return;
-        if (hw_multitask_joint_new(block, hawser_data_view(context, "whole"), &error) != HAWSER_OK) {
+        if (hw_multitask_joint_new(block, whole, &error) != HAWSER_OK) {
             hawser_record_fail(record, error.status, error.text);
             return;
         }
@@ -38,7 +41,8 @@ static void visit_joint(hawser_record *record, hawser_context *context, hw_multi
 
 static hawser_status prepare(hawser_context *context, uint32_t fold, hawser_error *error)
 {
-    return hw_multitask_prepare(hawser_scratch(context), hawser_user(context), hawser_data_view(context, "X"), fold, error);
+    HAWSER_READ(context, hawser_matrix, X);
+    return hw_multitask_prepare(hawser_scratch(context), hawser_user(context), X, fold, error);
 }
 
 void hw_multitask_visit(hawser_record *record, hawser_context *context)

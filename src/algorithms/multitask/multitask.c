@@ -1,14 +1,15 @@
 /*
- * multitask.c - the multi-task lasso: linear regression on several targets whose columns enter together, by CoCoA+ rounds as the lasso's.
+ * multitask.c - the multi-task lasso: linear regression on several targets whose columns enter together, by CoCoA+ rounds as
+ * the lasso's.
  *
- * Columns are split over the blocks. A block keeps its coefficients alpha (q per column) and a copy of v = X alpha (by target, then by row); blocks
- * exchange v. Folds, paths, certificates, best points and ends are those of all linear models (glm/program.h).
+ * Columns are split over the blocks. A block keeps its coefficients alpha (q per column) and a copy of v = X alpha (by
+ * target, then by row); blocks exchange v. Folds, paths, certificates, best points and ends are those of all linear models
+ * (glm/program.h).
  */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "algorithms/glm/best.h"
 #include "algorithms/glm/expect.h"
 #include "algorithms/glm/sets.h"
 #include "algorithms/glm/squared.h"
@@ -21,10 +22,12 @@
 #include "algorithms/multitask/kind.h"
 #include "algorithms/multitask/memory.h"
 #include "algorithms/multitask/options.h"
+#include "hawser/job_data.h"
 
 enum { SMALLEST_SET = 100, ROUNDS = 10 };
 
-/* A descent ends when a pass lowers the objective by less than this share of the tolerance; the share falls where that was too early. */
+/* A descent ends when a pass lowers the objective by less than this share of the tolerance; the share falls where that was
+ * too early. */
 static const double STRICTNESS = 1e-3, STRICTEST = 1e-20;
 
 static hawser_status prepare(hawser_context *context)
@@ -33,25 +36,25 @@ static hawser_status prepare(hawser_context *context)
     const hw_linear *linear = hawser_user(context);
     uint32_t fold = hw_linear_fold_of(context);
     hawser_error error = {0};
-    if (hw_multitask_prepare(block, linear, hawser_data_view(context, "X"), fold, &error) != HAWSER_OK)
+    HAWSER_READ(context, hawser_matrix, X);
+    if (hw_multitask_prepare(block, linear, X, fold, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    if (fold == 0 && block->outputs > 1)
-        for (size_t j = 0; j < block->columns.X.cols; j++)
-            hawser_local(context, "means")[j] = block->columns.mean[j];
-    HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
-    HAWSER_TRY(hawser_report(context, "reach", block->columns.reach));
-    HAWSER_TRY(hawser_report(context, "weakest", block->columns.weakest));
-    return hawser_report(context, "lambda_max", fold == 0 ? hw_multitask_lambda_max(block) : 0.0);
+    if (fold == 0)
+        HAWSER_TRY(hw_linear_record_means(context, block->columns.mean));
+    return hw_linear_report_fold(context, block->zero_objective, &block->columns,
+                                 fold == 0 ? hw_multitask_lambda_max(block) : 0.0);
 }
 
 static hawser_status measure(hawser_context *context)
 {
     hw_multitask_block *block = hawser_scratch(context);
+    HAWSER_READ(context, double, v);
+    HAWSER_READ(context, double, alpha);
     hw_linear_sums sums;
-    hw_multitask_residual(block, hawser_view(context, "v"));
+    hw_multitask_residual(block, v);
     hw_multitask_scan(block);
     block->fresh = true;
-    size_t nonzeros = hw_multitask_sums(block, hawser_local(context, "alpha"), hawser_metric(context, "lambda"), &sums);
+    size_t nonzeros = hw_multitask_sums(block, alpha, hawser_metric(context, "lambda"), &sums);
     HAWSER_TRY(hw_linear_squared_report(context, &sums));
     HAWSER_TRY(hw_linear_report(context, "intercept", block->intercept[0]));
     return hawser_report(context, "nonzeros", (double)nonzeros);
@@ -81,21 +84,21 @@ static void set_strictness(hw_multitask_block *block, double lambda, double gap)
 static hawser_status choose(hawser_context *context)
 {
     hw_multitask_block *block = hawser_scratch(context);
+    HAWSER_READ(context, double, alpha);
     double lambda = hawser_metric(context, "lambda"), scale = hw_linear_squared_scale(context);
     double radius = hw_linear_squared_radius(context, scale);
     size_t least = SMALLEST_SET / hawser_blocks(context);
     hawser_error error = {0};
-    hw_linear_keep(context);
     set_strictness(block, lambda, hawser_metric(context, "gap"));
-    if (hw_multitask_choose(block, hawser_local(context, "alpha"), lambda, scale, radius, least > 8 ? least : 8, &error) !=
-        HAWSER_OK)
+    if (hw_multitask_choose(block, alpha, lambda, scale, radius, least > 8 ? least : 8, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_report(context, "working_set", (double)block->member_count));
     HAWSER_TRY(hawser_report(context, "largest_set", (double)block->member_count));
     return hawser_report(context, "screened", (double)block->screened);
 }
 
-/* Returns true if the work has a single clock. Leaving its loop derives v from alpha anyway, so moving v would be double work. */
+/* Returns true if the work has a single clock. Leaving its loop derives v from alpha anyway, so moving v would be double
+ * work. */
 static bool one_clock(const hw_linear *linear)
 {
     return linear->choices.route == HW_LINEAR_SINGLE;
@@ -116,11 +119,12 @@ static hw_multitask_round make_round(hawser_context *context, const hw_multitask
 static hawser_status sweep(hawser_context *context)
 {
     hw_multitask_block *block = hawser_scratch(context);
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     const hw_linear *linear = block->linear;
-    double *v = hawser_cache(context, "v");
     hawser_error error = {0};
     hw_multitask_round round = make_round(context, block);
-    round.alpha = hawser_local(context, "alpha");
+    round.alpha = alpha;
     round.image = one_clock(linear) ? NULL : v;
     hw_multitask_residual(block, v);
     if (hw_multitask_descend(block, &round, &error) != HAWSER_OK)
@@ -133,9 +137,11 @@ static hawser_status sweep(hawser_context *context)
 static hawser_status post(hawser_context *context)
 {
     const hw_multitask_block *block = hawser_scratch(context);
+    HAWSER_READ(context, double, alpha);
+    HAWSER_WRITE(context, double, sets);
     size_t first = 0;
     (void)hawser_part(context, "sets", &first);
-    size_t posted = hw_multitask_joint_post(block, hawser_local(context, "alpha"), hawser_local(context, "sets"));
+    size_t posted = hw_multitask_joint_post(block, alpha, sets);
     return hawser_touch(context, "sets", first, posted);
 }
 
@@ -143,11 +149,13 @@ static hawser_status post(hawser_context *context)
 static hawser_status solve(hawser_context *context)
 {
     hw_multitask_block *block = hawser_scratch(context);
-    const hawser_matrix *whole = hawser_data_view(context, "whole");
+    HAWSER_READ(context, double, v);
+    HAWSER_READ(context, double, sets);
+    HAWSER_READ(context, hawser_matrix, whole);
     hawser_error error = {0};
     hw_multitask_round round = make_round(context, block);
-    hw_multitask_residual(block, hawser_view(context, "v"));
-    if (hw_multitask_joint_union(block, whole, hawser_view(context, "sets"), &error) != HAWSER_OK)
+    hw_multitask_residual(block, v);
+    if (hw_multitask_joint_union(block, whole, sets, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     HAWSER_TRY(hawser_data_fetch(context, "whole", block->joint->members, block->joint->member_count));
     if (hw_multitask_joint_solve(block, &round, &error) != HAWSER_OK)
@@ -159,7 +167,7 @@ static hawser_status solve(hawser_context *context)
 static hawser_status take(hawser_context *context)
 {
     hw_multitask_block *block = hawser_scratch(context);
-    double *alpha = hawser_local(context, "alpha");
+    HAWSER_WRITE(context, double, alpha);
     size_t q = block->outputs;
     for (size_t k = 0; k < block->solved && k < block->member_count; k++)
         memcpy(alpha + block->members[k] * q, block->solution + k * q, q * sizeof *alpha);
@@ -168,21 +176,9 @@ static hawser_status take(hawser_context *context)
     return hawser_touch(context, "v", 0, 0);
 }
 
-static hawser_status validate(hawser_context *context)
+static const double *intercepts(const void *scratch)
 {
-    const hw_multitask_block *block = hawser_scratch(context);
-    return hw_linear_validate(context, block->intercept);
-}
-
-static hawser_status record(hawser_context *context)
-{
-    const hw_multitask_block *block = hawser_scratch(context);
-    return hw_linear_record_lambda(context, block->intercept);
-}
-
-static void release(void *scratch)
-{
-    hw_multitask_release(scratch);
+    return ((const hw_multitask_block *)scratch)->intercept;
 }
 
 /* Makes the branch for working sets that are small enough to be solved as one. Returns the operator for the other branch. */
@@ -194,10 +190,10 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
     hawser_state *sets = hw_linear_sets_state(frame, hw_multitask_joint_fields(linear));
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, frame->driver);
     hawser_operator *joint = hawser_sequence(small);
-    hawser_unit(joint, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(sets));
-    hawser_unit(joint, "solve", solve, HAWSER_READS(X, v, whole, sets), NULL);
+    HAWSER_UNIT(joint, "post", post, .reads = {alpha}, .updates = {sets});
+    HAWSER_UNIT(joint, "solve", solve, .reads = {X, v, whole, sets});
     hawser_operator *once = hawser_loop(joint, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_unit(once, "take", take, HAWSER_READS(X), HAWSER_UPDATES(v, alpha));
+    HAWSER_UNIT(once, "take", take, .reads = {X}, .updates = {v, alpha});
     return hawser_sequence(small);
 }
 
@@ -214,7 +210,8 @@ static void add_work(const hw_linear_frame *frame)
                           sweep);
     hw_linear_needs needs = {
         .rows = outputs + hw_linear_weighted(&linear->problem), .columns = outputs + 10.0, .gram = true};
-    if (joint) { /* every block has the union's residuals, and its moments and coefficients at the places of the whole's columns */
+    /* every block has the union's residuals, and its moments and coefficients at the places of the whole's columns */
+    if (joint) {
         needs.rows += outputs;
         needs.all = sizeof(double);
     }
@@ -223,15 +220,14 @@ static void add_work(const hw_linear_frame *frame)
 
 static const hw_linear_units units = {.kind = &hw_multitask_kind,
                                       .scratch = sizeof(hw_multitask_block),
-                                      .release = release,
+                                      .release = hw_multitask_release,
                                       .visit = hw_multitask_visit,
                                       .declare = hw_linear_squared_declare,
                                       .prepare = prepare,
                                       .measure = measure,
                                       .bound = bound,
-                                      .validate = validate,
                                       .choose = choose,
-                                      .record = record,
+                                      .intercepts = intercepts,
                                       .work = add_work};
 
 const hawser_algorithm *hw_multitask_algorithm(void)
@@ -242,6 +238,8 @@ const hawser_algorithm *hw_multitask_algorithm(void)
         "problems. Statistics and Computing 20, 2010\n"
         "V. Smith, S. Forte, C. Ma, M. Takac, M. Jordan, M. Jaggi: CoCoA. JMLR 18(230), 2018\n"
         "E. Ndiaye, O. Fercoq, A. Gramfort, J. Salmon: Gap Safe Screening Rules. JMLR 18(128), 2017";
+    static const hawser_head heads[] = {
+        {.name = "prediction", .width = hw_multitask_outputs, .compute = hw_multitask_predict}, {0}};
     static const hawser_algorithm algorithm = {.name = "multitask",
                                                .summary = "linear regression on several targets that share their columns",
                                                .citations = citations,
@@ -249,8 +247,7 @@ const hawser_algorithm *hw_multitask_algorithm(void)
                                                .no_offset = true,
                                                .metrics = hw_multitask_metrics,
                                                HW_LINEAR_ALGORITHM(units),
-                                               .predict = hw_multitask_predict,
-                                               .outputs = hw_multitask_outputs,
+                                               .heads = heads,
                                                .evaluate = hw_multitask_evaluate,
                                                .measures = hw_multitask_measures};
     return &algorithm;

@@ -15,7 +15,7 @@ const hawser_option hw_multitask_rows[] = {
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
 
 const hawser_metric_row hw_multitask_metrics[] = {HW_LINEAR_METRICS(hw_linear_gap_target),
-                                                  HW_LINEAR_PATH_METRICS,
+                                                  HW_CHOICE_PATH_METRICS,
                                                   HW_LINEAR_FIT_METRICS("r2", "the loss at zero, of all targets together,",
                                                                         "mse", "mean squared error",
                                                                         ", over rows and targets"),

@@ -12,8 +12,9 @@ static hawser_status no_memory(hawser_error *error, const hawser_matrix *X)
     return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", X->rows, X->cols);
 }
 
-void hw_newton_block_release(hw_newton_block *block)
+void hw_newton_block_release(void *scratch)
 {
+    hw_newton_block *block = scratch;
     if (block->linear != NULL)
         block->linear->choices.settings.solver->free_state(block->solver);
     hw_newton_quadratic_free(&block->own);

@@ -1,7 +1,8 @@
 /*
- * dual.h - makes a feasible dual point (loss.h) of the residuals at a point: its pulls sum to zero with a free intercept, and there is no pull on
- * columns without a penalty (none to the free side of a column with a bound). Without such columns the loss balances the pulls. With them the
- * residuals take one Newton step along these columns, which leaves rows near the ends of their range where they are.
+ * dual.h - makes a feasible dual point (loss.h) of the residuals at a point: its pulls sum to zero with a free intercept,
+ * and there is no pull on columns without a penalty (none to the free side of a column with a bound). Without such columns
+ * the loss balances the pulls. With them the residuals take one Newton step along these columns, which leaves rows near the
+ * ends of their range where they are.
  */
 #ifndef HW_ALGORITHMS_NEWTON_DUAL_H
 #define HW_ALGORITHMS_NEWTON_DUAL_H
@@ -23,8 +24,8 @@ void hw_newton_dual_free(hw_newton_dual *dual);
 /* Computes theta, pull and sum from a point's pull and curve. */
 void hw_newton_dual_make(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows,
                          const hw_newton_point *point);
-/* Computes, by Newton's method, the best point at which only the intercept and the columns that are free on both sides are not zero. Stores in
- * *zero the loss of the best intercept alone. `v` is scratch. */
+/* Computes, by Newton's method, the best point at which only the intercept and the columns that are free on both sides are
+ * not zero. Stores in *zero the loss of the best intercept alone. `v` is scratch. */
 void hw_newton_dual_start(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows, double *v,
                           hw_newton_point *point, double *zero);
 

@@ -21,7 +21,8 @@ static inline uint64_t hw_to_bits(double value)
     return bits;
 }
 
-/* The functions below choose by bits instead of branches, so that loops over rows become vector code. Returns all ones for x < 0. */
+/* The functions below choose by bits instead of branches, so that loops over rows become vector code. Returns all ones for x
+ * < 0. */
 static inline uint64_t hw_if_negative(double x)
 {
     return 0 - (hw_to_bits(x) >> 63);
@@ -32,7 +33,8 @@ static inline double hw_chosen(uint64_t mask, double value)
     return hw_from_bits(mask & hw_to_bits(value));
 }
 
-/* Returns exp(x) for x <= 709, at least the smallest normal number: 2^k times a polynomial on half a binary digit either way. */
+/* Returns exp(x) for x <= 709, at least the smallest normal number: 2^k times a polynomial on half a binary digit either
+ * way. */
 static inline double hw_exponential(double x)
 {
     static const double shift = 0x1.8p52;

@@ -92,7 +92,8 @@ static int sign_of(double x)
     return (x > 0.0) - (x < 0.0);
 }
 
-/* Makes one pass in random order; in column order several times as many passes would be needed. Returns the sum of the violations it met. */
+/* Makes one pass in random order; in column order several times as many passes would be needed. Returns the sum of the
+ * violations it met. */
 static double pass(run *r)
 {
     hw_linear_members *members = r->members;
@@ -134,8 +135,8 @@ static size_t cut_off(const run *r, const double *x)
     return count;
 }
 
-/* Along the step that was found on the face, cut off where signs change, as far as makes the model fall. Returns whether that was all
- * the way, and hardly a sign changed. */
+/* Along the step that was found on the face, cut off where signs change, as far as makes the model fall. Returns whether
+ * that was all the way, and hardly a sign changed. */
 static bool leap(run *r)
 {
     hw_linear_members *members = r->members;
@@ -180,7 +181,8 @@ static hawser_status look(run *r, hawser_error *error)
     return hw_linear_sum(r->space.part, pulls, r->members->count, error);
 }
 
-/* Returns whether the pulls that a look found are so small that the model is solved. Also decides whether signs are still settled. */
+/* Returns whether the pulls that a look found are so small that the model is solved. Also decides whether signs are still
+ * settled. */
 static bool near_enough(run *r)
 {
     hw_newton_inexact *inexact = r->inexact;
@@ -206,8 +208,8 @@ static double remaining(const run *r)
     return sum / r->q->scale;
 }
 
-/* Returns the share of the largest pull that a search may leave. The gap falls about as pulls do. If one search can reach the tolerance, the next
- * certificate may be the last. */
+/* Returns the share of the largest pull that a search may leave. The gap falls about as pulls do. If one search can reach
+ * the tolerance, the next certificate may be the last. */
 static double exactness(const run *r)
 {
     const hw_newton_inexact *inexact = r->inexact;

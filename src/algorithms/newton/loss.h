@@ -1,5 +1,6 @@
 /*
- * loss.h - the losses that Newton's models approximate: one row of functions per algorithm, over the margins of all rows. Pure.
+ * loss.h - the losses that Newton's models approximate: one row of functions per algorithm, over the margins of all rows.
+ * Pure.
  *
  * With margin m = v + b + offset, loss f_i of a row, and example weights c that sum to W:
  *     loss = sum c f_i(m) / W,   pull_i = -c f_i'(m) (W times minus the gradient),   curve_i = c f_i''(m).
@@ -31,24 +32,27 @@ typedef struct hw_newton_point {
     double intercept;
 } hw_newton_point;
 
-/* A dual point is an array theta by row that the loss defines. Zero is always feasible, and so is every multiple between 0 and 1 of a feasible
- * point. Each theta_i stands for a pull c_i r_i, linear in theta_i. */
+/* A dual point is an array theta by row that the loss defines. Zero is always feasible, and so is every multiple between 0
+ * and 1 of a feasible point. Each theta_i stands for a pull c_i r_i, linear in theta_i. */
 typedef struct hw_newton_loss {
     /* Fills everything except the intercept, which it reads. */
     void (*look)(const hw_newton_rows *rows, const double *v, hw_newton_point *point);
-    /* Does the same at the best intercept, if that is free: within `tolerance` of the objective, from the point's intercept on. */
+    /* Does what `look` does, but first optimises a free intercept to within `tolerance` of the objective, from its present
+     * value. */
     void (*settle)(const hw_newton_rows *rows, const double *v, double tolerance, hw_newton_point *point);
-    /* Computes theta of pulls. Returns false, with theta moved into the range of the loss, if a row left that range by more than rounding. */
+    /* Computes theta of pulls. Returns false, with theta moved into the range of the loss, if a row left that range by more
+     * than rounding. */
     bool (*theta)(const hw_newton_rows *rows, const double *pull, double *theta);
     /* Moves theta so that its pulls sum to zero. */
     void (*balance)(const hw_newton_rows *rows, double *theta);
     /* Computes the pulls of theta. Returns their sum. */
     double (*pull)(const hw_newton_rows *rows, const double *theta, double *pull);
-    /* Returns the loss's part of the dual at scale * theta, over rows [first, last). If the intercept is free, the pulls sum to zero, and the
-     * function may take the margins relative to `intercept`, which keeps digits. */
+    /* Returns the loss's part of the dual at scale * theta, over rows [first, last). If the intercept is free, the pulls sum
+     * to zero, and the function may take the margins relative to `intercept`, which keeps digits. */
     double (*dual)(const hw_newton_rows *rows, const double *theta, double scale, double intercept, size_t first,
                    size_t last);
-    /* Returns a distance from scale * theta, in the norm of scan.h, within which the best dual point lies. `gap`: of that point. */
+    /* Returns a distance from scale * theta, in the norm of scan.h, within which the best dual point lies. `gap`: of that
+     * point. */
     double (*radius)(const hw_newton_rows *rows, const double *theta, double scale, double gap);
     /* Fails if the rows with weight admit no model. `where` says which rows they are: "" or " in a fold of --cv". */
     hawser_status (*check)(const hw_linear_problem *problem, const hw_newton_rows *rows, const char *where,

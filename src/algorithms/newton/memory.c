@@ -1,11 +1,13 @@
 /*
- * memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data, and so are Gram matrices: each model has its own.
- * The problem over the working sets of all blocks is made and solved within one unit; what the block has learned from its models remains.
+ * memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data, and so are Gram matrices:
+ * each model has its own. The problem over the working sets of all blocks is made and solved within one unit; what the block
+ * has learned from its models remains.
  */
 #include "algorithms/newton/memory.h"
 
 #include "algorithms/newton/block.h"
 #include "algorithms/solve/memory.h"
+#include "hawser/job_data.h"
 
 static void visit_point(hawser_record *record, hw_newton_point *point, size_t rows)
 {
@@ -66,10 +68,10 @@ static void visit_all(hawser_record *record, hawser_context *context, hw_newton_
     if (!present)
         return;
     if (hawser_record_reads(record)) {
-        if (hawser_data_fetch(context, "whole", NULL, 0) != HAWSER_OK)
+        const hawser_matrix *whole;
+        if (hawser_data_fetch(context, "whole", NULL, 0) != HAWSER_OK || hawser_read(context, "whole", &whole) != HAWSER_OK)
             return;
-        if (hw_newton_block_for_all(block, hawser_data_view(context, "whole"), hw_linear_most_members(block->linear),
-                                    &error) != HAWSER_OK) {
+        if (hw_newton_block_for_all(block, whole, hw_linear_most_members(block->linear), &error) != HAWSER_OK) {
             hawser_record_fail(record, error.status, error.text);
             return;
         }
@@ -80,8 +82,8 @@ static void visit_all(hawser_record *record, hawser_context *context, hw_newton_
 
 static hawser_status prepare(hawser_context *context, uint32_t fold, hawser_error *error)
 {
-    return hw_newton_block_prepare(hawser_scratch(context), hawser_user(context), hawser_data_view(context, "X"), fold, NULL,
-                                   error);
+    HAWSER_READ(context, hawser_matrix, X);
+    return hw_newton_block_prepare(hawser_scratch(context), hawser_user(context), X, fold, NULL, error);
 }
 
 bool hw_newton_visit(hawser_record *record, hawser_context *context)

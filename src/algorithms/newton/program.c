@@ -1,10 +1,11 @@
 /*
- * program.c - a penalised linear model with any loss of loss.h, as states, units and loops: Newton's method on working sets of columns, between
- * certificates of all of them.
+ * program.c - a penalised linear model with any loss of loss.h, as states, units and loops: Newton's method on working sets
+ * of columns, between certificates of all of them.
  *
- * Columns are split over the blocks; they exchange v = X alpha. If all blocks work in step, the problem over the working sets
- * of all blocks is solved as one: by one block, or if it is large by all of them (joint.h). Otherwise (under SSP or TAP, with filters, or if the
- * sets are too large to be gathered) all blocks solve each of Newton's quadratic models in CoCoA rounds, as the lasso does.
+ * Columns are split over the blocks; they exchange v = X alpha. If all blocks work in step, the problem over the working
+ * sets of all blocks is solved as one: by one block, or if it is large by all of them (joint.h). Otherwise (under SSP or
+ * TAP, with filters, or if the sets are too large to be gathered) all blocks solve each of Newton's quadratic models in
+ * CoCoA rounds, as the lasso does.
  */
 #include "algorithms/newton/program.h"
 
@@ -16,6 +17,7 @@
 #include "algorithms/newton/block.h"
 #include "algorithms/newton/joint.h"
 #include "algorithms/newton/rounds.h"
+#include "hawser/job_data.h"
 
 enum {
     MOST_MODELS = 4, /* of Newton's, between two certificates, where rounds solve them */
@@ -34,22 +36,20 @@ hawser_status hw_newton_prepare(hawser_context *context)
     double most = 0.0;
     hawser_error error = {0};
     uint32_t fold = hw_linear_fold_of(context);
-    if (hw_newton_block_prepare(block, linear, hawser_data_view(context, "X"), fold, fold == 0 ? &most : NULL, &error) !=
-        HAWSER_OK)
+    HAWSER_READ(context, hawser_matrix, X);
+    if (hw_newton_block_prepare(block, linear, X, fold, fold == 0 ? &most : NULL, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
-    HAWSER_TRY(hawser_report(context, "zero_objective", block->zero_objective));
-    HAWSER_TRY(hawser_report(context, "reach", block->columns.reach));
-    HAWSER_TRY(hawser_report(context, "weakest", block->columns.weakest));
-    return hawser_report(context, "lambda_max", most);
+    return hw_linear_report_fold(context, block->zero_objective, &block->columns, most);
 }
 
 /* Scans all columns at a quiescent clock, and reports this block's part of the certificate's sums. */
 hawser_status hw_newton_measure(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
+    HAWSER_READ(context, double, v);
+    HAWSER_READ(context, double, alpha);
     hw_linear_sums sums;
-    size_t nonzeros = hw_newton_block_measure(block, hawser_view(context, "v"), hawser_local(context, "alpha"),
-                                              hawser_metric(context, "lambda"), &sums);
+    size_t nonzeros = hw_newton_block_measure(block, v, alpha, hawser_metric(context, "lambda"), &sums);
     HAWSER_TRY(hw_linear_report(context, "loss", sums.loss));
     HAWSER_TRY(hw_linear_report(context, "intercept", block->point.intercept));
     HAWSER_TRY(hw_linear_report(context, "rounding", block->point.rounding));
@@ -58,14 +58,14 @@ hawser_status hw_newton_measure(hawser_context *context)
     return hawser_report(context, "nonzeros", (double)nonzeros);
 }
 
-/* Reports the dual's part of the certificate: the scaling by the columns of all blocks is known now. With an L2 part any scaling is feasible. */
+/* Reports the dual's part of the certificate: the scaling by the columns of all blocks is known now. With an L2 part any
+ * scaling is feasible. */
 hawser_status hw_newton_bound(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
     double ratio = hawser_metric(context, "ratio"), scale = hw_newton_scale(ratio), scaled = 0.0, plain = 0.0;
     bool both = scale < 1.0 && block->linear->choices.settings.l1_ratio < 1.0;
     hw_linear_scan_conjugate(&block->scan, &block->columns, hawser_metric(context, "lambda"), scale, &scaled, &plain);
-    HAWSER_TRY(hw_linear_report_grades(context, &block->scan, &block->columns));
     HAWSER_TRY(hw_linear_report(context, "conjugate", scaled));
     HAWSER_TRY(hw_linear_report(context, "plain_conjugate", both ? plain : 0.0));
     size_t first, last;
@@ -114,10 +114,11 @@ static hw_newton_effort effort_of(hawser_context *context, const hw_linear *line
 /* Writes this block's working set to the gathered sets. */
 static hawser_status post(hawser_context *context)
 {
+    HAWSER_READ(context, double, alpha);
+    HAWSER_WRITE(context, double, sets);
     size_t first = 0, most = hawser_part(context, "sets", &first);
     double members = 0.0, entries = 0.0;
-    size_t posted = hw_newton_joint_post(hawser_scratch(context), hawser_local(context, "alpha"),
-                                         hawser_local(context, "sets"), &members, &entries);
+    size_t posted = hw_newton_joint_post(hawser_scratch(context), alpha, sets, &members, &entries);
     HAWSER_TRY(hawser_report(context, "gathered", members));
     HAWSER_TRY(hawser_report(context, "entries", entries));
     return hawser_touch(context, "sets", first, posted < most ? posted : most);
@@ -134,11 +135,11 @@ static bool divides(hawser_progress *progress, void *user)
 static hawser_status solve_joint(hawser_context *context, const double *v, hw_linear_part *part, size_t *members)
 {
     hw_newton_block *block = hawser_scratch(context);
-    const double *sets = hawser_view(context, "sets");
+    HAWSER_READ(context, double, sets);
     hw_newton_effort effort = effort_of(context, block->linear, 1.0);
     hawser_error error = {0};
-    if (hw_newton_block_for_all(block, hawser_data_view(context, "whole"), hw_linear_most_members(block->linear), &error) !=
-        HAWSER_OK)
+    HAWSER_READ(context, hawser_matrix, whole);
+    if (hw_newton_block_for_all(block, whole, hw_linear_most_members(block->linear), &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     *members = hw_newton_joint_list(block, sets);
     HAWSER_TRY(hawser_data_fetch(context, "whole", block->whole_list, *members));
@@ -152,10 +153,12 @@ static hawser_status solve_joint(hawser_context *context, const double *v, hw_li
 static hawser_status descend(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     hw_linear_part part = hw_linear_part_of(context);
     size_t members = 0;
-    HAWSER_TRY(solve_joint(context, hawser_cache(context, "v"), &part, &members));
-    hw_newton_joint_take(block, members, hawser_local(context, "alpha"));
+    HAWSER_TRY(solve_joint(context, v, &part, &members));
+    hw_newton_joint_take(block, members, alpha);
     return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
 
@@ -163,9 +166,10 @@ static hawser_status descend(hawser_context *context)
 static hawser_status solve(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
-    double *solution = hawser_cache(context, "solution");
+    HAWSER_READ(context, double, v);
+    HAWSER_WRITE(context, double, solution);
     size_t members = 0;
-    HAWSER_TRY(solve_joint(context, hawser_view(context, "v"), NULL, &members));
+    HAWSER_TRY(solve_joint(context, v, NULL, &members));
     solution[0] = block->point.intercept;
     hw_newton_joint_solution(block, members, solution + SOLVED);
     return hawser_touch(context, "solution", 0, SOLVED + members);
@@ -175,8 +179,10 @@ static hawser_status solve(hawser_context *context)
 static hawser_status move(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
-    const double *solution = hawser_view(context, "solution");
-    hw_newton_joint_move(block, hawser_view(context, "sets"), solution + SOLVED, hawser_local(context, "alpha"));
+    HAWSER_READ(context, double, sets);
+    HAWSER_READ(context, double, solution);
+    HAWSER_WRITE(context, double, alpha);
+    hw_newton_joint_move(block, sets, solution + SOLVED, alpha);
     block->point.intercept = solution[0];    /* where the next certificate begins on all blocks */
     return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
@@ -186,10 +192,11 @@ static hawser_status move(hawser_context *context)
 static hawser_status model(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
+    HAWSER_READ(context, double, v);
+    HAWSER_READ(context, double, alpha);
     hawser_error error = {0};
     double tolerance = effort_of(context, block->linear, 1.0).tolerance;
-    if (hw_newton_rounds_begin(block, hawser_view(context, "v"), hawser_local(context, "alpha"),
-                               hawser_metric(context, "lambda"), 0.01 * tolerance, &error) != HAWSER_OK)
+    if (hw_newton_rounds_begin(block, v, alpha, hawser_metric(context, "lambda"), 0.01 * tolerance, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     return HAWSER_OK;
 }
@@ -198,14 +205,15 @@ static hawser_status model(hawser_context *context)
 static hawser_status sweep(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     const hw_linear *linear = block->linear;
     double slack = 0.0;
     hw_newton_effort effort = effort_of(context, linear, hawser_gain(context, "v"));
     hawser_error error = {0};
     effort.steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols);
     effort.slack = &slack;
-    if (hw_newton_rounds_sweep(block, &effort, hawser_local(context, "alpha"), hawser_cache(context, "v"), &error) !=
-        HAWSER_OK)
+    if (hw_newton_rounds_sweep(block, &effort, alpha, v, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
 }
@@ -214,11 +222,12 @@ static hawser_status sweep(hawser_context *context)
 static hawser_status search(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
-    double *v = hawser_cache(context, "v");
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     hw_linear_part part = hw_linear_part_of(context);
     hawser_error error = {0};
-    if (hw_newton_rounds_search(block, &part, v, hawser_local(context, "alpha"), hawser_metric(context, "lambda"),
-                                HW_LINEAR_SEARCH_STEPS, (hw_linear_stop){hw_linear_must_stop, context}, &error) != HAWSER_OK)
+    if (hw_newton_rounds_search(block, &part, v, alpha, hawser_metric(context, "lambda"), HW_LINEAR_SEARCH_STEPS,
+                                (hw_linear_stop){hw_linear_must_stop, context}, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     hw_linear_search_move(&block->search, hawser_gain(context, "v"), v);
     return HAWSER_OK;
@@ -228,7 +237,9 @@ static hawser_status search(hawser_context *context)
 static hawser_status back(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
-    double *v = hawser_cache(context, "v"), *alpha = hawser_local(context, "alpha"), share = 0.0, fall = 0.0;
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
+    double share = 0.0, fall = 0.0;
     double tolerance = 0.01 * effort_of(context, block->linear, 1.0).tolerance;
     hw_linear_part part = hw_linear_part_of(context);
     hawser_error error = {0};
@@ -242,7 +253,8 @@ static hawser_status back(hawser_context *context)
     return hawser_report(context, "fall", fall);
 }
 
-/* Ends the models when the last one lowered the objective by little compared with the gap: then the other columns matter more. */
+/* Ends the models when the last one lowered the objective by little compared with the gap: then the other columns matter
+ * more. */
 static bool models_done(hawser_progress *progress, void *user)
 {
     const hw_linear_driver *driver = user;
@@ -274,27 +286,21 @@ static bool smooth(const hw_linear *linear)
 static hawser_status smooth_newton(hawser_context *context)
 {
     hw_newton_block *block = hawser_scratch(context);
+    HAWSER_WRITE(context, double, v);
+    HAWSER_WRITE(context, double, alpha);
     hw_linear_part part = hw_linear_part_of(context);
     hw_newton_effort effort = effort_of(context, block->linear, 1.0);
     hawser_error error = {0};
-    if (hw_newton_rounds_smooth(block, &part, hawser_cache(context, "v"), hawser_local(context, "alpha"),
-                                hawser_metric(context, "lambda"), &effort, &error) != HAWSER_OK)
+    if (hw_newton_rounds_smooth(block, &part, v, alpha, hawser_metric(context, "lambda"), &effort, &error) != HAWSER_OK)
         return hw_linear_fail(context, &error);
     return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
 
 /* ------------------------------------------------------------------------------------------------------ program ---- */
 
-hawser_status hw_newton_validate(hawser_context *context)
+const double *hw_newton_intercepts(const void *scratch)
 {
-    const hw_newton_block *block = hawser_scratch(context);
-    return hw_linear_validate(context, &block->point.intercept);
-}
-
-hawser_status hw_newton_record(hawser_context *context)
-{
-    const hw_newton_block *block = hawser_scratch(context);
-    return hw_linear_record_lambda(context, &block->point.intercept);
+    return &((const hw_newton_block *)scratch)->point.intercept;
 }
 
 void hw_newton_declare(hawser_program *program)
@@ -307,11 +313,6 @@ void hw_newton_declare(hawser_program *program)
     hawser_metric_declare(program, "entries", HAWSER_SUM);
 }
 
-void hw_newton_release(void *scratch)
-{
-    hw_newton_block_release(scratch);
-}
-
 static void joint_work(const hw_linear_frame *frame, hawser_operator *work)
 {
     const hw_linear *linear = frame->driver->linear;
@@ -320,24 +321,23 @@ static void joint_work(const hw_linear_frame *frame, hawser_operator *work)
     hawser_state *whole = hw_linear_whole_state(frame);
     hawser_state *sets = hw_linear_sets_state(frame, HW_NEWTON_JOINT_FIELDS);
     size_t most = hw_linear_most_members(linear);
-    hawser_state *solution = hawser_replicated_state(p, "solution", SOLVED + most, 1, NULL, (hawser_rule){0});
-    size_t members = hw_linear_expected(linear);
-    hawser_state_expect(solution, SOLVED + members);
-    hawser_unit(work, "post", post, HAWSER_READS(alpha), HAWSER_UPDATES(sets));
+    hawser_state *solution =
+        HAWSER_STATE(p, "solution", HAWSER_REPLICATED, .rows = SOLVED + most, .expect = SOLVED + hw_linear_expected(linear));
+    HAWSER_UNIT(work, "post", post, .reads = {alpha}, .updates = {sets});
     hawser_until once = {.clocks = 1};
     hawser_operator *single = work;
     if (linear->choices.blocks > 1) {
         hawser_operator *large = hawser_branch(work, "large", divides, frame->driver);
         hawser_operator *together = hawser_loop(large, "together", once, hawser_bsp());
         hawser_operator *descent =
-            hawser_unit(together, "descend", descend, HAWSER_READS(frame->X, whole, sets), HAWSER_UPDATES(v, alpha));
-        hw_linear_adds(descent, hw_newton_joint_sums(linear));
+            HAWSER_UNIT(together, "descend", descend, .reads = {frame->X, whole, sets}, .updates = {v, alpha},
+                        .reduces = hw_linear_adds(hw_newton_joint_sums(linear)));
         hw_newton_joint_expect(descent, linear);
         single = hawser_sequence(large);
     }
-    hawser_unit_one(single, "solve", solve, HAWSER_READS(whole, v, sets), HAWSER_UPDATES(solution));
+    HAWSER_UNIT(single, "solve", solve, .one = true, .reads = {whole, v, sets}, .updates = {solution});
     single = hawser_loop(single, "joint", once, hawser_bsp());
-    hawser_unit(single, "move", move, HAWSER_READS(sets, solution), HAWSER_UPDATES(v, alpha));
+    HAWSER_UNIT(single, "move", move, .reads = {sets, solution}, .updates = {v, alpha});
 }
 
 static void rounds_work(const hw_linear_frame *frame, hawser_operator *work)
@@ -346,19 +346,18 @@ static void rounds_work(const hw_linear_frame *frame, hawser_operator *work)
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
     hawser_until solved = {.test = models_done, .user = driver};
     work = hawser_loop(work, "models", solved, hawser_bsp());
-    hawser_unit(work, "model", model, HAWSER_READS(X, v, alpha), NULL);
+    HAWSER_UNIT(work, "model", model, .reads = {X, v, alpha});
     hw_linear_rounds_work(frame, work, driver->linear->choices.settings.certify_every, sweep);
     hw_linear_search_work(frame, work, slow, search);
-    hawser_reduces(hawser_unit(work, "back", back, HAWSER_READS(X), HAWSER_UPDATES(v, alpha)), 2);
+    HAWSER_UNIT(work, "back", back, .reads = {X}, .updates = {v, alpha}, .reduces = 2);
 }
 
 static void smooth_work(const hw_linear_frame *frame)
 {
     size_t numbers = frame->driver->linear->problem.X->rows + HW_LINEAR_SEARCH_SUMS;
     hawser_operator *once = hawser_loop(frame->work, "smooth", (hawser_until){.clocks = 1}, hawser_bsp());
-    hawser_operator *unit =
-        hawser_unit(once, "newton", smooth_newton, HAWSER_READS(frame->X), HAWSER_UPDATES(frame->v, frame->alpha));
-    hw_linear_adds(unit, numbers);
+    hawser_operator *unit = HAWSER_UNIT(once, "newton", smooth_newton, .reads = {frame->X},
+                                        .updates = {frame->v, frame->alpha}, .reduces = hw_linear_adds(numbers));
     hawser_reduces_expect(unit, numbers, numbers * HW_NEWTON_SMOOTH_PRODUCTS);
 }
 

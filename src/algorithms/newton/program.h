@@ -1,4 +1,5 @@
-/* program.h - the units and the work of Newton's method on working sets, from which the algorithms with a loss (loss.h) make their programs. */
+/* program.h - the units and the work of Newton's method on working sets, from which the algorithms with a loss (loss.h) make
+ * their programs. */
 #ifndef HW_ALGORITHMS_NEWTON_PROGRAM_H
 #define HW_ALGORITHMS_NEWTON_PROGRAM_H
 
@@ -6,10 +7,9 @@
 #include "algorithms/glm/program.h"
 
 /* The scratch of their blocks begins with a hw_newton_block. */
-hawser_unit_function hw_newton_prepare, hw_newton_measure, hw_newton_bound, hw_newton_validate, hw_newton_choose,
-    hw_newton_record;
+hawser_unit_function hw_newton_prepare, hw_newton_measure, hw_newton_bound, hw_newton_choose;
+const double *hw_newton_intercepts(const void *scratch);
 void hw_newton_declare(hawser_program *program);
-void hw_newton_release(void *scratch);
 
 /* Adds the work between two certificates. */
 void hw_newton_work(const hw_linear_frame *frame);

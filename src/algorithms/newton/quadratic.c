@@ -11,7 +11,8 @@ enum { EPOCHS = 40 }; /* on one model: the next one needs another Gram matrix */
 static const double IDLE = 0.9; /* of the penalty: a member pulled less stays zero until the next certificate */
 static const double FIRST_LEAST = 0.2, MOST_LEAST = 0.25, LEAST_LEAST = 1e-4; /* steps along one row are below 1 / least */
 
-void hw_newton_quadratic_forget(hw_newton_quadratic *q, uint64_t seed)
+/* Resets what is kept from model to model, and the random numbers. */
+static void newton_quadratic_forget(hw_newton_quadratic *q, uint64_t seed)
 {
     q->learned = (hw_newton_learned){.least = FIRST_LEAST,
                                      .random = UINT64_C(0x9e3779b97f4a7c15) * (2 * seed + 1)}; /* odd: never zero */
@@ -27,7 +28,7 @@ hawser_status hw_newton_quadratic_new(hw_newton_quadratic *q, const hawser_matri
     q->columns.norm = q->memory + X->cols;
     q->residual = q->memory + 2 * X->cols;
     q->curve = q->residual + X->rows;
-    hw_newton_quadratic_forget(q, seed);
+    newton_quadratic_forget(q, seed);
     HAWSER_TRY(hw_linear_gram_new(&q->gram, X->cols, error));
     q->gram.epochs = EPOCHS;
     return HAWSER_OK;

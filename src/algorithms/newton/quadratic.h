@@ -44,24 +44,25 @@ typedef struct hw_newton_effort {
 /* Allocates a model over X. `seed` starts the random numbers that order passes. */
 hawser_status hw_newton_quadratic_new(hw_newton_quadratic *q, const hawser_matrix *X, uint64_t seed,
                                       hawser_error *error) HAWSER_MUST_USE;
-/* Resets what is kept from model to model, and the random numbers. */
-void hw_newton_quadratic_forget(hw_newton_quadratic *q, uint64_t seed);
 void hw_newton_quadratic_free(hw_newton_quadratic *q);
 /* Sets the working set, a list of columns of X. The caller then fills q->terms and q->members.x, by member. */
 hawser_status hw_newton_quadratic_take(hw_newton_quadratic *q, const uint32_t *list, size_t count,
                                        hawser_error *error) HAWSER_MUST_USE;
 /* Drops members that are zero and will stay zero, if they are many. Needs members.gradient of the last pass. */
 void hw_newton_quadratic_leave(hw_newton_quadratic *q);
-/* Makes the model at a point. If `part` is not NULL each block computes the means and norms of some members. Overwrites q->members.scratch. */
+/* Makes the model at a point. If `part` is not NULL each block computes the means and norms of some members. Overwrites
+ * q->members.scratch. */
 hawser_status hw_newton_quadratic_at(hw_newton_quadratic *q, const hw_newton_rows *rows, const hw_newton_point *point,
                                      const hw_linear_part *part, hawser_error *error) HAWSER_MUST_USE;
-/* Finds the members [*begin, *end) of a block's part: each block has about the same number of stored entries. All members if `part` is NULL. */
+/* Finds the members [*begin, *end) of a block's part: each block has about the same number of stored entries. All members if
+ * `part` is NULL. */
 void hw_newton_quadratic_section(const hw_newton_quadratic *q, const hw_linear_part *part, size_t *begin, size_t *end);
 /* Returns whether models with this many columns and stored entries of X are expected to be solved on their Gram matrix. */
 bool hw_newton_quadratic_on_gram(const hawser_matrix *X, double entries, size_t count);
-/* Adapts learned.least to the share of the step that the line search accepted. A row on the wrong side has little curvature at its margin, and
- * more on the way to the other side. A model with such rows takes steps that are too long, and one of them shortens the step of all columns.
- * So a row's curvature is at least `least` times its pull; `least` grows when steps are cut and falls when they are not. */
+/* Adapts learned.least to the share of the step that the line search accepted. A row on the wrong side has little curvature
+ * at its margin, and more on the way to the other side. A model with such rows takes steps that are too long, and one of
+ * them shortens the step of all columns. So a row's curvature is at least `least` times its pull; `least` grows when steps
+ * are cut and falls when they are not. */
 void hw_newton_quadratic_judge(hw_newton_quadratic *q, double share);
 /* Computes the model's weighted residual by row, after the point's v has moved by (v - from). */
 void hw_newton_quadratic_residual(const hw_newton_quadratic *q, const hw_newton_point *point, const double *v,

@@ -45,8 +45,9 @@ static double penalty(const hw_newton_quadratic *q, const double *x)
     return hw_linear_penalties(q->terms, x, q->members.count);
 }
 
-/* Computes move = X (x - origin), and the step itself in members.blend. Returns false if the step is zero. If the model's residual was updated with
- * x, the image follows from it, exactly enough for pulls; rows without curvature are then left out. */
+/* Computes move = X (x - origin), and the step itself in members.blend. Returns false if the step is zero. If the model's
+ * residual was updated with x, the image follows from it, exactly enough for pulls; rows without curvature are then left
+ * out. */
 static bool image_of_step(hw_newton_quadratic *q, const hw_newton_point *point, bool followed, double *move)
 {
     const hw_linear_columns *columns = &q->columns;
@@ -106,8 +107,8 @@ static hawser_status make_model(newton_run *r, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* One pass suffices while violations fall quickly from model to model; then models are solved better and better. What is left unsolved
- * is solved on the Gram matrix. */
+/* One pass suffices while violations fall quickly from model to model; then models are solved better and better. What is
+ * left unsolved is solved on the Gram matrix. */
 static hawser_status solve_model(newton_run *r, hawser_error *error)
 {
     const hw_newton *newton = r->newton;

@@ -4,6 +4,7 @@
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/measures/counts.h"
+#include "algorithms/model/facts.h"
 #include "algorithms/poisson/loss.h"
 
 hawser_status hw_poisson_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
@@ -42,6 +43,6 @@ hawser_status hw_poisson_evaluate(const hawser_evaluation_input *input, hawser_m
                               .deviance = deviance_of,
                               .mean_deviance_of_mean = deviance_of_mean(input, total),
                               .total = total,
-                              .penalty = hw_linear_fact(input->model, "penalty", NAN)};
+                              .penalty = hw_model_number(input->model, "penalty", NAN)};
     return hw_counts_measure(input, &counts, measures, error);
 }

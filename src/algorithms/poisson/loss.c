@@ -6,7 +6,8 @@
 
 enum { CHUNK = 256 };
 
-/* How small a row's curvature may be beside its pull: if the mean is far below the count, the true curvature tends to zero. */
+/* How small a row's curvature may be beside its pull: if the mean is far below the count, the true curvature tends to
+ * zero. */
 static const double LEAST_CURVE = 1e-4;
 static const double LARGEST = 709.0; /* the argument up to which exp is finite */
 static const double ROUNDING = 4.0;  /* the error of a margin, in units of its last digit */
@@ -52,7 +53,8 @@ typedef struct row {
     double loss, residual, mean; /* residual: y - mean */
 } row;
 
-/* `size`: of the terms that make up the margin and log y. Where the mean agrees with the count up to the rounding of these, it is the count. */
+/* `size`: of the terms that make up the margin and log y. Where the mean agrees with the count up to the rounding of these,
+ * it is the count. */
 static inline row row_at(double y, double log_y, double margin, double size)
 {
     double d = margin - log_y;
@@ -140,7 +142,8 @@ static double largest(const hw_newton_rows *rows, const double *v)
     return most;
 }
 
-/* The best intercept makes the means sum to the counts. It has a closed form, relative to any intercept at which that sum is a number. */
+/* The best intercept makes the means sum to the counts. It has a closed form, relative to any intercept at which that sum is
+ * a number. */
 static void settle(const hw_newton_rows *rows, const double *v, double tolerance, hw_newton_point *point)
 {
     (void)tolerance;
@@ -220,9 +223,9 @@ static double dual_of(const hw_newton_rows *rows, const double *theta, double sc
     return isfinite(total) ? total / rows->total : -1e300; /* a bound that has overflowed is no bound */
 }
 
-/* With t the point's means and t* the best ones, the dual's concave part gives sum c (t log(t / t*) - t + t*) / W <= gap. With D = |t* - t|, each
- * term is at least D^2 / (2 t + 4 D / 3). So no D exceeds its own root of D^2 = (2 t + 4 D / 3) W gap / c, and sum c D^2 / W <= gap times the
- * largest 2 t + 4 D / 3. */
+/* With t the point's means and t* the best ones, the dual's concave part gives sum c (t log(t / t*) - t + t*) / W <= gap.
+ * With D = |t* - t|, each term is at least D^2 / (2 t + 4 D / 3). So no D exceeds its own root of D^2 = (2 t + 4 D / 3) W
+ * gap / c, and sum c D^2 / W <= gap times the largest 2 t + 4 D / 3. */
 static double radius_of(const hw_newton_rows *rows, const double *theta, double scale, double gap)
 {
     double most = 0.0;

@@ -13,7 +13,7 @@ const hawser_option hw_poisson_options[] = {
 
 const hawser_metric_row hw_poisson_metrics[] = {
     HW_LINEAR_METRICS(hw_linear_gap_target),
-    HW_LINEAR_PATH_METRICS,
+    HW_CHOICE_PATH_METRICS,
     HW_LINEAR_FIT_METRICS("deviance_ratio", "the deviance at zero", "deviance", "mean deviance", ""),
     {.name = NULL}};
 

@@ -26,15 +26,14 @@ static void add_work(const hw_linear_frame *frame)
 
 static const hw_linear_units units = {.kind = &hw_poisson_kind,
                                       .scratch = sizeof(hw_newton_block),
-                                      .release = hw_newton_release,
+                                      .release = hw_newton_block_release,
                                       .visit = visit,
                                       .declare = hw_newton_declare,
                                       .prepare = hw_newton_prepare,
                                       .measure = hw_newton_measure,
                                       .bound = hw_newton_bound,
-                                      .validate = hw_newton_validate,
                                       .choose = hw_newton_choose,
-                                      .record = hw_newton_record,
+                                      .intercepts = hw_newton_intercepts,
                                       .work = add_work};
 
 const hawser_algorithm *hw_poisson_algorithm(void)
@@ -47,6 +46,8 @@ const hawser_algorithm *hw_poisson_algorithm(void)
         "C. Dantas, E. Soubies, C. Fevotte: Safe Screening for Sparse Regression with the Kullback-Leibler Divergence. "
         "2021\n"
         "V. Smith, S. Forte, C. Ma, M. Takac, M. Jordan, M. Jaggi: CoCoA. JMLR 18(230), 2018";
+    static const hawser_head heads[] = {
+        {.name = "prediction", .compute = hw_poisson_predict}, {.name = "link", .compute = hw_linear_margins}, {0}};
     static const hawser_algorithm algorithm = {.name = "poisson",
                                                .summary = "Poisson regression of counts (log link), with the same penalties",
                                                .citations = citations,
@@ -54,8 +55,7 @@ const hawser_algorithm *hw_poisson_algorithm(void)
                                                .metrics = hw_poisson_metrics,
                                                .topics = hw_poisson_topics,
                                                HW_LINEAR_ALGORITHM(units),
-                                               .predict = hw_poisson_predict,
-                                               .link = hw_linear_margins,
+                                               .heads = heads,
                                                .log_link = true,
                                                .evaluate = hw_poisson_evaluate,
                                                .measures = hw_count_measures};

@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "algorithms/glm/chunks.h"
+#include "hawser/job_data.h"
+#include "hawser/stored.h"
 
 enum { POWERS = 30 };
 
-/* ---------------------------------------------------------------------------------------------------- products of all ---- */
+/* -------------------------------------------------------------------------------------------------- products of all ---- */
 
 hawser_status hw_descent_take_products(hawser_context *context, hw_descent_block *block, const char *state, size_t count)
 {
@@ -44,10 +46,11 @@ hawser_status hw_descent_fetch_all(hawser_context *context, size_t columns)
     return status;
 }
 
-/* ---------------------------------------------------------------------------------------------------------- curvature ---- */
+/* -------------------------------------------------------------------------------------------------------- curvature ---- */
 
 hawser_status hw_descent_point(hawser_context *context, hw_descent_block *block)
 {
+    HAWSER_WRITE(context, double, row_parts);
     const hw_descent *descent = block->descent;
     double most = 0.0, usual = descent->total / (double)descent->X->rows;
     HAWSER_TRY(hw_descent_take_products(context, block, "row_parts", descent->X->rows));
@@ -55,12 +58,13 @@ hawser_status hw_descent_point(hawser_context *context, hw_descent_block *block)
         most = fmax(most, block->margins[i] * (descent->weights != NULL ? descent->weights[i] / usual : 1.0));
     for (size_t j = 0; j < block->own.X.cols; j++)
         block->direction[j] = (hawser_random_uniform(context) - 0.5) * sqrt(block->inverse[j]);
-    hw_descent_product(block, hw_descent_all(block), block->direction, hawser_local(context, "row_parts"));
+    hw_descent_product(block, hw_descent_all(block), block->direction, row_parts);
     return hawser_report(context, "row_square", most);
 }
 
 hawser_status hw_descent_power(hawser_context *context, hw_descent_block *block)
 {
+    HAWSER_WRITE(context, double, row_parts);
     const hw_descent *descent = block->descent;
     hw_row_batch all = hw_descent_all(block);
     double scale = hawser_clock(context) > 0 ? hawser_metric(context, "curvature") : 1.0, squares = 0.0;
@@ -74,7 +78,7 @@ hawser_status hw_descent_power(hawser_context *context, hw_descent_block *block)
         if (block->inverse[j] > 0.0)
             squares += block->direction[j] * block->direction[j] / block->inverse[j];
     }
-    hw_descent_product(block, all, block->direction, hawser_local(context, "row_parts"));
+    hw_descent_product(block, all, block->direction, row_parts);
     return hawser_report(context, "squares", squares);
 }
 

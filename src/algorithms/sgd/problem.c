@@ -6,14 +6,16 @@
 
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/start.h"
+#include "algorithms/model/class_weights.h"
 #include "algorithms/solve/entries.h"
+#include "hawser/advanced.h"
 
 enum { WORTH_A_WORKER = 1 << 20 };
 
 /* After the steps of exchange.c, the power method may be below the eigenvalue by a fifth. */
 static const double CAUTION = 1.25;
 
-/* ---------------------------------------------------------------------------------------------------------- settings ---- */
+/* --------------------------------------------------------------------------------------------------------- settings ---- */
 
 static hawser_status check_idle(hawser_job *job, bool all_rows, bool one_row, hawser_error *error)
 {
@@ -81,7 +83,7 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
     HAWSER_TRY(hw_linear_check_target(descent->target, n, error));
     if (!(descent->total > 0.0))
         return hawser_fail(error, HAWSER_BAD_INPUT, "all %zu rows have weight 0", n);
-    HAWSER_TRY(hw_linear_check_weights(descent->total, error));
+    HAWSER_TRY(hw_check_weight_sum(descent->total, error));
     descent->mean = descent->intercept ? sum / descent->total : 0.0;
     for (size_t i = 0; i < n; i++) {
         descent->target[i] -= descent->mean;
@@ -106,10 +108,8 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
     HAWSER_TRY(read_settings(descent, job, input->options, error));
     HAWSER_TRY(take_target(descent, input->data, error));
     HAWSER_TRY(hw_linear_new_doubles(&descent->start, descent->X->cols, error));
-    HAWSER_TRY(hw_linear_new_doubles(&descent->best, descent->X->cols, error));
     if (hw_linear_starts(job, input))
         HAWSER_TRY(hw_linear_start(job, input, 1, descent->start, error));
-    memcpy(descent->best, descent->start, descent->X->cols * sizeof *descent->best);
     hawser_job_fit(job, descent->X->stored, WORTH_A_WORKER);
     descent->blocks = hawser_job_workers(job);
     descent->seed = hawser_job_seed(job);
@@ -120,11 +120,10 @@ void hw_descent_free(hw_descent *descent)
 {
     free(descent->target);
     free(descent->start);
-    free(descent->best);
     *descent = (hw_descent){0};
 }
 
-/* ------------------------------------------------------------------------------------------------------------- block ---- */
+/* ------------------------------------------------------------------------------------------------------------ block ---- */
 
 /* Computes means, and the inverses of variances unless `inverse` is NULL. */
 static hawser_status moments(const hw_descent *descent, const hawser_matrix *X, double *mean, double *inverse,
@@ -229,22 +228,21 @@ double hw_descent_residual(hw_descent_block *block, hw_row_batch batch)
     return loss;
 }
 
-void hw_descent_keep(hw_descent_block *block, double loss, const double *theta)
+bool hw_descent_is_best(hw_descent_block *block, double loss)
 {
     const hw_descent *descent = block->descent;
     hw_descent_memory *memory = &block->memory;
     if (!descent->all_rows) {
         memory->epoch += loss;
         if (++memory->batches * descent->batch < descent->X->rows)
-            return;
+            return false;
         loss = memory->epoch / (double)memory->batches;
         memory->epoch = 0.0;
         memory->batches = 0;
     }
-    if (!(loss < memory->least))
-        return;
-    memory->least = loss;
-    memcpy(descent->best + block->own.X.first, theta, block->own.X.cols * sizeof *theta);
+    bool best = loss < memory->least;
+    memory->least = best ? loss : memory->least;
+    return best;
 }
 
 double hw_descent_gradient(hw_descent_block *block, hw_row_batch batch)

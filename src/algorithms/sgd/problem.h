@@ -3,8 +3,8 @@
  *
  * With W the sum of the weights w_i, z = y - offset, m_j and s_j the weighted mean and deviation of column j, the problem is
  *     min over theta, b of 1/(2W) sum_i w_i (z_i - b - sum_j x_ij theta_j)^2;
- * a free b is mean(z) - sum_j m_j theta_j, so that columns and target are centred. A step is in units of the columns' deviations: theta_j moves by
- * rate g_j / s_j^2.
+ * a free b is mean(z) - sum_j m_j theta_j, so that columns and target are centred. A step is in units of the columns'
+ * deviations: theta_j moves by rate g_j / s_j^2.
  */
 #ifndef HW_ALGORITHMS_SGD_PROBLEM_H
 #define HW_ALGORITHMS_SGD_PROBLEM_H
@@ -19,7 +19,6 @@ typedef struct hw_descent {
     const double *weights;         /* or NULL */
     double total, mean, deviation; /* W; of z */
     double *start;                 /* theta */
-    double *best;                  /* the theta of the least loss so far; each block writes its own columns */
     bool intercept;
     bool by_deviation;  /* a column's unit is its deviation, which must not vanish */
     bool all_rows;      /* gd */
@@ -36,8 +35,9 @@ typedef struct hw_descent {
 hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_training_input *input,
                              hawser_error *error) HAWSER_MUST_USE;
 void hw_descent_free(hw_descent *descent);
-/* Returns the length of a step, if the second derivative of the loss is at most `bend` times that of the square. With gradients of all rows it is
- * stable below 2 / L, with a lag d below pi / ((2d + 1) L). With batches the longest row counts too, and steps decrease to zero. */
+/* Returns the length of a step, if the second derivative of the loss is at most `bend` times that of the square. With
+ * gradients of all rows it is stable below 2 / L, with a lag d below pi / ((2d + 1) L). With batches the longest row counts
+ * too, and steps decrease to zero. */
 double hw_descent_rate(const hw_descent *descent, double curvature, double row_square, double bend, uint64_t iteration);
 
 /* The losses that a block keeps from clock to clock. */
@@ -77,9 +77,9 @@ void hw_descent_product(const hw_descent_block *block, hw_row_batch batch, const
 void hw_descent_add_up(hw_descent_block *block, size_t count);
 /* Replaces margins by residuals w_i (z_i - margin_i). Returns sum_i w_i (z_i - margin_i)^2 / 2. */
 double hw_descent_residual(hw_descent_block *block, hw_row_batch batch);
-/* Stores theta in descent->best if its loss is the least so far: `loss` on all rows, or the average over an epoch's batches. With batches it must
- * be below the loss of weights of zero. */
-void hw_descent_keep(hw_descent_block *block, double loss, const double *theta);
+/* Returns whether a loss is the least so far: `loss` on all rows, or the average over an epoch's batches. With batches it
+ * must be below the loss of weights of zero. */
+bool hw_descent_is_best(hw_descent_block *block, double loss);
 /* Computes gradient[j] = sum over the batch of (x_ij - m_j) r_i. Returns the largest |gradient_j| / s_j. */
 double hw_descent_gradient(hw_descent_block *block, hw_row_batch batch);
 /* Computes the sum over own columns of ((x_ij - m_j) / s_j)^2, by row. */

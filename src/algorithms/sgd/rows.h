@@ -1,6 +1,6 @@
 /*
- * rows.h - products and gradients of columns over a batch of rows, or over all rows. Pure functions with the same bits everywhere: a product is
- * summed over the columns of one chunk from left to right.
+ * rows.h - products and gradients of columns over a batch of rows, or over all rows. Pure functions with the same bits
+ * everywhere: a product is summed over the columns of one chunk from left to right.
  */
 #ifndef HW_ALGORITHMS_SGD_ROWS_H
 #define HW_ALGORITHMS_SGD_ROWS_H

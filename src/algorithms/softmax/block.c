@@ -11,28 +11,28 @@ static const double most_passes = 400.0;
 
 double hw_softmax_pass_of_row(const hw_softmax *s)
 {
-    return 2.0 * (double)s->X->stored * (double)s->classes / fmax(1.0, (double)s->X->rows);
+    return 2.0 * (double)s->path.X->stored * (double)s->path.classes / fmax(1.0, (double)s->path.X->rows);
 }
 
 size_t hw_softmax_set_most(const hw_softmax *s)
 {
     double most = fmin(MEMBERS_MOST, fmax(MEMBERS_LEAST, sqrt(2.0 * most_passes * hw_softmax_pass_of_row(s))));
-    return s->width < (size_t)most ? s->width : (size_t)most;
+    return s->path.width < (size_t)most ? s->path.width : (size_t)most;
 }
 
 uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows)
 {
-    uint64_t k = softmax->classes, most = softmax->share > 0.0 ? hw_softmax_set_most(softmax) : 0;
-    uint64_t set = most > 0 ? (uint64_t)softmax->width * sizeof(hw_softmax_score) + softmax->X->cols * 4 : 0;
+    uint64_t k = softmax->path.classes, most = softmax->share > 0.0 ? hw_softmax_set_most(softmax) : 0;
+    uint64_t set = most > 0 ? (uint64_t)softmax->path.width * sizeof(hw_softmax_score) + softmax->path.X->cols * 4 : 0;
     set += most * (TILES * HW_ROW_TILE * 8 + most * 12);
-    return rows * (8 * k + 4) + (uint64_t)softmax->width * 8 * 10 + softmax->X->cols * 24 + 16 * HW_ROW_TILE * k + set +
-           hw_centre_rows_bytes(&softmax->centre, softmax->X, HW_ROW_TILE);
+    return rows * (8 * k + 4) + (uint64_t)softmax->path.width * 8 * 10 + softmax->path.X->cols * 24 + 16 * HW_ROW_TILE * k +
+           set + hw_centre_rows_bytes(&softmax->path.centre, softmax->path.X, HW_ROW_TILE);
 }
 
 static bool new_set(hw_softmax_block *b)
 {
     size_t most = hw_softmax_set_most(b->softmax);
-    b->set.scores = malloc(b->softmax->width * sizeof *b->set.scores);
+    b->set.scores = malloc(b->softmax->path.width * sizeof *b->set.scores);
     b->set.columns = malloc(most * sizeof *b->set.columns);
     b->set.slots = malloc((b->X.cols + 1) * sizeof *b->set.slots);
     b->set.tiles = malloc(TILES * HW_ROW_TILE * most * sizeof *b->set.tiles);
@@ -41,7 +41,7 @@ static bool new_set(hw_softmax_block *b)
 
 static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
 {
-    size_t n = b->X.rows, k = b->softmax->classes, m = b->softmax->width, d = b->X.cols;
+    size_t n = b->X.rows, k = b->softmax->path.classes, m = b->softmax->path.width, d = b->X.cols;
     double **models[] = {&b->W,     &b->gradient, &b->sums,      &b->slopes,      &b->step,
                          &b->trial, &b->residual, &b->direction, &b->conditioned, &b->reduced};
     bool all = true;
@@ -69,36 +69,30 @@ static hawser_status take_rows(hw_softmax_block *b, hawser_error *error)
         if (!(weight >= 0.0) || isinf(weight))
             return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the example weight %g is not a number of 0 or more",
                                b->X.first + i + 1, weight);
-        size_t place = weight > 0.0 ? hw_labels_place(s->labels, s->classes, b->beside.target[i]) : s->classes;
-        b->classes[i] = place < s->classes ? (uint32_t)place : UINT32_MAX;
+        size_t place =
+            weight > 0.0 ? hw_labels_place(s->path.labels, s->path.classes, b->beside.target[i]) : s->path.classes;
+        b->classes[i] = place < s->path.classes ? (uint32_t)place : UINT32_MAX;
     }
     return HAWSER_OK;
 }
 
-static hawser_status make(hw_softmax_block *b, const hw_softmax *softmax, const hawser_matrix *X, hawser_error *error)
+hawser_status hw_softmax_block_make(void *block, const void *own, const hawser_matrix *X, uint32_t number,
+                                    hawser_error *error)
 {
+    const hw_softmax *softmax = own;
+    hw_softmax_block *b = block;
+    (void)number;
     b->softmax = softmax;
     b->X = *X;
-    HAWSER_TRY(hawser_dataset_beside(softmax->data, X->first, X->rows, &b->beside, error));
+    HAWSER_TRY(hawser_dataset_beside(softmax->path.data, X->first, X->rows, &b->beside, error));
     HAWSER_TRY(new_memory(b, error));
-    HAWSER_TRY(hw_row_tiles_new(&b->tiles, X, &softmax->centre, error));
+    HAWSER_TRY(hw_row_tiles_new(&b->tiles, X, &softmax->path.centre, error));
     return take_rows(b, error);
 }
 
-hawser_status hw_softmax_block_open(hawser_context *context, hw_softmax_block **block)
+void hw_softmax_block_drop(void *block)
 {
-    hawser_error error = {0};
-    *block = hawser_scratch(context);
-    if ((*block)->softmax != NULL)
-        return HAWSER_OK;
-    if (make(*block, hawser_user(context), hawser_data_view(context, "X"), &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
-    return HAWSER_OK;
-}
-
-void hw_softmax_block_release(void *scratch)
-{
-    hw_softmax_block *b = scratch;
+    hw_softmax_block *b = block;
     void *all[] = {b->W,        b->gradient,      b->sums,        b->slopes,  b->step,  b->trial,
                    b->residual, b->direction,     b->conditioned, b->reduced, b->scale, b->squares,
                    b->classes,  b->probabilities, b->tile,        b->rank,    b->means, b->intercepts};
@@ -111,14 +105,11 @@ void hw_softmax_block_release(void *scratch)
     hw_row_tiles_free(&b->tiles);
 }
 
-void hw_softmax_block_visit(hawser_record *record, hawser_context *context)
+void hw_softmax_block_visit(hawser_record *record, hawser_context *context, void *block)
 {
-    hw_softmax_block *b = hawser_scratch(context);
-    bool made = b->softmax != NULL;
-    hawser_record_bytes(record, &made, sizeof made);
-    if (!made || (hawser_record_reads(record) && hw_softmax_block_open(context, &b) != HAWSER_OK))
-        return;
-    size_t m = b->softmax->width, d = b->X.cols;
+    hw_softmax_block *b = block;
+    (void)context;
+    size_t m = b->softmax->path.width, d = b->X.cols;
     hawser_record_bytes(record, &b->memory, sizeof b->memory);
     hawser_record_bytes(record, b->W, m * sizeof *b->W);
     hawser_record_bytes(record, b->gradient, m * sizeof *b->gradient);

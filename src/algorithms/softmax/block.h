@@ -2,13 +2,14 @@
 #ifndef HW_ALGORITHMS_SOFTMAX_BLOCK_H
 #define HW_ALGORITHMS_SOFTMAX_BLOCK_H
 
-#include "algorithms/glm/row_tiles.h"
+#include "algorithms/learner/method.h"
+#include "algorithms/learner/row_tiles.h"
 #include "algorithms/softmax/problem.h"
 #include "algorithms/softmax/quadratic.h"
 
 /* What a block remembers; the same on all blocks. */
 typedef struct hw_softmax_memory {
-    uint64_t iteration, products;
+    uint64_t products;
     uint64_t conjugate; /* the most steps of conjugate gradients in the next step */
     uint64_t others;    /* passes since the last step on a working set */
     uint64_t idle;      /* steps since the objective fell by more than its rounding error */
@@ -23,8 +24,7 @@ typedef struct hw_softmax_memory {
     double bound;       /* the best lower bound of the optimum */
     double bound_error; /* bounds of rounding errors: of the bound, and of the objective */
     double error;
-    double slope; /* norm of the first gradient */
-    hw_row_turn turn;
+    double slope;      /* norm of the first gradient */
     double lambda_max; /* of all rows; 0 where the derivatives are but rounding */
 } hw_softmax_memory;
 
@@ -45,18 +45,21 @@ typedef struct hw_softmax_set {
     hw_softmax_quadratic quadratic; /* with a number per member */
 } hw_softmax_set;
 
-/* All arrays of `width` numbers have the shape of a model. With intercepts, these are models of centred columns: X stays as it is, but products take the
- * means from it. What is far from zero is shifted before (model/centre.h). Otherwise the intercepts and the coefficients of columns far from zero could only change together, in very small steps. */
+/* All arrays of `width` numbers have the shape of a model. With intercepts, these are models of centred columns: X stays as
+ * it is, but products take the means from it. What is far from zero is shifted before (model/centre.h). Otherwise the
+ * intercepts and the coefficients of columns far from zero could only change together, in very small steps. */
 typedef struct hw_softmax_block {
-    const hw_softmax *softmax; /* NULL: nothing is made yet */
+    hw_member_block own;
+    const hw_softmax *softmax;
     hawser_matrix X;
     hw_row_tiles tiles; /* of X, shifted */
     hawser_beside beside;
     /* Remembered. */
     hw_softmax_memory memory;
     double *W, *gradient; /* the model, and the gradient of its mean loss */
-    double *
-        sums; /* sum over the rows of each class of weight times row, divided by the total; the last row has the shares of the classes */
+    /* sum over the rows of each class of weight times row, divided by the total; the last row has the shares of the
+     * classes */
+    double *sums;
     double *scale;   /* by column: the factor of the penalty, 1 unless columns are standardized */
     double *squares; /* by column: weighted mean of the squares, not centred */
     double *means;   /* by column: weighted means; zeros without an intercept */
@@ -71,13 +74,15 @@ typedef struct hw_softmax_block {
     hw_softmax_set set;
 } hw_softmax_block;
 
-/* Makes the block if it has not been made, or has been dropped since. */
-hawser_status hw_softmax_block_open(hawser_context *context, hw_softmax_block **block) HAWSER_MUST_USE;
-void hw_softmax_block_release(void *block);
-void hw_softmax_block_visit(hawser_record *record, hawser_context *context);
+/* The functions of hw_member_method. */
+hawser_status hw_softmax_block_make(void *block, const void *own, const hawser_matrix *X, uint32_t number,
+                                    hawser_error *error);
+void hw_softmax_block_drop(void *block);
+void hw_softmax_block_visit(hawser_record *record, hawser_context *context, void *block);
 /* Estimates its bytes for `rows` of X. */
 uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows);
-/* Returns how many multiplications a pass takes per row: it multiplies the row by the model, then by the residuals of the classes. */
+/* Returns how many multiplications a pass takes per row: it multiplies the row by the model, then by the residuals of the
+ * classes. */
 double hw_softmax_pass_of_row(const hw_softmax *softmax);
 /* Returns the most members of a working set: so many that its matrix costs as much as some hundred passes. */
 size_t hw_softmax_set_most(const hw_softmax *softmax);
@@ -85,7 +90,7 @@ size_t hw_softmax_set_most(const hw_softmax *softmax);
 /* Returns whether a row of the block is held out. */
 static inline bool hw_softmax_out(const hw_softmax_block *block, size_t row)
 {
-    return hw_row_out(&block->softmax->path, &block->memory.turn, block->X.first + row);
+    return hw_row_out(&block->softmax->path, &block->own.turn, block->X.first + row);
 }
 /* Returns the example weight of a row of the block, also if it is held out. */
 static inline double hw_softmax_example(const hw_softmax_block *block, size_t row)
@@ -100,7 +105,7 @@ static inline uint32_t hw_softmax_own(const hw_softmax_block *block, size_t row)
 /* Returns the weight of a row in the training: that of the example times that of its class; 0 if it is held out. */
 static inline double hw_softmax_weight(const hw_softmax_block *block, size_t row)
 {
-    const double *of_class = hw_row_class_weights(&block->softmax->path, &block->memory.turn);
+    const double *of_class = hw_row_class_weights(&block->softmax->path, &block->own.turn);
     uint32_t own = hw_softmax_own(block, row);
     return own == UINT32_MAX ? 0.0 : hw_softmax_example(block, row) * (of_class != NULL ? of_class[own] : 1.0);
 }

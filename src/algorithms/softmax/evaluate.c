@@ -2,16 +2,17 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "algorithms/glm/class_weights.h"
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/measures/classes.h"
+#include "algorithms/model/class_weights.h"
+#include "algorithms/model/facts.h"
 #include "algorithms/newton/exponential.h"
 #include "algorithms/softmax/model.h"
 
 /* ---- measures ---- */
 
-/* Replaces the linear predictors of a row, which lie two numbers apart, by `out`: probabilities, or for two classes their difference. Returns the
- * probability's negative logarithm for class `own`. */
+/* Replaces the linear predictors of a row, which lie two numbers apart, by `out`: probabilities, or for two classes their
+ * difference. Returns the probability's negative logarithm for class `own`. */
 static double take_row(const double *scored, size_t k, size_t own, double *out)
 {
     double most = scored[0], sum = 0.0, at = own < k ? scored[2 * own] : NAN;
@@ -72,7 +73,7 @@ static hawser_status measure(const hawser_evaluation_input *input, hw_classes *c
     HAWSER_TRY(hw_classes_check(classes, &total, error));
     classes->log_loss = sum.loss / total;
     double mean = class_weights != NULL ? sum.weighted / sum.weight : classes->log_loss;
-    classes->objective = mean + hw_linear_fact(input->model, "penalty", NAN);
+    classes->objective = mean + hw_model_number(input->model, "penalty", NAN);
     return hw_classes_measure(classes, measures, error);
 }
 

@@ -1,7 +1,8 @@
 /*
- * newton.c - the step is found by conjugate gradients with a diagonal preconditioner, for the coefficients that are free: those that are not zero,
- * and those whose zero is not optimal now. Within the orthant of their signs the L1 norm is linear. The line search keeps to this orthant: what
- * would cross zero becomes zero (Andrew and Gao 2007; Byrd, Chin, Nocedal, Wu 2012).
+ * newton.c - the step is found by conjugate gradients with a diagonal preconditioner, for the coefficients that are free:
+ * those that are not zero, and those whose zero is not optimal now. Within the orthant of their signs the L1 norm is linear.
+ * The line search keeps to this orthant: what would cross zero becomes zero (Andrew and Gao 2007; Byrd, Chin, Nocedal, Wu
+ * 2012).
  */
 #include "algorithms/softmax/newton.h"
 
@@ -22,7 +23,7 @@ static double sign_of(double x)
 
 double hw_softmax_penalty(const hw_softmax_block *b, const double *model)
 {
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     double sum = 0.0;
     for (size_t j = 0; j < b->X.cols; j++) {
         double one = 0.0, two = 0.0;
@@ -39,7 +40,7 @@ double hw_softmax_penalty(const hw_softmax_block *b, const double *model)
 hawser_status hw_softmax_evaluate(hawser_context *context, hw_softmax_block *b, const double *model,
                                   hw_softmax_memory *memory)
 {
-    size_t m = b->softmax->width;
+    size_t m = b->softmax->path.width;
     hw_softmax_look(b, model);
     HAWSER_TRY(hw_softmax_add(context, b, "the derivatives", m + 2));
     memory->products++;
@@ -49,11 +50,11 @@ hawser_status hw_softmax_evaluate(hawser_context *context, hw_softmax_block *b, 
     return HAWSER_OK;
 }
 
-/* Computes the objective's derivatives at a model with this gradient of the loss, of least size where it has a kink. Those of coefficients that are not
- * free are 0. */
+/* Computes the objective's derivatives at a model with this gradient of the loss, of least size where it has a kink. Those
+ * of coefficients that are not free are 0. */
 static void find_slopes(const hw_softmax_block *b, const double *model, const double *gradient, double *slopes)
 {
-    size_t k = b->softmax->classes, d = b->X.cols;
+    size_t k = b->softmax->path.classes, d = b->X.cols;
     for (size_t j = 0; j < d; j++) {
         double l1 = hw_softmax_l1(b, j), l2 = hw_softmax_l2(b, j);
         for (size_t e = j * k; e < (j + 1) * k; e++) {
@@ -65,18 +66,19 @@ static void find_slopes(const hw_softmax_block *b, const double *model, const do
         }
     }
     for (size_t e = d * k; e < (d + 1) * k; e++)
-        slopes[e] = b->softmax->intercept ? gradient[e] : 0.0;
+        slopes[e] = b->softmax->path.intercept ? gradient[e] : 0.0;
 }
 
 static bool is_free(const hw_softmax_block *b, size_t e)
 {
-    return e < b->X.cols * b->softmax->classes ? b->slopes[e] != 0.0 || b->W[e] != 0.0 : b->softmax->intercept;
+    return e < b->X.cols * b->softmax->path.classes ? b->slopes[e] != 0.0 || b->W[e] != 0.0 : b->softmax->path.intercept;
 }
 
-/* Computes the inverse diagonal of an estimate of the second derivative: mean squares of columns times mean variances of classes. */
+/* Computes the inverse diagonal of an estimate of the second derivative: mean squares of columns times mean variances of
+ * classes. */
 static hawser_status find_conditions(hawser_context *context, hw_softmax_block *b)
 {
-    size_t k = b->softmax->classes, d = b->X.cols;
+    size_t k = b->softmax->path.classes, d = b->X.cols;
     memset(b->rank, 0, k * sizeof *b->rank);
     for (size_t i = 0; i < b->X.rows; i++) {
         double weight = hw_softmax_weight(b, i) / b->memory.total;
@@ -96,7 +98,7 @@ static hawser_status find_conditions(hawser_context *context, hw_softmax_block *
 /* Multiplies block->direction by the objective's second derivative, in block->reduced. */
 static hawser_status bend(hawser_context *context, hw_softmax_block *b)
 {
-    size_t k = b->softmax->classes, m = b->softmax->width;
+    size_t k = b->softmax->path.classes, m = b->softmax->path.width;
     hw_softmax_bend(b, b->direction);
     HAWSER_TRY(hw_softmax_add(context, b, "the derivatives", m));
     b->memory.products++;
@@ -112,7 +114,7 @@ static hawser_status bend(hawser_context *context, hw_softmax_block *b)
 /* Finds the step by conjugate gradients, as exactly as the slopes are small. */
 static hawser_status find_step(hawser_context *context, hw_softmax_block *b, double slope)
 {
-    size_t m = b->softmax->width;
+    size_t m = b->softmax->path.width;
     double *r = b->residual, *p = b->direction, *x = b->step, rate = 0.0;
     memset(x, 0, m * sizeof *x);
     for (size_t e = 0; e < m; e++) {
@@ -144,11 +146,11 @@ static hawser_status find_step(hawser_context *context, hw_softmax_block *b, dou
     return HAWSER_OK;
 }
 
-/* Stores the point at a length of the step, within the orthant of W and of the steepest descent. Returns the slope along the way there, and in
- * *cut how many coefficients would have crossed zero. */
+/* Stores the point at a length of the step, within the orthant of W and of the steepest descent. Returns the slope along the
+ * way there, and in *cut how many coefficients would have crossed zero. */
 static double make_trial(hw_softmax_block *b, double length, size_t *cut)
 {
-    size_t k = b->softmax->classes, m = b->softmax->width;
+    size_t k = b->softmax->path.classes, m = b->softmax->path.width;
     double along = 0.0;
     *cut = 0;
     for (size_t e = 0; e < m; e++) {
@@ -188,7 +190,7 @@ static double best_shift(const double *w, size_t k, double l1, double l2)
 
 void hw_softmax_shift(hw_softmax_block *b, double *model)
 {
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     for (size_t j = 0; b->softmax->share > 0.0 && j < b->X.cols; j++) {
         double *own = model + j * k;
         memcpy(b->rank, own, k * sizeof *own);
@@ -201,7 +203,7 @@ void hw_softmax_shift(hw_softmax_block *b, double *model)
 
 static void accept(hw_softmax_block *b, const hw_softmax_memory *memory)
 {
-    size_t m = b->softmax->width;
+    size_t m = b->softmax->path.width;
     double *before = b->W;
     b->memory = *memory;
     b->W = b->trial;
@@ -218,30 +220,32 @@ static void choose_conjugate(hw_softmax_block *b, bool leaves)
     *most = *most < CONJUGATE_LEAST ? CONJUGATE_LEAST : *most > CONJUGATE_MOST ? CONJUGATE_MOST : *most;
 }
 
-/* Returns whether the trial is an improvement that rounding hides: the objective is the same but for its rounding error, and the derivatives are at most
- * half as large. The gradient of the trial is in block->reduced. */
+/* Returns whether the trial is an improvement that rounding hides: the objective is the same but for its rounding error, and
+ * the derivatives are at most half as large. The gradient of the trial is in block->reduced. */
 static bool is_steadier(hw_softmax_block *b, double objective)
 {
     double before = 0.0, after = 0.0;
     if (!(fabs(objective - b->memory.objective) <= fmax(b->memory.error, 1e-14 * fabs(objective))))
         return false;
     find_slopes(b, b->trial, b->reduced, b->residual);
-    for (size_t e = 0; e < b->softmax->width; e++) {
+    for (size_t e = 0; e < b->softmax->path.width; e++) {
         before += b->slopes[e] * b->slopes[e] * b->conditioned[e];
         after += b->residual[e] * b->residual[e] * b->conditioned[e];
     }
     return after <= 0.25 * before;
 }
 
-/* Stores the point at a length of the step. Returns the bound of the slope along the way there, given that of the whole step. */
+/* Stores the point at a length of the step. Returns the bound of the slope along the way there, given that of the whole
+ * step. */
 static double make_straight(hw_softmax_block *b, double length, double whole)
 {
-    for (size_t e = 0; e < b->softmax->width; e++)
+    for (size_t e = 0; e < b->softmax->path.width; e++)
         b->trial[e] = b->W[e] + length * b->step[e];
     return length * whole;
 }
 
-/* Finds a length of the step at which the objective falls. `whole`: the slope of a step that may change signs; NULL: signs stay. */
+/* Finds a length of the step at which the objective falls. `whole`: the slope of a step that may change signs; NULL: signs
+ * stay. */
 static hawser_status search(hawser_context *context, hw_softmax_block *b, const double *whole, bool *moved)
 {
     double length = 1.0;
@@ -288,7 +292,7 @@ static hawser_status step(hawser_context *context, hw_softmax_block *b, double s
 hawser_status hw_softmax_newton(hawser_context *context, hw_softmax_block *b, bool *moved)
 {
     find_slopes(b, b->W, b->gradient, b->slopes);
-    double slope = sqrt(hawser_dot(b->softmax->width, b->slopes, b->slopes, NULL));
+    double slope = sqrt(hawser_dot(b->softmax->path.width, b->slopes, b->slopes, NULL));
     *moved = false;
     if (!b->fresh)
         hw_softmax_refresh(b);
@@ -303,7 +307,7 @@ hawser_status hw_softmax_newton(hawser_context *context, hw_softmax_block *b, bo
     if (*moved || hawser_stopping(context))
         return HAWSER_OK;
     /* What the orthant cuts from the step may leave none downhill; the steepest one has the signs of the orthant. */
-    for (size_t e = 0; e < b->softmax->width; e++)
+    for (size_t e = 0; e < b->softmax->path.width; e++)
         b->step[e] = -b->slopes[e] * b->conditioned[e];
     return search(context, b, NULL, moved);
 }

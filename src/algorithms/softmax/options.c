@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "algorithms/glm/class_weights.h"
-#include "algorithms/glm/metrics.h"
-#include "algorithms/glm/rows.h"
+#include "algorithms/choice/rows.h"
+#include "algorithms/model/class_weights.h"
+#include "algorithms/model/early.h"
 
 const hawser_option hw_softmax_rows[] = {
     {"lambda", HAWSER_NUMBER, NULL, "(0,inf)", "X",
@@ -23,8 +23,8 @@ const hawser_option hw_softmax_rows[] = {
     {"standardize", HAWSER_FLAG, "no", NULL, NULL,
      "penalise as if columns had standard deviation 1; coefficients are of the columns as given", NULL, 0},
     HW_CLASS_WEIGHT_ROW(""),
-    HW_LINEAR_PATH_ROWS,
-    HW_LINEAR_FOLDS_ROWS(""),
+    HW_CHOICE_PATH_ROWS,
+    HW_CHOICE_CV_ROWS(""),
     {"cv-metric", HAWSER_WORD, "loss", "loss|accuracy", "NAME", "Error that --cv compares: the log loss, or 1 - accuracy",
      "Choice of lambda", 0},
     HW_EARLY_STOPPING_ROWS("one per lambda of a path, or per step of one lambda", "the model is that of the least error"),
@@ -40,21 +40,7 @@ static double gap_target(const hawser_options *options, const hawser_progress *p
 }
 
 const hawser_metric_row hw_softmax_metrics[] = {
-    {.name = "objective",
-     .help = "the mean log loss + lambda (A ||W||_1 + (1 - A)/2 ||W||^2)",
-     .always = true,
-     .traced = true,
-     .progress = true,
-     .axis = "objective"},
-    {.name = "gap",
-     .help = "the duality gap: the objective is at most this far above its optimum",
-     .always = true,
-     .traced = true,
-     .progress = true,
-     .exponent = true,
-     .axis = "duality gap",
-     .log_axis = true,
-     .target = gap_target},
+    HW_CERTIFIED_METRICS("the mean log loss + lambda (A ||W||_1 + (1 - A)/2 ||W||^2)", gap_target),
     {.name = "rounding", .help = "bound of the gap's rounding error, if the reason of the end is precision"},
     {.name = "nonzero",
      .help = "coefficients that are not zero, over all classes",
@@ -63,7 +49,7 @@ const hawser_metric_row hw_softmax_metrics[] = {
      .progress = true,
      .axis = "nonzero coefficients"},
     {.name = "lambda", .help = "weight of the penalty", .always = true, .traced = true, .progress = true},
-    HW_LINEAR_PATH_METRICS,
+    HW_CHOICE_PATH_METRICS,
     {.name = "cv_log_loss", .help = "mean log loss on the held-out rows of --cv"},
     {.name = "iterations", .help = "steps of Newton's method", .always = true},
     {.name = "products",
@@ -74,9 +60,7 @@ const hawser_metric_row hw_softmax_metrics[] = {
      .help = "weighted mean log loss of the rows of --validation",
      .traced = true,
      .axis = "mean log loss, validation"},
-    {.name = "evaluations",
-     .help = "in --trace: how often the error on the rows of --validation has been measured",
-     .traced = true},
+    HW_EVALUATIONS_METRIC("the rows of --validation"),
     {.name = "validation_accuracy", .help = "weighted share of the rows of --validation whose label is predicted"},
     {.name = NULL}};
 

@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-#include "algorithms/glm/row_tiles.h"
+#include "algorithms/learner/row_tiles.h"
 #include "algorithms/newton/exponential.h"
 #include "algorithms/newton/row_squares.h"
 
 void hw_softmax_uncentre(hw_softmax_block *b, const double *model)
 {
-    size_t k = b->softmax->classes, d = b->X.cols;
+    size_t k = b->softmax->path.classes, d = b->X.cols;
     memcpy(b->intercepts, model + d * k, k * sizeof *b->intercepts);
     for (size_t j = 0; j < d; j++)
         for (size_t c = 0; c < k && b->means[j] != 0.0; c++)
@@ -17,14 +17,14 @@ void hw_softmax_uncentre(hw_softmax_block *b, const double *model)
 
 void hw_softmax_centre(const hw_softmax_block *b, double *sums)
 {
-    size_t k = b->softmax->classes, d = b->X.cols;
+    size_t k = b->softmax->path.classes, d = b->X.cols;
     for (size_t j = 0; j < d; j++)
         for (size_t c = 0; c < k && b->means[j] != 0.0; c++)
             sums[j * k + c] -= b->means[j] * sums[d * k + c];
 }
 
-/* Replaces the linear predictors z of a row by probabilities. Returns log(sum exp(z)), and stores its difference to the mean of z under these
- * probabilities, which is their entropy. */
+/* Replaces the linear predictors z of a row by probabilities. Returns log(sum exp(z)), and stores its difference to the mean
+ * of z under these probabilities, which is their entropy. */
 static double to_probabilities(size_t k, double *z, double *p, double *entropy)
 {
     double most = z[0], sum = 0.0, mean = 0.0;
@@ -45,9 +45,9 @@ static double to_probabilities(size_t k, double *z, double *p, double *entropy)
 
 void hw_softmax_look(hw_softmax_block *b, const double *model)
 {
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     double loss = 0.0, entropies = 0.0, entropy;
-    memset(b->reduced, 0, (b->softmax->width + 2) * sizeof *b->reduced);
+    memset(b->reduced, 0, (b->softmax->path.width + 2) * sizeof *b->reduced);
     hw_softmax_uncentre(b, model);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         hw_row_tile_multiply(&t, model, b->intercepts, k, b->tile);
@@ -67,13 +67,13 @@ void hw_softmax_look(hw_softmax_block *b, const double *model)
         hw_row_tile_accumulate(&t, b->tile, k, b->reduced);
     }
     hw_softmax_centre(b, b->reduced);
-    b->reduced[b->softmax->width] = loss;
-    b->reduced[b->softmax->width + 1] = entropies;
+    b->reduced[b->softmax->path.width] = loss;
+    b->reduced[b->softmax->path.width + 1] = entropies;
 }
 
 void hw_softmax_refresh(hw_softmax_block *b)
 {
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     double ignored;
     hw_softmax_uncentre(b, b->W);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
@@ -86,8 +86,8 @@ void hw_softmax_refresh(hw_softmax_block *b)
 
 void hw_softmax_bend(hw_softmax_block *b, const double *direction)
 {
-    size_t k = b->softmax->classes;
-    memset(b->reduced, 0, b->softmax->width * sizeof *b->reduced);
+    size_t k = b->softmax->path.classes;
+    memset(b->reduced, 0, b->softmax->path.width * sizeof *b->reduced);
     hw_softmax_uncentre(b, direction);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         hw_row_tile_multiply(&t, direction, b->intercepts, k, b->tile);
@@ -107,8 +107,8 @@ void hw_softmax_bend(hw_softmax_block *b, const double *direction)
 
 void hw_softmax_class_sums(hw_softmax_block *b)
 {
-    size_t k = b->softmax->classes;
-    memset(b->reduced, 0, b->softmax->width * sizeof *b->reduced);
+    size_t k = b->softmax->path.classes;
+    memset(b->reduced, 0, b->softmax->path.width * sizeof *b->reduced);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         memset(b->tile, 0, t.count * k * sizeof *b->tile);
         for (size_t i = 0; i < t.count; i++)
@@ -136,9 +136,9 @@ static size_t largest(const double *z, size_t k)
     return best;
 }
 
-void hw_softmax_held_out(hw_softmax_block *b, double sums[2])
+void hw_softmax_add_held_out(hw_softmax_block *b, double sums[2])
 {
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     bool wrong = strcmp(b->softmax->path.choice.metric, "accuracy") == 0;
     double ignored;
     sums[0] = sums[1] = 0.0;

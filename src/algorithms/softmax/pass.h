@@ -17,7 +17,7 @@ void hw_softmax_bend(hw_softmax_block *block, const double *direction);
 /* Computes block->sums. */
 void hw_softmax_class_sums(hw_softmax_block *block);
 /* Stores the weight of the block's held-out rows, and the sum of their weighted errors (--cv-metric). */
-void hw_softmax_held_out(hw_softmax_block *block, double sums[2]);
+void hw_softmax_add_held_out(hw_softmax_block *block, double sums[2]);
 /* Computes the mean squares of the columns. */
 void hw_softmax_squares(hw_softmax_block *block);
 

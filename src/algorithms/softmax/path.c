@@ -26,7 +26,7 @@ static double one_lambda(const hw_softmax_block *b)
 /* The logarithms are those of this project, so that every machine has the same lambdas. */
 static double lambda_of(const hw_softmax_block *b, uint64_t member)
 {
-    const hw_linear_settings *choice = &b->softmax->path.choice;
+    const hw_choice *choice = &b->softmax->path.choice;
     double most = b->memory.lambda_max > 0.0 ? b->memory.lambda_max : 1.0, least = choice->lambda_min_ratio;
     if (choice->path_count == 0)
         return one_lambda(b);
@@ -35,16 +35,17 @@ static double lambda_of(const hw_softmax_block *b, uint64_t member)
     if (member == 0)
         return most;
     if (least <= 0.0) /* glmnet's choice */
-        least = b->memory.counted < (double)b->softmax->X->cols ? 1e-2 : 1e-4;
+        least = b->memory.counted < (double)b->softmax->path.X->cols ? 1e-2 : 1e-4;
     return most * hw_exponential(hw_logarithm(least) * ((double)member / (double)(b->softmax->path.members - 1)));
 }
 
 /* ---- the numbers of a model ---- */
 
-/* Makes the coefficients of a column add up to zero over the classes, which changes no probability, unless that raises the penalty. */
+/* Makes the coefficients of a column add up to zero over the classes, which changes no probability, unless that raises the
+ * penalty. */
 static void balance(const hw_softmax_block *b, size_t j, double *column)
 {
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     double mean = 0.0, before[2] = {0}, after[2] = {0};
     for (size_t c = 0; c < k; c++)
         mean += column[c] / (double)k;
@@ -60,11 +61,12 @@ static void balance(const hw_softmax_block *b, size_t j, double *column)
         column[c] -= mean;
 }
 
-const double *hw_softmax_result_model(hw_softmax_block *b)
+void hw_softmax_model(void *block, double *model)
 {
-    const hw_centre *centre = &b->softmax->centre;
-    size_t k = b->softmax->classes, d = b->X.cols;
-    double *model = b->trial, mean = 0.0;
+    hw_softmax_block *b = block;
+    const hw_centre *centre = &b->softmax->path.centre;
+    size_t k = b->softmax->path.classes, d = b->X.cols;
+    double mean = 0.0;
     memcpy(model, b->W, (d + 1) * k * sizeof *model);
     for (size_t j = 0; j < d; j++)
         balance(b, j, model + j * k);
@@ -73,12 +75,6 @@ const double *hw_softmax_result_model(hw_softmax_block *b)
         mean += hw_centre_undo(centre, b->intercepts[c], 0.0, model + c, k) / (double)k;
     for (size_t c = 0; c < k; c++)
         model[d * k + c] = hw_centre_undo(centre, b->intercepts[c], mean, model + c, k);
-    return model;
-}
-
-double hw_softmax_gap(const hw_softmax_block *b)
-{
-    return fmax(0.0, b->memory.objective - b->memory.bound);
 }
 
 /* ---- from one model to the next ---- */
@@ -86,15 +82,14 @@ double hw_softmax_gap(const hw_softmax_block *b)
 /* Looks at block->W for the first time with these rows and this lambda. */
 static hawser_status begin_member(hawser_context *context, hw_softmax_block *b, bool rows)
 {
-    b->memory.lambda = lambda_of(b, b->memory.turn.member);
+    b->memory.lambda = lambda_of(b, b->own.turn.member);
     b->memory.slope = 0.0;
-    b->memory.iteration = 0;
     b->memory.others = 0;
     b->memory.idle = 0;
     b->memory.trusted = false;
     if (rows) {
         HAWSER_TRY(hw_softmax_evaluate(context, b, b->W, &b->memory));
-        memcpy(b->gradient, b->reduced, b->softmax->width * sizeof *b->gradient);
+        memcpy(b->gradient, b->reduced, b->softmax->path.width * sizeof *b->gradient);
         b->fresh = true;
     } else
         b->memory.objective = b->memory.loss + hw_softmax_penalty(b, b->W);
@@ -105,9 +100,9 @@ static hawser_status begin_member(hawser_context *context, hw_softmax_block *b, 
 
 static void start_from(hw_softmax_block *b, const double *given)
 {
-    size_t k = b->softmax->classes, d = b->X.cols;
-    const hw_centre *centre = &b->softmax->centre;
-    memcpy(b->W, given, b->softmax->width * sizeof *b->W);
+    size_t k = b->softmax->path.classes, d = b->X.cols;
+    const hw_centre *centre = &b->softmax->path.centre;
+    memcpy(b->W, given, b->softmax->path.width * sizeof *b->W);
     double mean = 0.0; /* what all classes share changes no probability, but hides digits */
     for (size_t c = 0; c < k && centre->count > 0; c++)
         mean += hw_centre_apply(centre, given[d * k + c], 0.0, given + c, k) / (double)k;
@@ -121,59 +116,37 @@ static void start_from(hw_softmax_block *b, const double *given)
     hw_softmax_shift(b, b->W);
 }
 
-hawser_status hw_softmax_begin_fold(hawser_context *context, hw_softmax_block *b)
+/* Begins a fold with its first lambda: measures its rows, makes the first model and looks at it. */
+static hawser_status begin_fold(hawser_context *context, hw_softmax_block *b)
 {
     HAWSER_TRY(hw_softmax_measure(context, b));
-    memset(b->W, 0, b->softmax->width * sizeof *b->W);
+    memset(b->W, 0, b->softmax->path.width * sizeof *b->W);
     double largest = hw_softmax_start(b);
-    if (b->memory.turn.fold == 0)
+    if (b->own.turn.fold == 0)
         b->memory.lambda_max = largest / fmax(b->softmax->share, 1e-3);
-    if (b->memory.turn.fold == 0 && b->softmax->given != NULL)
-        start_from(b, b->softmax->given);
+    if (b->own.turn.fold == 0 && b->softmax->path.given != NULL)
+        start_from(b, b->softmax->path.given);
     return begin_member(context, b, true);
 }
 
-static hawser_status measure_held_out(hawser_context *context, hw_softmax_block *b, double fields[HW_ROW_FIELDS])
+hawser_status hw_softmax_prepare(hawser_context *context, void *block, bool *changed)
 {
-    double sums[2] = {0};
-    if (b->memory.turn.fold == 0)
-        return HAWSER_OK;
-    hw_softmax_held_out(b, sums);
-    HAWSER_TRY(hw_add_up(context, sums, 2, &(hw_addends){.rest = "the errors of rows", .of = "the columns or weights"}));
-    fields[HW_ROW_WEIGHT] = sums[0];
-    fields[HW_ROW_ERROR] = sums[1] / sums[0];
-    return HAWSER_OK;
+    *changed = true;
+    return begin_fold(context, block);
 }
 
-static void find_fields(const hw_softmax_block *b, double fields[HW_ROW_FIELDS])
+hawser_status hw_softmax_begin(hawser_context *context, void *block)
 {
-    fields[HW_ROW_DONE] = 1.0;
-    fields[HW_ROW_PARAMETER] = b->memory.lambda;
-    fields[HW_ROW_OBJECTIVE] = b->memory.objective;
-    fields[HW_ROW_GAP] = hw_softmax_gap(b);
-    fields[HW_ROW_ROUNDING] = b->memory.error + b->memory.bound_error;
-    fields[HW_ROW_PENALTY] = b->memory.objective - b->memory.loss;
+    hw_softmax_block *b = block;
+    return b->own.turn.member > 0 ? begin_member(context, b, false) : begin_fold(context, b);
 }
 
-void hw_softmax_keep(hawser_context *context, const hw_softmax_block *b)
+void hw_softmax_fields(const void *block, double fields[HW_ROW_FIELDS])
 {
-    double fields[HW_ROW_FIELDS] = {0};
-    find_fields(b, fields);
-    hw_row_keep(context, &b->softmax->path, &b->memory.turn, fields);
-}
-
-hawser_status hw_softmax_end_member(hawser_context *context, hw_softmax_block *b, hw_row_end *ended)
-{
-    double fields[HW_ROW_FIELDS] = {0};
-    find_fields(b, fields);
-    HAWSER_TRY(measure_held_out(context, b, fields));
-    *ended = hw_row_finish(context, &b->softmax->path, &b->memory.turn, hw_softmax_result_model(b), fields, *ended);
-    return HAWSER_OK;
-}
-
-hawser_status hw_softmax_next_member(hawser_context *context, hw_softmax_block *b)
-{
-    if (!hw_row_go_on(&b->softmax->path, &b->memory.turn, b->memory.iteration))
-        return HAWSER_OK;
-    return b->memory.turn.member > 0 ? begin_member(context, b, false) : hw_softmax_begin_fold(context, b);
+    const hw_softmax_memory *memory = &((const hw_softmax_block *)block)->memory;
+    fields[HW_ROW_PARAMETER] = memory->lambda;
+    fields[HW_ROW_OBJECTIVE] = memory->objective;
+    fields[HW_ROW_GAP] = fmax(0.0, memory->objective - memory->bound);
+    fields[HW_ROW_ROUNDING] = memory->error + memory->bound_error;
+    fields[HW_ROW_PENALTY] = memory->objective - memory->loss;
 }

@@ -121,7 +121,8 @@ static void sift(const double *breaks, uint32_t *heap, size_t at, size_t count)
     }
 }
 
-/* Returns the length, at most 1, of the move at which the model is least. Each coefficient that crosses zero on the way makes it steeper. */
+/* Returns the length, at most 1, of the move at which the model is least. Each coefficient that crosses zero on the way
+ * makes it steeper. */
 static double best_length(hw_softmax_quadratic *q, size_t count, double slope, double bend)
 {
     size_t left = 0;
@@ -149,7 +150,8 @@ static double best_length(hw_softmax_quadratic *q, size_t count, double slope, d
     return fmin(1.0, bend > 0.0 ? at - slope / bend : 1.0);
 }
 
-/* Moves along the step for the signs of x. Returns whether a coefficient became zero or changed its sign. Adds the multiplications to *work. */
+/* Moves along the step for the signs of x. Returns whether a coefficient became zero or changed its sign. Adds the
+ * multiplications to *work. */
 static bool move_on_face(hw_softmax_quadratic *q, double *work)
 {
     size_t m = q->count, count = 0;

@@ -10,29 +10,29 @@
 /* Finds the means of the columns and the factors of the penalty: standard deviations, or ones. */
 static void find_scale(hw_softmax_block *b)
 {
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     for (size_t j = 0; j < b->X.cols; j++) {
         double mean = 0.0;
         for (size_t c = 0; c < k; c++)
             mean += b->sums[j * k + c];
         double variance = b->squares[j] - mean * mean;
         b->scale[j] = b->softmax->standardize && variance > 1e-12 * b->squares[j] ? sqrt(variance) : 1.0;
-        b->means[j] = b->softmax->intercept ? mean : 0.0;
+        b->means[j] = b->softmax->path.intercept ? mean : 0.0;
     }
     hw_softmax_centre(b, b->sums);
 }
 
 hawser_status hw_softmax_add(hawser_context *context, hw_softmax_block *b, const char *values, size_t count)
 {
-    const hw_addends sums = {values, b->softmax->data,     b->X.cols,    b->softmax->classes,
-                             1,      "the losses of rows", "the columns"};
+    const hw_addends sums = {values, b->softmax->path.data, b->X.cols,    b->softmax->path.classes,
+                             1,      "the losses of rows",  "the columns"};
     return hw_add_up(context, b->reduced, count, &sums);
 }
 
 hawser_status hw_softmax_measure(hawser_context *context, hw_softmax_block *b)
 {
-    const hw_addends squares = {"the weighted squares", b->softmax->data, b->X.cols, 1, 1, NULL, NULL};
-    size_t m = b->softmax->width;
+    const hw_addends squares = {"the weighted squares", b->softmax->path.data, b->X.cols, 1, 1, NULL, NULL};
+    size_t m = b->softmax->path.width;
     double sums[2] = {0.0, 0.0};
     for (size_t i = 0; i < b->X.rows; i++) {
         sums[0] += hw_softmax_weight(b, i);
@@ -54,12 +54,12 @@ hawser_status hw_softmax_measure(hawser_context *context, hw_softmax_block *b)
 double hw_softmax_start(hw_softmax_block *b)
 {
     const hw_softmax *s = b->softmax;
-    size_t k = s->classes, d = b->X.cols;
+    size_t k = s->path.classes, d = b->X.cols;
     const double *share = b->sums + d * k;
     double largest = 0.0, zero = 0.0, size = 0.0;
     for (size_t c = 0; c < k; c++) {
-        double log_share = s->intercept ? hw_logarithm(share[c]) : -hw_logarithm((double)k);
-        b->W[d * k + c] = s->intercept ? log_share : 0.0;
+        double log_share = s->path.intercept ? hw_logarithm(share[c]) : -hw_logarithm((double)k);
+        b->W[d * k + c] = s->path.intercept ? log_share : 0.0;
         zero -= share[c] * log_share;
     }
     b->memory.zero = zero;
@@ -69,7 +69,7 @@ double hw_softmax_start(hw_softmax_block *b)
             column += b->sums[j * k + c];
         size = fmax(size, sqrt(b->squares[j]) / b->scale[j]);
         for (size_t c = 0; c < k; c++) {
-            double p = s->intercept ? share[c] : 1.0 / (double)k;
+            double p = s->path.intercept ? share[c] : 1.0 / (double)k;
             largest = fmax(largest, fabs(column * p - b->sums[j * k + c]) / b->scale[j]);
         }
     }

@@ -1,6 +1,7 @@
 /*
- * working_set.c - the second derivative of the loss at entries (j, c) and (l, d) is sum_i w_i x_ij x_il p_ic ((c == d) - p_id). Members are in the order of
- * their classes, so that products of tiles of rows give rectangles of the matrix, without its upper triangle.
+ * working_set.c - the second derivative of the loss at entries (j, c) and (l, d) is sum_i w_i x_ij x_il p_ic ((c == d) -
+ * p_id). Members are in the order of their classes, so that products of tiles of rows give rectangles of the matrix, without
+ * its upper triangle.
  */
 #include "algorithms/softmax/working_set.h"
 
@@ -16,21 +17,22 @@ enum { NEW_LEAST = 128, PANEL = 64 };
 /* A matrix that costs no more than this many passes over the rows always pays. */
 static const double few_passes = 16.0;
 
-/* The share of a column's variance that is added to its second derivative, which may be 0 where all probabilities are 0 or 1. */
+/* The share of a column's variance that is added to its second derivative, which may be 0 where all probabilities are 0 or
+ * 1. */
 static const double flat = 1e-12;
 
 /* ---- the members ---- */
 
 static bool has_kink(const hw_softmax_block *b, size_t e)
 {
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     return e < b->X.cols * k && hw_softmax_l1(b, e / k) > 0.0;
 }
 
 /* Returns how many entries are not zero or have no kink. */
 static size_t count_settled(const hw_softmax_block *b)
 {
-    size_t last = b->X.cols * b->softmax->classes, count = b->softmax->intercept ? b->softmax->classes : 0;
+    size_t last = b->X.cols * b->softmax->path.classes, count = b->softmax->path.intercept ? b->softmax->path.classes : 0;
     for (size_t e = 0; e < last; e++)
         count += b->W[e] != 0.0 || !has_kink(b, e);
     return count;
@@ -52,12 +54,12 @@ static int by_class(const void *a, const void *b)
     return (x->entry > y->entry) - (x->entry < y->entry);
 }
 
-/* Chooses the members: all settled entries, if there is room for them and some others, and the entries with the most promising slopes. They become the
- * first of the scores. Returns whether there was room. */
+/* Chooses the members: all settled entries, if there is room for them and some others, and the entries with the most
+ * promising slopes. They become the first of the scores. Returns whether there was room. */
 static bool choose(hw_softmax_block *b)
 {
     hw_softmax_score *scores = b->set.scores;
-    size_t k = b->softmax->classes, last = b->X.cols * k, width = b->softmax->intercept ? last + k : last;
+    size_t k = b->softmax->path.classes, last = b->X.cols * k, width = b->softmax->path.intercept ? last + k : last;
     size_t most = hw_softmax_set_most(b->softmax), settled = count_settled(b), count = 0;
     bool holds = settled + NEW_LEAST <= most || most >= width;
     for (size_t e = 0; e < width; e++) {
@@ -78,7 +80,7 @@ static bool choose(hw_softmax_block *b)
 static void list_columns(hw_softmax_block *b)
 {
     hw_softmax_set *set = &b->set;
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     set->used = 0;
     memset(set->slots, 0xff, (b->X.cols + 1) * sizeof *set->slots);
     for (size_t m = 0; m < set->quadratic.count; m++) {
@@ -119,12 +121,12 @@ static void take_row(const hw_softmax_block *b, const hawser_matrix *X, size_t i
         }
 }
 
-/* Fills the tiles, by row and member: the numbers times the parts of p (1 - p) and - p p' that belong to a row, and those that belong to a column, of the
- * matrix. */
+/* Fills the tiles, by row and member: the numbers times the parts of p (1 - p) and - p p' that belong to a row, and those
+ * that belong to a column, of the matrix. */
 static void fill_tiles(const hw_softmax_block *b, const hw_row_tile *t)
 {
     const hw_softmax_set *set = &b->set;
-    size_t count = set->quadratic.count, tile = HW_ROW_TILE * count, k = b->softmax->classes;
+    size_t count = set->quadratic.count, tile = HW_ROW_TILE * count, k = b->softmax->path.classes;
     double *row = set->tiles + 3 * tile;
     for (size_t i = 0; i < t->count; i++) {
         const double *p = b->probabilities + (t->begin + i) * k;
@@ -180,7 +182,7 @@ static hawser_status sum_matrix(hawser_context *context, hw_softmax_block *b)
 {
     static const hw_addends products = {.rest = "the products of columns", .of = "the columns"};
     double *matrix = b->set.quadratic.matrix;
-    size_t count = b->set.quadratic.count, size = count * (count + 1) / 2, most = b->softmax->width + 2;
+    size_t count = b->set.quadratic.count, size = count * (count + 1) / 2, most = b->softmax->path.width + 2;
     for (size_t r = 0; r < count; r++)
         memmove(matrix + r * (r + 1) / 2, matrix + r * count, (r + 1) * sizeof *matrix);
     for (size_t at = 0; at < size; at += most)
@@ -197,7 +199,7 @@ static hawser_status sum_matrix(hawser_context *context, hw_softmax_block *b)
 static void fill(hw_softmax_block *b)
 {
     hw_softmax_quadratic *q = &b->set.quadratic;
-    size_t k = b->softmax->classes;
+    size_t k = b->softmax->path.classes;
     for (size_t m = 0; m < q->count; m++) {
         size_t e = b->set.scores[m].entry, j = e / k;
         bool column = j < b->X.cols;
@@ -228,9 +230,9 @@ hawser_status hw_softmax_set_step(hawser_context *context, hw_softmax_block *b, 
     HAWSER_TRY(sum_matrix(context, b));
     fill(b);
     hw_softmax_quadratic_solve(q, share);
-    memset(b->step, 0, b->softmax->width * sizeof *b->step);
+    memset(b->step, 0, b->softmax->path.width * sizeof *b->step);
     for (size_t m = 0; m < q->count; m++) {
-        size_t e = b->set.scores[m].entry, j = e / b->softmax->classes;
+        size_t e = b->set.scores[m].entry, j = e / b->softmax->path.classes;
         double l2 = j < b->X.cols ? hw_softmax_l2(b, j) : 0.0;
         b->step[e] = q->x[m] - b->W[e];
         *along += (b->gradient[e] + l2 * b->W[e]) * b->step[e] + q->l1[m] * (fabs(q->x[m]) - fabs(b->W[e]));

@@ -1,10 +1,12 @@
 /*
- * columns.h - one block's columns with example weights, an implicit centring (so that sparse data stay sparse) and a penalty per column. Pure.
+ * columns.h - one block's columns with example weights, an implicit centring (so that sparse data stay sparse) and a penalty
+ * per column. Pure.
  *
  * With W the sum of the weights w_i, m_j the weighted column means and z the centred target, the problem is
  *     min over alpha of 1/(2W) sum_i w_i (z_i - sum_j (x_ij - m_j) alpha_j)^2 + sum_j h_j(alpha_j),
  *     h_j(t) = lambda (l1_j |t| + l2_j t^2 / 2) for lower_j <= t <= upper_j.
- * Standardising is part of the penalty: l1_j = p_j s_j rho, l2_j = p_j s_j^2 (1 - rho), where s_j is the column's standard deviation.
+ * Standardising is part of the penalty: l1_j = p_j s_j rho, l2_j = p_j s_j^2 (1 - rho), where s_j is the column's standard
+ * deviation.
  */
 #ifndef HW_ALGORITHMS_SOLVE_COLUMNS_H
 #define HW_ALGORITHMS_SOLVE_COLUMNS_H
@@ -29,7 +31,8 @@ typedef struct hw_linear_columns {
     double weakest; /* the largest ratio of a squared penalty of lambda 1 to the mean square of its column */
 } hw_linear_columns;
 
-/* Allocates the arrays by column, for the columns of columns->X. They are adjacent, from `mean` on: hw_linear_columns_free frees them. */
+/* Allocates the arrays by column, for the columns of columns->X. They are adjacent, from `mean` on: hw_linear_columns_free
+ * frees them. */
 hawser_status hw_linear_columns_new(hw_linear_columns *columns, hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_columns_free(hw_linear_columns *columns);
 
@@ -52,13 +55,15 @@ static inline double hw_linear_prox(double pull, double curvature, hw_linear_ter
     return best < term.lower ? term.lower : best > term.upper ? term.upper : best;
 }
 
-/* Returns true if the mean is so large beside the deviation that products, which are centred by subtraction, would lose their digits. */
+/* Returns true if the mean is so large beside the deviation that products, which are centred by subtraction, would lose
+ * their digits. */
 static inline bool hw_linear_rough(const hw_linear_columns *columns, size_t j)
 {
     return columns->mean[j] * columns->mean[j] > 1e8 * columns->norm[j] && columns->norm[j] > 0.0;
 }
 
-/* Returns the largest gradient of a column that rounding alone may leave, for a dual point whose weighted mean square is `size` squared. */
+/* Returns the largest gradient of a column that rounding alone may leave, for a dual point whose weighted mean square is
+ * `size` squared. */
 static inline double hw_linear_noise(const hw_linear_columns *columns, size_t j, double size)
 {
     return 32.0 * DBL_EPSILON * (fabs(columns->mean[j]) + sqrt(columns->norm[j])) * size;
@@ -73,8 +78,8 @@ static inline double hw_linear_penalty(double t, hw_linear_term term)
 /* Returns the sum of the penalties of `count` columns. */
 double hw_linear_penalties(const hw_linear_term *terms, const double *x, size_t count);
 
-/* Returns h*(g) = max over t of g t - h(t). If h* is only a constraint (|g| <= l1), it returns 0: the caller satisfies the constraint by scaling
- * (hw_linear_ratio), or by projection for columns without a penalty. */
+/* Returns h*(g) = max over t of g t - h(t). If h* is only a constraint (|g| <= l1), it returns 0: the caller satisfies the
+ * constraint by scaling (hw_linear_ratio), or by projection for columns without a penalty. */
 static inline double hw_linear_conjugate(double gradient, hw_linear_term term)
 {
     double excess = fabs(gradient) - term.l1;
@@ -88,7 +93,8 @@ static inline double hw_linear_conjugate(double gradient, hw_linear_term term)
     return excess * t - 0.5 * term.l2 * t * t;
 }
 
-/* Returns the distance of the gradient to the penalty's subdifferential at t, by which the optimality condition of a column fails. */
+/* Returns the distance of the gradient to the penalty's subdifferential at t, by which the optimality condition of a column
+ * fails. */
 static inline double hw_linear_violation(double gradient, double t, hw_linear_term term)
 {
     double slope = gradient - term.l2 * t; /* optimal within l1 * sign(t), plus the cone of an active bound */
@@ -100,7 +106,8 @@ static inline double hw_linear_violation(double gradient, double t, hw_linear_te
     return may_fall && fall > 0.0 ? fall : 0.0;
 }
 
-/* Returns the ratio of a column: the dual point s r is feasible for it if s <= 1/ratio. Returns 0 if the column does not constrain s. */
+/* Returns the ratio of a column: the dual point s r is feasible for it if s <= 1/ratio. Returns 0 if the column does not
+ * constrain s. */
 static inline double hw_linear_ratio(double gradient, double t, hw_linear_term term)
 {
     double slope = gradient - term.l2 * t;

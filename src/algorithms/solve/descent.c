@@ -13,7 +13,8 @@ enum {
     MOST_ITERATIONS = 160
 };
 
-/* A smaller fall of the gap counts as none. If a residual has diverged, the tolerance is below its last digit, and such falls go on for hours. */
+/* A smaller fall of the gap counts as none. If a residual has diverged, the tolerance is below its last digit, and such
+ * falls go on for hours. */
 static const double LITTLE = 1e-12;
 
 typedef struct descent {

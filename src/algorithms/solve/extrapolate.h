@@ -10,8 +10,8 @@
 
 enum { HW_LINEAR_HISTORY = 5 };
 
-/* Computes weights[0 .. differences) for the iterates 1 .. differences, which add up to 1, from the inner products U[a][b] of the successive
- * differences. Returns false if these are too nearly dependent. */
+/* Computes weights[0 .. differences) for the iterates 1 .. differences, which add up to 1, from the inner products U[a][b]
+ * of the successive differences. Returns false if these are too nearly dependent. */
 bool hw_linear_extrapolate(size_t differences, double U[HW_LINEAR_HISTORY][HW_LINEAR_HISTORY], double *weights);
 
 #endif

@@ -38,7 +38,8 @@ static double find(hw_linear_face *face, const hw_linear_space *space, const hw_
     return most;
 }
 
-/* Computes the next direction: the pull divided by the curvatures, plus beta times the last direction. Returns pull times this quotient. */
+/* Computes the next direction: the pull divided by the curvatures, plus beta times the last direction. Returns pull times
+ * this quotient. */
 static double turn(hw_linear_face *face, double before)
 {
     double now = 0.0;

@@ -1,13 +1,15 @@
 /*
- * face.h - Newton's step on the current face: as long as signs and bounds do not change, the objective of a working set is a quadratic.
- * Conjugate gradients find its minimum in far fewer passes than coordinate descent, above all if few strong factors make all columns alike.
+ * face.h - Newton's step on the current face: as long as signs and bounds do not change, the objective of a working set is a
+ * quadratic. Conjugate gradients find its minimum in far fewer passes than coordinate descent, above all if few strong
+ * factors make all columns alike.
  */
 #ifndef HW_ALGORITHMS_SOLVE_FACE_H
 #define HW_ALGORITHMS_SOLVE_FACE_H
 
 #include "algorithms/solve/space.h"
 
-/* The members on the face: they are not at a bound, and not at zero if they have an L1 part. Arrays are by place on the face. */
+/* The members on the face: they are not at a bound, and not at zero if they have an L1 part. Arrays are by place on the
+ * face. */
 typedef struct hw_linear_face {
     uint32_t *members, *places,
         *parts;           /* members; their places in the matrix of the space, and in this block's part of it */
@@ -27,12 +29,12 @@ typedef struct hw_linear_face {
     double power;           /* pull times scaled pull of the last direction */
 } hw_linear_face;
 
-/* Begins a search from the point members->x with its image. The search ends when the local gap is well below `tolerance`. `pulls` are those of the
- * members at that image, or NULL. */
+/* Begins a search from the point members->x with its image. The search ends when the local gap is well below `tolerance`.
+ * `pulls` are those of the members at that image, or NULL. */
 void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image,
                           const double *pulls, double tolerance);
-/* Takes steps of conjugate gradients until the search ends, or would take more coordinate steps than `steps`. Blocks that solve one problem
- * together (space->part) run the same search. */
+/* Takes steps of conjugate gradients until the search ends, or would take more coordinate steps than `steps`. Blocks that
+ * solve one problem together (space->part) run the same search. */
 hawser_status hw_linear_face_search(hw_linear_face *face, const hw_linear_space *space, uint64_t steps,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Returns true if a member at x is on the face of its signs and bounds. */

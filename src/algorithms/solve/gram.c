@@ -176,9 +176,10 @@ static double entries(const hw_linear_columns *columns, uint32_t j)
     return (double)(columns->X.offsets[j + 1] - columns->X.offsets[j]);
 }
 
-/* Returns the cost of a product with a Gram matrix of m columns. Costs are estimates in touched numbers, about nanoseconds. Dense arithmetic reads
- * memory in order, three times as slowly as from a processor's own cache. Packed rows gather and scatter in a vector as long as the list (packed.h);
- * passes do so in one as long as the rows, twice for each column. The factors below follow from this. */
+/* Returns the cost of a product with a Gram matrix of m columns. Costs are estimates in touched numbers, about nanoseconds.
+ * Dense arithmetic reads memory in order, three times as slowly as from a processor's own cache. Packed rows gather and
+ * scatter in a vector as long as the list (packed.h); passes do so in one as long as the rows, twice for each column. The
+ * factors below follow from this. */
 static double gram_cost(double m)
 {
     return m * m * (m * m > (1 << 18) ? 0.3 : 0.1);
@@ -197,8 +198,8 @@ static double pass_cost(const hw_linear_columns *columns, double all)
     return 2.0 * all * (columns->X.layout == HAWSER_DENSE ? 0.4 : gather);
 }
 
-/* Compares costs over `m` columns with `all` entries. The Gram matrix costs the building of its part with `fresh` entries, and then products; the
- * residual costs products or passes. */
+/* Compares costs over `m` columns with `all` entries. The Gram matrix costs the building of its part with `fresh` entries,
+ * and then products; the residual costs products or passes. */
 static bool pays(const hw_linear_columns *columns, double all, double fresh, double m, double epochs, bool rounds)
 {
     bool dense = columns->X.layout == HAWSER_DENSE;

@@ -46,7 +46,6 @@ void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const haw
     HW_LINEAR_REMEMBER(record, scan->live_lambda);
     visit_list(record, scan->live, &scan->live_count, X->cols);
     visit_list(record, scan->computed, &scan->computed_count, X->cols);
-    HW_LINEAR_REMEMBER(record, scan->grades);
     scan->screened_count = 0;
     for (size_t j = 0; j < X->cols; j++)
         scan->screened_count += scan->screened[j];

@@ -1,6 +1,6 @@
 /*
- * memory.h - visits the fields that the parts of a solver keep from clock to clock, to write them or to read them into new parts (hawser/record.h).
- * Fields that follow from the data are not visited.
+ * memory.h - visits the fields that the parts of a solver keep from clock to clock, to write them or to read them into new
+ * parts (hawser/record.h). Fields that follow from the data are not visited.
  */
 #ifndef HW_ALGORITHMS_SOLVE_MEMORY_H
 #define HW_ALGORITHMS_SOLVE_MEMORY_H
@@ -15,8 +15,8 @@
 /* Visits a number or a struct without pointers. */
 #define HW_LINEAR_REMEMBER(record, field) hawser_record_bytes(record, &(field), sizeof(field))
 
-/* Visits whether a block was prepared, and for which fold. A record that is read prepares the block. Returns false if no more of it is to be
- * visited. */
+/* Visits whether a block was prepared, and for which fold. A record that is read prepares the block. Returns false if no
+ * more of it is to be visited. */
 bool hw_linear_prepared_visit(hawser_record *record, hawser_context *context, bool prepared, uint32_t *fold,
                               hawser_status (*prepare)(hawser_context *context, uint32_t fold, hawser_error *error));
 /* Visits the last scan of a block with columns X, and the full scan that it refers to. */

@@ -125,7 +125,8 @@ static hawser_status order_rows(packing *p, hw_linear_packed *packed, uint64_t *
     return HAWSER_OK;
 }
 
-/* Copies the entries in rows below `end` that have not been copied. Returns true if all were 1. It is inlined for each type of values. */
+/* Copies the entries in rows below `end` that have not been copied. Returns true if all were 1. It is inlined for each type
+ * of values. */
 static inline __attribute__((always_inline)) bool move_rows(packing *p, hw_linear_packed *packed, size_t end,
                                                             const hawser_type type)
 {

@@ -1,6 +1,7 @@
 /*
- * packed.h - a copy of the entries of a few sparse columns, row by row. A product X'W X p is then one pass that reads each entry once and needs no
- * image by row. Rows with equally many entries are stored together, because loops whose length changes from row to row are slow.
+ * packed.h - a copy of the entries of a few sparse columns, row by row. A product X'W X p is then one pass that reads each
+ * entry once and needs no image by row. Rows with equally many entries are stored together, because loops whose length
+ * changes from row to row are slow.
  */
 #ifndef HW_ALGORITHMS_SOLVE_PACKED_H
 #define HW_ALGORITHMS_SOLVE_PACKED_H

@@ -1,6 +1,7 @@
 /*
- * part.h - one block's part of a problem that several blocks solve together. All of them run the same steps. Expensive operations are divided: each
- * block computes a part, hw_linear_sum adds up the parts of all blocks, and all go on with the same bits.
+ * part.h - one block's part of a problem that several blocks solve together. All of them run the same steps. Expensive
+ * operations are divided: each block computes a part, hw_linear_sum adds up the parts of all blocks, and all go on with the
+ * same bits.
  */
 #ifndef HW_ALGORITHMS_SOLVE_PART_H
 #define HW_ALGORITHMS_SOLVE_PART_H
@@ -16,8 +17,8 @@ typedef struct hw_linear_part {
     void *source;
 } hw_linear_part;
 
-/* Adds up numbers of all blocks. A block sets the numbers of which it has no part to zero. If `part` is NULL, there is a single block and nothing
- * to add. */
+/* Adds up numbers of all blocks. A block sets the numbers of which it has no part to zero. If `part` is NULL, there is a
+ * single block and nothing to add. */
 static inline hawser_status hw_linear_sum(const hw_linear_part *part, double *values, size_t count, hawser_error *error)
 {
     return part != NULL ? part->add(part->source, values, count, error) : HAWSER_OK;

@@ -64,7 +64,8 @@ void hw_linear_scan_all(hw_linear_scan *scan, const hw_linear_columns *columns, 
     scan->live_far = -1.0;
 }
 
-/* Returns the square of a difference of dual points, which have the weight as a factor, by the weight. Rows of weight 0 differ by nothing. */
+/* Returns the square of a difference of dual points, which have the weight as a factor, by the weight. Rows of weight 0
+ * differ by nothing. */
 static inline double square_of(double difference, double weight)
 {
     return (weight > 0.0 ? difference * difference : 0.0) / (weight > 0.0 ? weight : 1.0);
@@ -89,15 +90,15 @@ static double entries_of(const hawser_matrix *X, size_t j)
     return X->layout == HAWSER_DENSE ? 1.0 : (double)(X->offsets[j + 1] - X->offsets[j]);
 }
 
-/* Returns the largest magnitude of column j's correlation with a dual point this far from the reference. The margin covers the rounding of both
- * scans. */
+/* Returns the largest magnitude of column j's correlation with a dual point this far from the reference. The margin covers
+ * the rounding of both scans. */
 static double most_at(const hw_linear_scan *scan, const hw_linear_columns *columns, size_t j, double far)
 {
     return fabs(scan->reference_gradient[j]) + sqrt(columns->norm[j]) * far * (1.0 + 1e-9);
 }
 
-/* Returns true if a column with at most this correlation does not matter. A column without an L1 part always does. If bounds differ by sign, the exact correlation is needed, because `most`
- * has only the sign at the reference. */
+/* Returns true if a column with at most this correlation does not matter. A column without an L1 part always does. If bounds
+ * differ by sign, the exact correlation is needed, because `most` has only the sign at the reference. */
 static bool is_idle(const hw_linear_columns *columns, size_t j, double most, double alpha, double lambda)
 {
     double edge = lambda * columns->l1[j];
@@ -117,7 +118,8 @@ static void keep_exact(hw_linear_scan *scan)
     scan->computed_count = kept;
 }
 
-/* Lists the live columns, also for points somewhat further away and somewhat smaller lambdas, and bounds the correlations of the others. */
+/* Lists the live columns, also for points somewhat further away and somewhat smaller lambdas, and bounds the correlations of
+ * the others. */
 static void list_live(hw_linear_scan *scan, const hw_linear_columns *columns, double far, const double *alpha, double lambda)
 {
     size_t listed = 0;
@@ -151,7 +153,8 @@ static bool is_listed(const hw_linear_scan *scan, double far, const double *alph
     return listed == support;
 }
 
-/* The live columns to be computed, behind those that were: their number, their entries, and the entries of those that are zero. */
+/* The live columns to be computed, behind those that were: their number, their entries, and the entries of those that are
+ * zero. */
 typedef struct missing {
     size_t count;
     double entries, wasted;

@@ -5,7 +5,8 @@
 
 #include "algorithms/solve/face.h"
 
-/* The sums behind the image in a reduction: r z, l2 z^2 and m z. In the last reduction: the growth of the penalty, nothing, and m step. */
+/* The sums behind the image in a reduction: r z, l2 z^2 and m z. In the last reduction: the growth of the penalty, nothing,
+ * and m step. */
 enum { POWER, RIDGE, MEAN, GROWTH = POWER };
 
 void hw_linear_search_free(hw_linear_search *search)
@@ -41,7 +42,8 @@ static hawser_status reserve(hw_linear_search *search, size_t rows, size_t count
     return HAWSER_OK;
 }
 
-/* The search ends if the curvature along a direction is below this share of that along its coordinates: a longer step would leave the face. */
+/* The search ends if the curvature along a direction is below this share of that along its coordinates: a longer step would
+ * leave the face. */
 static const double FLAT = 1e-3, SMOOTH_FLAT = 1e-13;
 static const double HIDDEN = 1e-24; /* the share of r z that rounding hides */
 static const double EXACT = 0.1;    /* the share of r z that may be left if there are no signs; less near the optimum */
@@ -122,8 +124,8 @@ static bool exact_enough(hw_linear_search *search, double power)
     return power <= (near < EXACT ? near : EXACT) * search->first;
 }
 
-/* Takes the step along the next direction: p = z + turn p, and H p = H z + turn H p. Returns false at the end of the search, also if the objective is
- * nearly flat, because signs change long before the end of such a step. */
+/* Takes the step along the next direction: p = z + turn p, and H p = H z + turn H p. Returns false at the end of the search,
+ * also if the objective is nearly flat, because signs change long before the end of such a step. */
 static bool advance(hw_linear_search *search, const hw_linear_round *round)
 {
     const hw_linear_columns *columns = round->columns;
@@ -163,7 +165,8 @@ static void cut(hw_linear_search *search, const hw_linear_round *round, double s
     }
 }
 
-/* Returns the share of the cut step, in [0, 1], with the largest guaranteed decrease: convexity bounds the penalty along the step. */
+/* Returns the share of the cut step, in [0, 1], with the largest guaranteed decrease: convexity bounds the penalty along the
+ * step. */
 static double reach(const hw_linear_search *search, const hw_linear_round *round)
 {
     const hw_linear_columns *columns = round->columns;

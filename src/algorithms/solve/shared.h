@@ -1,8 +1,8 @@
 /*
- * shared.h - the memory that the blocks of one process share when all blocks solve a problem together: its Gram matrix, and the moments of its
- * columns. All blocks take the same steps. The first block that enters a step does the step's common work, such as assigning slots to columns.
- * Within a step blocks write different slots. Between writing and reading slots all blocks pass a common point: the end of a unit, or a sum over
- * all blocks.
+ * shared.h - the memory that the blocks of one process share when all blocks solve a problem together: its Gram matrix, and
+ * the moments of its columns. All blocks take the same steps. The first block that enters a step does the step's common
+ * work, such as assigning slots to columns. Within a step blocks write different slots. Between writing and reading slots
+ * all blocks pass a common point: the end of a unit, or a sum over all blocks.
  */
 #ifndef HW_ALGORITHMS_SOLVE_SHARED_H
 #define HW_ALGORITHMS_SOLVE_SHARED_H
@@ -28,8 +28,8 @@ hawser_status hw_linear_shared_new(hw_linear_shared **out, bool alone, hawser_er
 void hw_linear_shared_free(hw_linear_shared *shared);
 /* Resets the steps before a program runs, whose blocks begin with step 1. */
 void hw_linear_shared_reset(hw_linear_shared *shared);
-/* Calls `work` if this block is the first in the step; blocks number their steps alike, from 1 on. Other blocks wait for the work and get its
- * status. The first step allocates the memory for `columns` columns. */
+/* Calls `work` if this block is the first in the step; blocks number their steps alike, from 1 on. Other blocks wait for the
+ * work and get its status. The first step allocates the memory for `columns` columns. */
 hawser_status hw_linear_shared_enter(hw_linear_shared *shared, uint64_t step, size_t columns,
                                      hawser_status (*work)(void *argument, hawser_error *error), void *argument,
                                      hawser_error *error) HAWSER_MUST_USE;

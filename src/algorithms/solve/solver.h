@@ -1,5 +1,6 @@
 /*
- * solver.h - the interface of a solver of a block's local subproblem, a struct of functions. The distributed algorithm (CoCoA) takes any solver.
+ * solver.h - the interface of a solver of a block's local subproblem, a struct of functions. The distributed algorithm
+ * (CoCoA) takes any solver.
  *
  * The subproblem of a round (ALT eq. 2.7) is, over this block's coefficients only,
  *     min over delta of -sum_j g_j delta_j + sigma'/2 ||X delta||^2 / W + sum_j h_j(alpha_j + delta_j),
@@ -40,8 +41,8 @@ typedef struct hw_linear_solver {
     void (*free_state)(void *state);
     /* Discards everything that was derived from the columns, which have changed (another fold's weights). */
     void (*reset)(void *state);
-    /* Chooses the columns of the next rounds from a fresh gradient: the support, columns without an L1 part, and the `most` most promising of the
-     * others. */
+    /* Chooses the columns of the next rounds from a fresh gradient: the support, columns without an L1 part, and the `most`
+     * most promising of the others. */
     hawser_status (*choose)(void *state, const hw_linear_columns *columns, double lambda,
                             const hw_linear_candidates *candidates, size_t most, hawser_error *error);
     hawser_status (*solve)(void *state, const hw_linear_round *round, hawser_error *error);
@@ -51,9 +52,11 @@ typedef struct hw_linear_solver {
     void (*visit)(hawser_record *record, void *state, const hw_linear_columns *columns);
 } hw_linear_solver;
 
-/* Returns the default solver: coordinate descent and conjugate gradients on working sets, by their Gram matrix or the residual. */
+/* Returns the default solver: coordinate descent and conjugate gradients on working sets, by their Gram matrix or the
+ * residual. */
 const hw_linear_solver *hw_linear_working_set(void);
-/* Returns plain randomised coordinate descent with `steps` steps per round: the thesis's solver, and the tests' reference. */
+/* Returns plain randomised coordinate descent with `steps` steps per round: the thesis's solver, and the tests'
+ * reference. */
 const hw_linear_solver *hw_linear_coordinate(void);
 
 #endif

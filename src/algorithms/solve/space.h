@@ -1,10 +1,11 @@
 /*
- * space.h - the image of a descent's coefficients x, from which it computes the pull on each of them, in one of two spaces. Gram space has
- * q = G (x - start), by slot: a pull costs one read, and a step an axpy as long as the set. Residual space has w r - sigma' w X (x - start), by
- * row: pulls and steps cost the entries of a column. Both are linear, so the image of a direction serves steps of any length.
+ * space.h - the image of a descent's coefficients x, from which it computes the pull on each of them, in one of two spaces.
+ * Gram space has q = G (x - start), by slot: a pull costs one read, and a step an axpy as long as the set. Residual space
+ * has w r - sigma' w X (x - start), by row: pulls and steps cost the entries of a column. Both are linear, so the image of a
+ * direction serves steps of any length.
  *
- * Blocks that solve one problem together (part.h) share the cost of products: each sums over its own rows or computes its own slots. The sums are
- * the same on all of them.
+ * Blocks that solve one problem together (part.h) share the cost of products: each sums over its own rows or computes its
+ * own slots. The sums are the same on all of them.
  */
 #ifndef HW_ALGORITHMS_SOLVE_SPACE_H
 #define HW_ALGORITHMS_SOLVE_SPACE_H
@@ -37,7 +38,8 @@ typedef struct hw_linear_space {
     size_t length;              /* of an image */
 } hw_linear_space;
 
-/* An image. Centred columns are dense, and their dense part is the single number `drift`, so that `values` are sums of sparse columns. */
+/* An image. Centred columns are dense, and their dense part is the single number `drift`, so that `values` are sums of
+ * sparse columns. */
 typedef struct hw_linear_image {
     double *values;
     double drift; /* residual space: the image is values + drift * w */
@@ -83,17 +85,18 @@ static inline uint32_t hw_linear_space_part_place(const hw_linear_space *space, 
 /* Computes the image of a direction over the listed places, without the factor sigma'. */
 void hw_linear_space_product(const hw_linear_space *space, const uint32_t *places, const double *direction, size_t count,
                              hw_linear_image *product);
-/* Computes bend[f] = sigma' G direction at the f-th of the listed places. `parts` are the places in this block's part, and `product` is scratch.
- * Each block computes its part of the products. Collective over the blocks of space->part. */
+/* Computes bend[f] = sigma' G direction at the f-th of the listed places. `parts` are the places in this block's part, and
+ * `product` is scratch. Each block computes its part of the products. Collective over the blocks of space->part. */
 hawser_status hw_linear_space_bend(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
                                    const double *direction, size_t listed, hw_linear_image *product, double *bend,
                                    hawser_error *error) HAWSER_MUST_USE;
-/* Computes the image of a direction in residual space, without the factor sigma'. Each block computes its rows. Collective over the blocks of
- * space->part. */
+/* Computes the image of a direction in residual space, without the factor sigma'. Each block computes its rows. Collective
+ * over the blocks of space->part. */
 hawser_status hw_linear_space_image(const hw_linear_space *space, const uint32_t *parts, const uint32_t *places,
                                     const double *direction, size_t listed, hw_linear_image *product,
                                     hawser_error *error) HAWSER_MUST_USE;
-/* Computes in `to` the image of x + length * direction, given the image of x in `from` (which may be `to`) and that of the direction. */
+/* Computes in `to` the image of x + length * direction, given the image of x in `from` (which may be `to`) and that of the
+ * direction. */
 void hw_linear_space_go(const hw_linear_space *space, double length, const hw_linear_image *product,
                         const hw_linear_image *from, hw_linear_image *to);
 /* Returns ||residual||^2 / (sigma' W) of the local problem at coefficients x with their image. */

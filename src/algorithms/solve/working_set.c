@@ -1,4 +1,5 @@
-/* working_set.c - the default local solver, which works on a small set of columns at a time (Johnson and Guestrin 2015, Massias et al. 2018). */
+/* working_set.c - the default local solver, which works on a small set of columns at a time (Johnson and Guestrin 2015,
+ * Massias et al. 2018). */
 #include <stdlib.h>
 #include <string.h>
 

@@ -3,22 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/model/transpose.h"
 #include "hawser/row_kernels.h"
 
 enum { HESSIAN_COLUMNS = 1024 }; /* the most columns that have a matrix */
 
-/* Returns the numbers of the matrix of second derivatives; 0 if a product with it does not cost much less than one with a block's rows. */
+/* Returns the numbers of the matrix of second derivatives; 0 if a product with it does not cost much less than one with a
+ * block's rows. */
 static uint64_t hessian_of(const hw_svm *svm)
 {
-    uint64_t width = svm->X->cols + 1, size = hw_svm_hessian_size(width);
-    bool small = width <= HESSIAN_COLUMNS && 8 * size <= svm->X->stored / svm->blocks;
-    return svm->problems == 1 && small ? size : 0;
+    uint64_t width = svm->path.X->cols + 1, size = hw_svm_hessian_size(width);
+    bool small = width <= HESSIAN_COLUMNS && 8 * size <= svm->path.X->stored / svm->path.blocks;
+    return svm->path.outputs == 1 && small ? size : 0;
 }
 
 uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
 {
-    uint64_t width = svm->X->cols + 1, problems = svm->problems,
-             tile = hw_centre_rows_bytes(&svm->centre, svm->X, HW_ROW_TILE);
+    uint64_t width = svm->path.X->cols + 1, problems = svm->path.outputs,
+             tile = hw_centre_rows_bytes(&svm->path.centre, svm->path.X, HW_ROW_TILE);
     if (newton)
         return tile + rows * 8 * ((svm->squared ? 2 : 3) * problems + 1) +
                8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width + hessian_of(svm)) +
@@ -29,12 +31,12 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
 /* Returns the number of rows that the block works on. */
 static size_t rows_of(const hw_svm_block *b)
 {
-    return b->svm->joint && !b->newton && b->problems > 0 ? b->svm->X->rows : b->X.rows;
+    return b->svm->joint && !b->newton && b->problems > 0 ? b->svm->path.X->rows : b->X.rows;
 }
 
 static bool new_dual(hw_svm_block *b)
 {
-    size_t n = rows_of(b), all = b->svm->problems * b->width;
+    size_t n = rows_of(b), all = b->svm->path.outputs * b->width;
     b->beta = calloc(n * b->problems + 1, sizeof *b->beta);
     b->w = calloc(b->problems * b->width + 1, sizeof *b->w);
     b->best = calloc(all, sizeof *b->best);
@@ -50,7 +52,7 @@ static bool new_dual(hw_svm_block *b)
 static bool new_primal(hw_svm_block *b)
 {
     hw_svm_primal *q = &b->primal;
-    size_t n = b->X.rows, k = b->svm->problems, all = k * b->width, hessian = hessian_of(b->svm);
+    size_t n = b->X.rows, k = b->svm->path.outputs, all = k * b->width, hessian = hessian_of(b->svm);
     double **models[] = {&q->W, &q->best, &q->gradient, &q->step, &q->residual, &q->direction, &q->conditioned, &q->packed};
     bool made = true;
     for (size_t a = 0; a < sizeof models / sizeof *models; a++)
@@ -72,7 +74,7 @@ static bool new_primal(hw_svm_block *b)
 
 static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
 {
-    size_t n = rows_of(b), k = b->svm->problems;
+    size_t n = rows_of(b), k = b->svm->path.outputs;
     b->memory = calloc(k, sizeof *b->memory);
     b->squares = calloc(n + 1, sizeof *b->squares);
     bool made = b->newton ? new_primal(b) : new_dual(b);
@@ -101,32 +103,23 @@ static hawser_status check_rows(const hw_svm_block *b, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status make(hw_svm_block *b, const hw_svm *svm, const hawser_matrix *X, uint32_t block, hawser_error *error)
+hawser_status hw_svm_block_make(void *block, const void *own, const hawser_matrix *X, uint32_t number, hawser_error *error)
 {
+    const hw_svm *svm = own;
+    hw_svm_block *b = block;
     b->svm = svm;
     b->newton = svm->primal;
     b->X = *X;
     b->C = hw_svm_cost(svm, 0);
     b->width = X->cols + 1;
-    b->first = svm->joint ? hw_svm_first(svm, block) : 0;
-    b->problems = svm->joint ? hw_svm_first(svm, block + 1) - b->first : svm->problems;
-    HAWSER_TRY(hawser_dataset_beside(svm->data, X->first, X->rows, &b->beside, error));
+    b->first = svm->joint ? hw_svm_first(svm, number) : 0;
+    b->problems = svm->joint ? hw_svm_first(svm, number + 1) - b->first : svm->path.outputs;
+    HAWSER_TRY(hawser_dataset_beside(svm->path.data, X->first, X->rows, &b->beside, error));
     HAWSER_TRY(new_memory(b, error));
-    HAWSER_TRY(hw_row_tiles_new(&b->tiles, X, &svm->centre, error));
+    HAWSER_TRY(hw_row_tiles_new(&b->tiles, X, &svm->path.centre, error));
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
         hawser_row_squares(&t.X, b->squares + t.begin);
     return check_rows(b, error);
-}
-
-hawser_status hw_svm_block_open(hawser_context *context, hw_svm_block **block)
-{
-    hawser_error error = {0};
-    *block = hawser_scratch(context);
-    if ((*block)->svm != NULL)
-        return HAWSER_OK;
-    if (make(*block, hawser_user(context), hawser_data_view(context, "X"), hawser_block(context), &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
-    return HAWSER_OK;
 }
 
 void hw_svm_copy_release(hw_svm_copy *copy)
@@ -151,15 +144,15 @@ static void release_dual(hw_svm_block *b)
 /* Makes the memory of the primal, and takes over the best models of the dual. */
 static hawser_status take_over(hw_svm_block *b, hawser_error *error)
 {
-    size_t k = b->svm->problems;
-    HAWSER_TRY(hawser_dataset_beside(b->svm->data, b->X.first, b->X.rows, &b->beside, error));
+    size_t k = b->svm->path.outputs;
+    HAWSER_TRY(hawser_dataset_beside(b->svm->path.data, b->X.first, b->X.rows, &b->beside, error));
     b->squares = calloc(b->X.rows + 1, sizeof *b->squares);
     if (!new_primal(b) || b->squares == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", b->X.rows, k,
                            b->X.cols);
     hawser_row_squares(&b->X, b->squares);
-    for (size_t e = 0; e < k * b->width; e++)
-        b->primal.W[e] = b->primal.best[e] = b->best[e % k * b->width + e / k];
+    hw_transpose(b->best, k, b->width, b->primal.best);
+    memcpy(b->primal.W, b->primal.best, k * b->width * sizeof *b->primal.W);
     for (size_t p = 0; p < k; p++)
         if (!b->memory[p].done) /* the same model may have an objective that differs by rounding */
             b->memory[p] = (hw_svm_memory){
@@ -170,11 +163,12 @@ static hawser_status take_over(hw_svm_block *b, hawser_error *error)
 hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *b)
 {
     hawser_error error = {0};
+    HAWSER_READ(context, hawser_matrix, X);
     release_dual(b);
     b->newton = true;
-    b->X = *(const hawser_matrix *)hawser_data_view(context, "X");
+    b->X = *X;
     b->first = 0;
-    b->problems = b->svm->problems;
+    b->problems = b->svm->path.outputs;
     if (take_over(b, &error) != HAWSER_OK)
         return hawser_unit_fail(context, error.status, "%s", error.text);
     free(b->best);
@@ -182,9 +176,9 @@ hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *b)
     return HAWSER_OK;
 }
 
-void hw_svm_block_release(void *scratch)
+void hw_svm_block_drop(void *block)
 {
-    hw_svm_block *b = scratch;
+    hw_svm_block *b = block;
     hw_svm_primal *q = &b->primal;
     void *all[] = {b->memory, b->best,     q->W,         q->gradient,    q->squares, q->margins, q->moves,
                    q->step,   q->residual, q->direction, q->conditioned, q->packed,  q->tile,    q->reduced,
@@ -195,20 +189,14 @@ void hw_svm_block_release(void *scratch)
     hw_row_tiles_free(&b->tiles);
 }
 
-void hw_svm_block_visit(hawser_record *record, hawser_context *context)
+void hw_svm_block_visit(hawser_record *record, hawser_context *context, void *block)
 {
-    hw_svm_block *b = hawser_scratch(context);
-    bool made = b->svm != NULL;
-    hawser_record_bytes(record, &made, sizeof made);
-    if (!made || (hawser_record_reads(record) && hw_svm_block_open(context, &b) != HAWSER_OK))
-        return;
+    hw_svm_block *b = block;
     bool newton = b->newton;
     hawser_record_bytes(record, &newton, sizeof newton);
     if (newton && !b->newton && hw_svm_block_turn(context, b) != HAWSER_OK)
         return;
-    size_t k = b->svm->problems, all = k * b->width;
-    hawser_record_bytes(record, &b->iteration, sizeof b->iteration);
-    hawser_record_bytes(record, &b->turn, sizeof b->turn);
+    size_t k = b->svm->path.outputs, all = k * b->width;
     hawser_record_bytes(record, &b->C, sizeof b->C);
     hawser_record_bytes(record, &b->scale, sizeof b->scale);
     hawser_record_bytes(record, b->memory, k * sizeof *b->memory);

@@ -1,8 +1,10 @@
-/* block.h - what a block keeps between iterations: a copy of all coefficients, and from the dual the dual variables of its rows. */
+/* block.h - what a block keeps between iterations: a copy of all coefficients, and from the dual the dual variables of its
+ * rows. */
 #ifndef HW_ALGORITHMS_SVM_BLOCK_H
 #define HW_ALGORITHMS_SVM_BLOCK_H
 
-#include "algorithms/glm/row_tiles.h"
+#include "algorithms/learner/method.h"
+#include "algorithms/learner/row_tiles.h"
 #include "algorithms/svm/problem.h"
 
 /* What a block remembers of one problem; the same on all blocks. */
@@ -37,7 +39,8 @@ typedef struct hw_svm_line {
     bool found;
 } hw_svm_line;
 
-/* The memory of the primal. Arrays of the shape of `W` have a row per column of X and one for the intercepts, each with a number per problem. */
+/* The memory of the primal. Arrays of the shape of `W` have a row per column of X and one for the intercepts, each with a
+ * number per problem. */
 typedef struct hw_svm_primal {
     /* Remembered. */
     double *W, *gradient;
@@ -66,16 +69,15 @@ typedef struct hw_svm_copy {
 } hw_svm_copy;
 
 typedef struct hw_svm_block {
-    const hw_svm *svm;  /* NULL: nothing is made yet */
+    hw_member_block own;
+    const hw_svm *svm;
     hawser_matrix X;    /* the block's rows, or its copy of all rows */
     hw_row_tiles tiles; /* of the block's own rows, shifted */
     hawser_beside beside;
     size_t width;           /* numbers of a model: the coefficients, then the intercept */
     size_t first, problems; /* the problems that the block solves; all, or its share if the dual is solved jointly */
     /* Remembered. */
-    bool newton; /* solves the primal; the same on all blocks, as `iteration` and `turn` are */
-    uint64_t iteration;
-    hw_row_turn turn;
+    bool newton; /* solves the primal; the same on all blocks */
     double C;
     double scale;          /* mean of the rows' squared norms */
     hw_svm_memory *memory; /* by problem */
@@ -92,11 +94,11 @@ typedef struct hw_svm_block {
     hw_svm_primal primal;   /* instead of the arrays above except `memory` and `squares`, if `newton` */
 } hw_svm_block;
 
-/* Makes the block if it has not been made, or has been dropped since. */
-hawser_status hw_svm_block_open(hawser_context *context, hw_svm_block **block) HAWSER_MUST_USE;
-void hw_svm_block_release(void *block);
+/* The functions of hw_member_method. */
+hawser_status hw_svm_block_make(void *block, const void *own, const hawser_matrix *X, uint32_t number, hawser_error *error);
+void hw_svm_block_drop(void *block);
+void hw_svm_block_visit(hawser_record *record, hawser_context *context, void *block);
 void hw_svm_copy_release(hw_svm_copy *copy);
-void hw_svm_block_visit(hawser_record *record, hawser_context *context);
 /* Makes a block of the dual one of the primal, whose start is the best model of each problem. Their bounds are kept. */
 hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
 /* Estimates its bytes for `rows` of X, with the primal or the dual. */
@@ -105,7 +107,7 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows);
 /* Returns the first problem of a block that solves some of them. */
 static inline size_t hw_svm_first(const hw_svm *svm, uint32_t block)
 {
-    return ((uint64_t)block * svm->problems + svm->blocks - 1) / svm->blocks;
+    return ((uint64_t)block * svm->path.outputs + svm->path.blocks - 1) / svm->path.blocks;
 }
 
 /* Returns whether the block solves a problem. */
@@ -136,13 +138,14 @@ static inline size_t hw_svm_hessian_size(size_t width)
 /* Returns the most numbers that the primal reduces at a time. */
 static inline size_t hw_svm_primal_reduces(const hw_svm *svm)
 {
-    return svm->problems * (2 * (svm->X->cols + 1) + 7);
+    return svm->path.outputs * (2 * (svm->path.X->cols + 1) + 7);
 }
 
 /* Returns the most numbers that the dual reduces at a time for the problems of a block, and to gather rows and models. */
 static inline size_t hw_svm_dual_reduces(const hw_svm *svm)
 {
-    size_t width = svm->X->cols + 1, problems = svm->joint ? (svm->problems + svm->blocks - 1) / svm->blocks : svm->problems;
+    size_t width = svm->path.X->cols + 1,
+           problems = svm->joint ? (svm->path.outputs + svm->path.blocks - 1) / svm->path.blocks : svm->path.outputs;
     size_t own = problems * width, least = svm->joint ? (width + 4 > HW_SVM_PIECE ? width + 4 : HW_SVM_PIECE) : 0;
     return own > least ? own : least;
 }
@@ -181,7 +184,7 @@ static inline bool hw_svm_is_done(const hw_svm_memory *m, double tolerance)
 /* Returns the example weight of a row of the block, or 0 if it is held out. */
 static inline double hw_svm_weight(const hw_svm_block *block, size_t row)
 {
-    if (hw_row_out(&block->svm->path, &block->turn, block->X.first + row))
+    if (hw_row_out(&block->svm->path, &block->own.turn, block->X.first + row))
         return 0.0;
     return block->beside.weights != NULL ? block->beside.weights[row] : 1.0;
 }
@@ -189,7 +192,7 @@ static inline double hw_svm_weight(const hw_svm_block *block, size_t row)
 static inline hw_svm_row hw_svm_row_at(const hw_svm_block *block, size_t problem, size_t row)
 {
     return hw_svm_row_of(block->svm, block->C, problem, block->beside.target[row], hw_svm_weight(block, row),
-                         hw_row_class_weights(&block->svm->path, &block->turn));
+                         hw_row_class_weights(&block->svm->path, &block->own.turn));
 }
 
 #endif

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/glm/class_weights.h"
 #include "algorithms/measures/classes.h"
 #include "algorithms/measures/errors.h"
+#include "algorithms/model/class_weights.h"
 #include "algorithms/svm/model.h"
 
 /* ---- measures ---- */
@@ -33,8 +33,8 @@ static bool describe(const hawser_model *model, const hw_classed *f, hw_svm *svm
     svm->regression = f->labels == NULL;
     svm->epsilon = svm->regression ? svm->epsilon : 0.0;
     svm->squared = strncmp(loss, "squared-", strlen("squared-")) == 0;
-    svm->labels = (double *)(uintptr_t)f->labels; /* they are only read */
-    svm->problems = f->problems;
+    svm->path.labels = (double *)(uintptr_t)f->labels; /* they are only read */
+    svm->path.outputs = f->problems;
     return true;
 }
 

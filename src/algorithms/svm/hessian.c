@@ -10,7 +10,7 @@ bool hw_svm_hessian_pays(const hw_svm_block *b)
 {
     const hw_svm *svm = b->svm;
     return b->primal.hessian != NULL &&
-           (double)b->memory[0].products * (double)svm->X->rows > products_per_number * (double)svm->X->stored;
+           (double)b->memory[0].products * (double)svm->path.X->rows > products_per_number * (double)svm->path.X->stored;
 }
 
 static double number_at(const hawser_matrix *X, uint64_t at)

@@ -1,7 +1,8 @@
 /*
- * intercept.c - the losses as a function of the intercept b are convex, and linear or quadratic between kinks: each row has a kink at y - x w,
- * moved by epsilon, and its loss grows to the left of it, or to the right. The derivative is found at the edges of bins between the outermost
- * kinks, from sums over each bin, then within the bin where it changes its sign, and so on: each round is one pass and one reduction.
+ * intercept.c - the losses as a function of the intercept b are convex, and linear or quadratic between kinks: each row has
+ * a kink at y - x w, moved by epsilon, and its loss grows to the left of it, or to the right. The derivative is found at the
+ * edges of bins between the outermost kinks, from sums over each bin, then within the bin where it changes its sign, and so
+ * on: each round is one pass and one reduction.
  */
 #include "algorithms/svm/intercept.h"
 

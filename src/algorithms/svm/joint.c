@@ -1,6 +1,6 @@
 /*
- * joint.c - rows are gathered by sums, to which each block contributes its range and zeros elsewhere: exact, and in pieces, so that the memory for
- * a sum is small. Every block takes part, and those that have problems keep the rows.
+ * joint.c - rows are gathered by sums, to which each block contributes its range and zeros elsewhere: exact, and in pieces,
+ * so that the memory for a sum is small. Every block takes part, and those that have problems keep the rows.
  */
 #include "algorithms/svm/joint.h"
 
@@ -11,19 +11,20 @@
 
 uint64_t hw_svm_joint_bytes(const hw_svm *svm)
 {
-    bool sparse = svm->X->layout == HAWSER_CSR;
-    return svm->X->stored * (sparse ? 12 : 8) + svm->X->rows * (sparse ? 24 : 16);
+    bool sparse = svm->path.X->layout == HAWSER_CSR;
+    return svm->path.X->stored * (sparse ? 12 : 8) + svm->path.X->rows * (sparse ? 24 : 16);
 }
 
 uint64_t hw_svm_joint_copies(const hw_svm *svm, uint32_t nodes)
 {
-    uint64_t all = svm->problems < svm->blocks ? svm->problems : svm->blocks;
+    uint64_t all = svm->path.outputs < svm->path.blocks ? svm->path.outputs : svm->path.blocks;
     return (all + nodes - 1) / nodes;
 }
 
 /* ---- a vector over all blocks ---- */
 
-/* A vector of `count` numbers, of which the block has [begin, end), given by `at`. Where a block keeps it, `keep` stores a number. */
+/* A vector of `count` numbers, of which the block has [begin, end), given by `at`. Where a block keeps it, `keep` stores a
+ * number. */
 typedef struct vector {
     hw_svm_block *block;
     const hawser_matrix *X; /* the block's own rows */
@@ -109,8 +110,8 @@ static void keep_index(vector *v, size_t place, double index)
 
 static hawser_status new_copy(hawser_context *context, const hw_svm *svm, hw_svm_copy *copy)
 {
-    size_t n = svm->X->rows, stored = svm->X->stored;
-    bool sparse = svm->X->layout == HAWSER_CSR;
+    size_t n = svm->path.X->rows, stored = svm->path.X->stored;
+    bool sparse = svm->path.X->layout == HAWSER_CSR;
     copy->offsets = calloc(n + 1, sizeof *copy->offsets);
     copy->indices = calloc(sparse ? stored + 1 : 1, sizeof *copy->indices);
     copy->values = calloc(stored + 1, sizeof *copy->values);
@@ -125,7 +126,7 @@ static hawser_status new_copy(hawser_context *context, const hw_svm *svm, hw_svm
 /* Makes the copy what the block works on. */
 static void use_copy(hw_svm_block *b)
 {
-    const hawser_matrix *X = b->svm->X;
+    const hawser_matrix *X = b->svm->path.X;
     bool sparse = X->layout == HAWSER_CSR;
     b->X = (hawser_matrix){.rows = X->rows,
                            .cols = X->cols,
@@ -143,26 +144,26 @@ static void use_copy(hw_svm_block *b)
 /* Makes columns of equal values zero, as they count for nothing. */
 static void clear_equal(hw_svm_block *b)
 {
-    const hw_centre *centre = &b->svm->centre;
-    bool sparse = b->svm->X->layout == HAWSER_CSR;
-    for (uint64_t e = 0; centre->count > 0 && e < b->svm->X->stored; e++)
-        if (centre->equal[sparse ? b->copy.indices[e] : e % b->svm->X->cols])
+    const hw_centre *centre = &b->svm->path.centre;
+    bool sparse = b->svm->path.X->layout == HAWSER_CSR;
+    for (uint64_t e = 0; centre->count > 0 && e < b->svm->path.X->stored; e++)
+        if (centre->equal[sparse ? b->copy.indices[e] : e % b->svm->path.X->cols])
             b->copy.values[e] = 0.0;
 }
 
 static hawser_status gather_all(hawser_context *context, hw_svm_block *b, double *piece)
 {
-    const hawser_matrix *X = hawser_data_view(context, "X");
+    HAWSER_READ(context, hawser_matrix, X);
     hawser_beside beside;
     hawser_error error = {0};
     uint64_t own = 0;
     bool keeps = b->problems > 0;
-    if (hawser_dataset_beside(b->svm->data, X->first, X->rows, &beside, &error) != HAWSER_OK)
+    if (hawser_dataset_beside(b->svm->path.data, X->first, X->rows, &beside, &error) != HAWSER_OK)
         return hawser_unit_fail(context, error.status, "%s", error.text);
     hw_svm_copy_release(&b->copy);
     if (keeps)
         HAWSER_TRY(new_copy(context, b->svm, &b->copy));
-    vector rows = {b, X, &beside, b->svm->X->rows, X->first, X->first + X->rows, length_at, keep_length, 0};
+    vector rows = {b, X, &beside, b->svm->path.X->rows, X->first, X->first + X->rows, length_at, keep_length, 0};
     for (size_t i = 0; i < X->rows; i++)
         own += (uint64_t)length_at(&rows, i);
     HAWSER_TRY(gather(context, &rows, piece));
@@ -172,12 +173,12 @@ static hawser_status gather_all(hawser_context *context, hw_svm_block *b, double
     rows.at = weight_at;
     rows.keep = keeps ? keep_weight : NULL;
     HAWSER_TRY(gather(context, &rows, piece));
-    vector entries = {b, X, &beside, b->svm->X->stored, rows.before, rows.before + own, value_at, keeps ? keep_value : NULL,
-                      0};
+    vector entries = {
+        b, X, &beside, b->svm->path.X->stored, rows.before, rows.before + own, value_at, keeps ? keep_value : NULL, 0};
     HAWSER_TRY(gather(context, &entries, piece));
     entries.at = index_at;
     entries.keep = keeps ? keep_index : NULL;
-    if (b->svm->X->layout == HAWSER_CSR)
+    if (b->svm->path.X->layout == HAWSER_CSR)
         HAWSER_TRY(gather(context, &entries, piece));
     if (keeps) {
         clear_equal(b);
@@ -191,18 +192,17 @@ hawser_status hw_svm_gather(hawser_context *context, hw_svm_block *b)
     return gather_all(context, b, b->reduced);
 }
 
-void hw_svm_copy_visit(hawser_record *record, hawser_context *context)
+void hw_svm_copy_visit(hawser_record *record, hawser_context *context, hw_svm_block *b)
 {
-    hw_svm_block *b = hawser_scratch(context);
-    if (b->svm == NULL || !b->svm->joint || b->newton || b->problems == 0)
+    if (!b->svm->joint || b->newton || b->problems == 0)
         return;
     hw_svm_copy *copy = &b->copy;
-    size_t n = b->svm->X->rows, stored = b->svm->X->stored;
+    size_t n = b->svm->path.X->rows, stored = b->svm->path.X->stored;
     bool has = copy->values != NULL;
     hawser_record_bytes(record, &has, sizeof has);
     if (!has || (hawser_record_reads(record) && new_copy(context, b->svm, copy) != HAWSER_OK))
         return;
-    if (b->svm->X->layout == HAWSER_CSR) {
+    if (b->svm->path.X->layout == HAWSER_CSR) {
         hawser_record_bytes(record, copy->offsets, (n + 1) * sizeof *copy->offsets);
         hawser_record_bytes(record, copy->indices, stored * sizeof *copy->indices);
     }
@@ -217,7 +217,7 @@ hawser_status hw_svm_exchange(hawser_context *context, hw_svm_block *b)
 {
     double *values = b->reduced;
     size_t width = b->width;
-    for (size_t p = 0; p < b->svm->problems; p++) {
+    for (size_t p = 0; p < b->svm->path.outputs; p++) {
         hw_svm_memory *m = &b->memory[p];
         double *best = b->best + p * width;
         if (m->done)

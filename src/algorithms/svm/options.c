@@ -1,8 +1,8 @@
 /* options.c - the option and metric rows of support vector machines. */
 #include "algorithms/svm/options.h"
 
-#include "algorithms/glm/class_weights.h"
-#include "algorithms/glm/metrics.h"
+#include "algorithms/choice/rows.h"
+#include "algorithms/model/class_weights.h"
 #include "algorithms/model/early.h"
 
 const hawser_option hw_svm_rows[] = {
@@ -23,11 +23,7 @@ const hawser_option hw_svm_rows[] = {
      "with "
      "the least",
      "Choice of C", 0},
-    {"folds", HAWSER_TEXT, NULL, NULL, "FILE|stratified|by:COLUMN",
-     "Folds of --cv: a file with the number of each row's fold, the same share of each class in all, or groups of rows that "
-     "stay "
-     "together, by a column that is then no feature; if unset, rows are dealt by chance",
-     "Choice of C", 0},
+    HW_CHOICE_FOLDS_ROW("Choice of C"),
     {"cv-metric", HAWSER_WORD, NULL, "accuracy|mse|mae|loss", "NAME",
      "Error that --cv compares: 1 - accuracy (of classes, their default), the mean squared (of numbers, their default) or "
      "mean "
@@ -49,29 +45,12 @@ const hawser_option hw_svm_rows[] = {
     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
 
 const hawser_metric_row hw_svm_metrics[] = {
-    {.name = "objective",
-     .help = "half of the squared norm of the coefficients plus C times the weighted losses; added up over the classes",
-     .always = true,
-     .traced = true,
-     .progress = true,
-     .axis = "objective"},
-    {.name = "gap",
-     .help = "the duality gap: the objective is at most this far above its optimum",
-     .always = true,
-     .traced = true,
-     .progress = true,
-     .exponent = true,
-     .axis = "duality gap",
-     .log_axis = true},
+    HW_CERTIFIED_METRICS(
+        "half of the squared norm of the coefficients plus C times the weighted losses; added up over the classes", NULL),
     {.name = "rounding", .help = "bound of the gap's rounding error, if the reason of the end is precision"},
     {.name = "C", .help = "weight of the losses", .always = true, .traced = true, .progress = true},
-    {.name = "fits_left", .target = hw_linear_fits_target, .counts = true},
-    {.name = "fold",
-     .help = "in --trace: the fold of --cv that is held out, from 1; 0 while all rows are used",
-     .traced = true,
-     .progress = true},
-    {.name = "cv_error", .help = "mean error on the held-out rows of --cv (--cv-metric)"},
-    {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"},
+    HW_CHOICE_FITS_METRICS,
+    HW_CHOICE_CV_METRICS(" (--cv-metric)"),
     {.name = "iterations", .help = "iterations, each of some passes over the rows", .always = true},
     {.name = "classes", .help = "the number of classes; 0 in regression", .always = true},
     {.name = "validation_accuracy",
@@ -82,7 +61,5 @@ const hawser_metric_row hw_svm_metrics[] = {
      .help = "weighted mean squared error of the rows of --validation",
      .traced = true,
      .axis = "mean squared error, validation"},
-    {.name = "evaluations",
-     .help = "in --trace: how often the error on the rows of --validation has been measured",
-     .traced = true},
+    HW_EVALUATIONS_METRIC("the rows of --validation"),
     {.name = NULL}};

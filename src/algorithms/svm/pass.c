@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "algorithms/glm/row_tiles.h"
+#include "algorithms/learner/row_tiles.h"
 #include "hawser/row_kernels.h"
 
 /* Copies the columns of these problems side by side. */
@@ -10,13 +10,13 @@ static void pack(hw_svm_block *b, const double *models, const size_t *list, size
 {
     for (size_t j = 0; j < b->width; j++)
         for (size_t s = 0; s < count; s++)
-            b->primal.packed[j * count + s] = models[j * b->svm->problems + list[s]];
+            b->primal.packed[j * count + s] = models[j * b->svm->path.outputs + list[s]];
 }
 
 /* Computes products of all rows with the models of these problems. */
 static void multiply_all(hw_svm_block *b, const double *models, const size_t *list, size_t count, double *out)
 {
-    size_t k = b->svm->problems;
+    size_t k = b->svm->path.outputs;
     const double *intercepts = b->primal.packed + b->X.cols * count;
     pack(b, models, list, count);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
@@ -47,7 +47,7 @@ typedef struct stake {
 static stake stake_of(const hw_svm_block *b, size_t i, size_t problem, double margin)
 {
     hw_svm_row row = hw_svm_row_at(b, problem, i);
-    double centre = b->svm->squared ? 0.0 : b->primal.centres[i * b->svm->problems + problem];
+    double centre = b->svm->squared ? 0.0 : b->primal.centres[i * b->svm->path.outputs + problem];
     double h = b->memory[problem].width / row.c;
     return (stake){row, h, centre, hw_svm_beta(b->svm, &row, centre, h, margin)};
 }
@@ -55,7 +55,7 @@ static stake stake_of(const hw_svm_block *b, size_t i, size_t problem, double ma
 /* Stores the dual variables of a row, positive ones first, and adds to the scalars. */
 static void take_row(const hw_svm_block *b, size_t i, const size_t *list, size_t count, double *R, double *scalars)
 {
-    const double *margins = b->primal.margins + i * b->svm->problems;
+    const double *margins = b->primal.margins + i * b->svm->path.outputs;
     memset(R, 0, 2 * count * sizeof *R);
     if (!(hw_svm_weight(b, i) > 0.0))
         return;
@@ -88,7 +88,7 @@ void hw_svm_look(hw_svm_block *b, const size_t *list, size_t count)
 
 void hw_svm_recentre(hw_svm_block *b, const size_t *list, size_t count)
 {
-    size_t k = b->svm->problems;
+    size_t k = b->svm->path.outputs;
     for (size_t i = 0; i < b->X.rows; i++)
         for (size_t s = 0; s < count && hw_svm_weight(b, i) > 0.0; s++)
             b->primal.centres[i * k + list[s]] = stake_of(b, i, list[s], b->primal.margins[i * k + list[s]]).beta;
@@ -106,7 +106,7 @@ static double bend_of(const hw_svm_block *b, size_t i, size_t problem, double ma
 void hw_svm_bends(hw_svm_block *b, const size_t *list, size_t count)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems;
+    size_t k = b->svm->path.outputs;
     memset(q->reduced, 0, count * sizeof *q->reduced);
     for (size_t i = 0; i < b->X.rows; i++)
         for (size_t s = 0; s < count; s++)
@@ -117,7 +117,7 @@ void hw_svm_bends(hw_svm_block *b, const size_t *list, size_t count)
 static void bend_one(hw_svm_block *b, size_t problem)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems, d = b->X.cols;
+    size_t k = b->svm->path.outputs, d = b->X.cols;
     for (size_t i = 0; i < b->X.rows; i++) {
         double bend = q->bends[i * k + problem];
         if (bend == 0.0)
@@ -131,10 +131,10 @@ static void bend_one(hw_svm_block *b, size_t problem)
 void hw_svm_bend(hw_svm_block *b, const size_t *list, size_t count)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems;
+    size_t k = b->svm->path.outputs;
     pack(b, q->direction, list, count);
     memset(q->reduced, 0, b->width * count * sizeof *q->reduced);
-    if (count == 1 && b->svm->centre.count == 0) {
+    if (count == 1 && b->svm->path.centre.count == 0) {
         bend_one(b, list[0]);
         return;
     }
@@ -155,7 +155,7 @@ void hw_svm_slope(hw_svm_block *b, const size_t *list, size_t count)
         if (!(hw_svm_weight(b, i) > 0.0))
             continue;
         for (size_t s = 0; s < count; s++) {
-            size_t at = i * b->svm->problems + list[s];
+            size_t at = i * b->svm->path.outputs + list[s];
             double move = q->moves[at], margin = q->margins[at] + q->lines[list[s]].length * move;
             stake own = stake_of(b, i, list[s], margin);
             q->reduced[2 * s] -= own.beta * move;

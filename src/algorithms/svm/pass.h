@@ -6,9 +6,9 @@
 
 /* Computes the margins of W. */
 void hw_svm_refresh(hw_svm_block *block, const size_t *list, size_t count);
-/* Computes the margins of W, and in `reduced` the block's share of sums over the rows, with the dual variables of the margins:
- * (columns + 1) x 2 count numbers, of which the first `count` of a row are sums of beta_i x_i over positive beta_i, the others over negative
- * ones; then HW_SVM_SCALARS numbers per problem. */
+/* Computes the margins of W, and in `reduced` the block's share of sums over the rows, with the dual variables of the
+ * margins: (columns + 1) x 2 count numbers, of which the first `count` of a row are sums of beta_i x_i over positive beta_i,
+ * the others over negative ones; then HW_SVM_SCALARS numbers per problem. */
 void hw_svm_look(hw_svm_block *block, const size_t *list, size_t count);
 enum {
     HW_SVM_LOSS,
@@ -26,7 +26,8 @@ void hw_svm_bends(hw_svm_block *block, const size_t *list, size_t count);
 void hw_svm_bend(hw_svm_block *block, const size_t *list, size_t count);
 /* Computes `moves` from `step`. */
 void hw_svm_move(hw_svm_block *block, const size_t *list, size_t count);
-/* Computes the first and the second derivative of the losses along `moves`, at the length of each line: 2 x count numbers. */
+/* Computes the first and the second derivative of the losses along `moves`, at the length of each line: 2 x count
+ * numbers. */
 void hw_svm_slope(hw_svm_block *block, const size_t *list, size_t count);
 
 #endif

@@ -1,14 +1,15 @@
 /*
- * primal.c - the generalised second derivative of a squared loss is that of the rows with loss, so Newton's method ends after some steps. Its
- * equations are solved by conjugate gradients with a diagonal preconditioner, on the matrix where columns are few (hessian.h). The length of the step
- * is exact (Keerthi and DeCoste 2005).
+ * primal.c - the generalised second derivative of a squared loss is that of the rows with loss, so Newton's method ends
+ * after some steps. Its equations are solved by conjugate gradients with a diagonal preconditioner, on the matrix where
+ * columns are few (hessian.h). The length of the step is exact (Keerthi and DeCoste 2005).
  *
- * The other losses have kinks. The augmented Lagrangian rounds each by a quadratic piece that is `width` wide, around a centre of the row's dual
- * variable (Yan and Li 2020). Once Newton's method has nearly found the optimum, the dual variables become the centres, and the width shrinks. If no row has
- * a dual variable, or some steps were in vain, the width is far below what small dual variables need, and grows: between pieces that narrow, steps go
- * to and fro.
+ * The other losses have kinks. The augmented Lagrangian rounds each by a quadratic piece that is `width` wide, around a
+ * centre of the row's dual variable (Yan and Li 2020). Once Newton's method has nearly found the optimum, the dual variables
+ * become the centres, and the width shrinks. If no row has a dual variable, or some steps were in vain, the width is far
+ * below what small dual variables need, and grows: between pieces that narrow, steps go to and fro.
  *
- * The certificate takes the dual variables from the losses' derivatives. A free intercept makes them add up to zero: the heavier side is scaled.
+ * The certificate takes the dual variables from the losses' derivatives. A free intercept makes them add up to zero: the
+ * heavier side is scaled.
  */
 #include "algorithms/svm/primal.h"
 
@@ -18,7 +19,6 @@
 #include "algorithms/model/rounding.h"
 #include "algorithms/newton/row_squares.h"
 #include "algorithms/svm/hessian.h"
-#include "algorithms/svm/members.h"
 #include "algorithms/svm/pass.h"
 
 enum { CONJUGATE_MOST = 250, SEARCH_MOST = 40, IDLE_MOST = 50, IDLE_GROWS = 8 };
@@ -28,15 +28,15 @@ static const double shrinking = 0.7, growing = 16.0;
 
 /* ---- the model's objective and bound ---- */
 
-/* Returns a lower bound of the optimum from the sums in block->primal.reduced, for problem `s` of `count`: the dual objective of the balanced dual
- * variables, times the best common factor. */
+/* Returns a lower bound of the optimum from the sums in block->primal.reduced, for problem `s` of `count`: the dual
+ * objective of the balanced dual variables, times the best common factor. */
 static double bound_of(const hw_svm_block *b, size_t s, size_t count)
 {
     const double *sums = b->primal.reduced + s, *scalars = b->primal.reduced + b->width * 2 * count + s * HW_SVM_SCALARS;
     double sides[2] = {sums[b->X.cols * 2 * count], -sums[b->X.cols * 2 * count + count]}, factor[2] = {1.0, 1.0};
     double linear = 0.0, square = 0.0;
     size_t heavier = sides[1] > sides[0];
-    if (b->svm->intercept && sides[heavier] > 0.0)
+    if (b->svm->path.intercept && sides[heavier] > 0.0)
         factor[heavier] = sides[!heavier] / sides[heavier];
     for (size_t k = 0; k < 2; k++) {
         linear += factor[k] * (scalars[HW_SVM_TARGET + k] - b->svm->epsilon * sides[k]);
@@ -52,26 +52,26 @@ static double bound_of(const hw_svm_block *b, size_t s, size_t count)
     return common * linear - 0.5 * common * common * square;
 }
 
-/* Bounds the rounding errors of a problem's objective and of its bound. The objective has margins, which are sums over columns, times the slopes a_i of the
- * losses. The bound has sums over rows of dual variables, for which a_i stands here too. And sum_i a_i |x_ij| is at most the root of sum_i a_i^2 / c_i times
- * sum_i c_i x_ij^2. */
+/* Bounds the rounding errors of a problem's objective and of its bound. The objective has margins, which are sums over
+ * columns, times the slopes a_i of the losses. The bound has sums over rows of dual variables, for which a_i stands here
+ * too. And sum_i a_i |x_ij| is at most the root of sum_i a_i^2 / c_i times sum_i c_i x_ij^2. */
 static hw_svm_errors errors_of(const hw_svm_block *b, size_t s, size_t count, size_t problem)
 {
     const hw_svm_primal *q = &b->primal;
     const double *sums = q->reduced + s, *scalars = q->reduced + b->width * 2 * count + s * HW_SVM_SCALARS;
-    const double *of_classes = hw_row_class_weights(&b->svm->path, &b->turn);
-    size_t k = b->svm->problems, d = b->X.cols;
+    const double *of_classes = hw_row_class_weights(&b->svm->path, &b->own.turn);
+    size_t k = b->svm->path.outputs, d = b->X.cols;
     double class = 1.0, size = b->svm->regression ? sqrt(q->squares[d]) : 0.0, slopes = scalars[HW_SVM_SLOPES];
     double betas = sums[d * 2 * count] - sums[d * 2 * count + count];
     double square = 2.0 * (scalars[HW_SVM_SQUARE] + scalars[HW_SVM_SQUARE + 1]), rest = 1.0 + b->svm->epsilon;
-    for (size_t c = 0; of_classes != NULL && c < b->svm->classes; c++)
+    for (size_t c = 0; of_classes != NULL && c < b->svm->path.classes; c++)
         class = fmax(class, of_classes[c]);
     for (size_t j = 0; j < d; j++) {
         double w = fabs(q->W[j * k + problem]), dual = fabs(sums[j * 2 * count] + sums[j * 2 * count + count]);
         size += fmax(w, dual) * sqrt(q->squares[j]);
     }
     size *= sqrt(b->C * class * b->memory[problem].weight);
-    double of_columns = hw_rounding((double)d + 4.0), of_rows = hw_rounding((double)b->svm->X->rows + 8.0);
+    double of_columns = hw_rounding((double)d + 4.0), of_rows = hw_rounding((double)b->svm->path.X->rows + 8.0);
     double primal = size * sqrt(b->svm->squared ? square : slopes) + slopes * (rest + fabs(q->W[d * k + problem]));
     double dual = size * sqrt(b->svm->squared ? square : betas) + betas * rest + square;
     return (hw_svm_errors){of_columns * primal + of_rows * scalars[HW_SVM_LOSS], (of_rows + of_columns) * dual};
@@ -81,7 +81,7 @@ static hw_svm_errors errors_of(const hw_svm_block *b, size_t s, size_t count, si
 static double take_gradient(hw_svm_block *b, size_t s, size_t count, size_t problem)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems, d = b->X.cols;
+    size_t k = b->svm->path.outputs, d = b->X.cols;
     double half = 0.0;
     for (size_t j = 0; j <= d; j++) {
         const double *sums = q->reduced + j * 2 * count + s;
@@ -89,7 +89,7 @@ static double take_gradient(hw_svm_block *b, size_t s, size_t count, size_t prob
         q->gradient[j * k + problem] = w - sums[0] - sums[count];
         half += 0.5 * w * w;
     }
-    if (!b->svm->intercept)
+    if (!b->svm->path.intercept)
         q->gradient[d * k + problem] = 0.0;
     return half + q->reduced[b->width * 2 * count + s * HW_SVM_SCALARS + HW_SVM_LOSS];
 }
@@ -100,10 +100,10 @@ static void judge(hw_svm_block *b, size_t problem, double objective, double boun
     hw_svm_memory *m = &b->memory[problem];
     bool risen = objective > m->high * (1.0 + 1e-14) || (objective >= m->high && !(bound > m->low));
     if (hw_svm_lower(m, objective, errors.objective))
-        for (size_t e = problem; e < b->width * b->svm->problems; e += b->svm->problems)
+        for (size_t e = problem; e < b->width * b->svm->path.outputs; e += b->svm->path.outputs)
             b->primal.best[e] = b->primal.W[e];
     hw_svm_raise(m, bound, errors.bound);
-    m->done = hw_svm_is_done(m, b->svm->tolerance);
+    m->done = hw_svm_is_done(m, b->svm->path.tolerance);
     m->idle = m->high - m->low < 0.999 * m->gap && m->gap > 0.0 ? 0 : m->idle + 1;
     if (m->idle == 0)
         m->gap = m->high - m->low;
@@ -113,7 +113,7 @@ static void judge(hw_svm_block *b, size_t problem, double objective, double boun
 /* Returns whether W is near enough to the optimum for these centres. */
 static bool is_settled(const hw_svm_block *b, size_t s, size_t count, size_t problem)
 {
-    size_t k = b->svm->problems, d = b->X.cols;
+    size_t k = b->svm->path.outputs, d = b->X.cols;
     const double *last = b->primal.reduced + d * 2 * count + s;
     double square = 0.0, sum = b->primal.gradient[d * k + problem], sides = last[0] - last[count];
     double moved = b->primal.reduced[b->width * 2 * count + s * HW_SVM_SCALARS + HW_SVM_MOVED];
@@ -183,17 +183,18 @@ static hawser_status look(hawser_context *context, hw_svm_block *b, size_t count
 static size_t list_open(hw_svm_block *b)
 {
     size_t count = 0;
-    for (size_t p = 0; p < b->svm->problems; p++)
+    for (size_t p = 0; p < b->svm->path.outputs; p++)
         if (!b->memory[p].done && !b->memory[p].stuck)
             b->primal.open[count++] = p;
     return count;
 }
 
-/* Computes the inverse diagonal of an estimate of the second derivative: mean squares of columns times the sum of the losses' bends. */
+/* Computes the inverse diagonal of an estimate of the second derivative: mean squares of columns times the sum of the
+ * losses' bends. */
 static hawser_status find_conditions(hawser_context *context, hw_svm_block *b, size_t count)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems, d = b->X.cols;
+    size_t k = b->svm->path.outputs, d = b->X.cols;
     hw_svm_bends(b, q->open, count);
     HAWSER_TRY(hawser_allreduce(context, q->reduced, count, HAWSER_SUM));
     for (size_t s = 0; s < count; s++)
@@ -206,11 +207,12 @@ static hawser_status find_conditions(hawser_context *context, hw_svm_block *b, s
     return HAWSER_OK;
 }
 
-/* Makes the larger part of the gradient the step: without a bend an intercept has no second derivative, and its best value may be far away. */
+/* Makes the larger part of the gradient the step: without a bend an intercept has no second derivative, and its best value
+ * may be far away. */
 static void step_without_bend(hw_svm_block *b, size_t problem)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems, last = b->X.cols * k + problem;
+    size_t k = b->svm->path.outputs, last = b->X.cols * k + problem;
     double square = 0.0, own = q->gradient[last] * q->gradient[last];
     for (size_t e = problem; e < last; e += k)
         square += q->gradient[e] * q->gradient[e];
@@ -218,13 +220,14 @@ static void step_without_bend(hw_svm_block *b, size_t problem)
         q->step[e] = (e == last) == (own > square) ? -q->gradient[e] : 0.0;
 }
 
-/* Returns the share of the gradient that conjugate gradients may leave. It falls with the gradient, so that steps converge quickly, but the last step
- * need not do more than the tolerance asks for: where the second derivative hardly changes, the gap falls by the square of the share. */
+/* Returns the share of the gradient that conjugate gradients may leave. It falls with the gradient, so that steps converge
+ * quickly, but the last step need not do more than the tolerance asks for: where the second derivative hardly changes, the
+ * gap falls by the square of the share. */
 static double share_of(const hw_svm_block *b, const hw_svm_memory *m, double slope)
 {
     if (!b->svm->squared)
         return 0.1;
-    double enough = sqrt(b->svm->tolerance * m->high / (m->high - m->low));
+    double enough = sqrt(b->svm->path.tolerance * m->high / (m->high - m->low));
     return fmin(0.1, fmax(sqrt(slope / m->slope), enough));
 }
 
@@ -233,7 +236,7 @@ static bool start(hw_svm_block *b, size_t problem)
 {
     hw_svm_primal *q = &b->primal;
     hw_svm_line *line = &q->lines[problem];
-    size_t k = b->svm->problems;
+    size_t k = b->svm->path.outputs;
     hw_svm_memory *m = &b->memory[problem];
     double slope = 0.0, rate = 0.0;
     if (!(line->bends > 0.0)) {
@@ -259,7 +262,7 @@ static bool start(hw_svm_block *b, size_t problem)
 static bool go(hw_svm_block *b, size_t s, size_t count)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems, d = b->X.cols, problem = q->running[s];
+    size_t k = b->svm->path.outputs, d = b->X.cols, problem = q->running[s];
     hw_svm_line *line = &q->lines[problem];
     double curvature = 0.0, next = 0.0;
     for (size_t j = 0; j <= d; j++) {
@@ -273,7 +276,7 @@ static bool go(hw_svm_block *b, size_t s, size_t count)
     double length = line->rate / curvature;
     for (size_t j = 0; j <= d; j++) {
         size_t e = j * k + problem;
-        if (j == d && !b->svm->intercept)
+        if (j == d && !b->svm->path.intercept)
             break;
         q->step[e] += length * q->direction[e];
         q->residual[e] -= length * q->reduced[j * count + s];
@@ -352,7 +355,7 @@ static bool improve(hw_svm_line *line, double slope, double bend, size_t round)
 static hawser_status find_lengths(hawser_context *context, hw_svm_block *b, size_t open)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems, count = open;
+    size_t k = b->svm->path.outputs, count = open;
     hw_svm_move(b, q->open, open);
     memcpy(q->running, q->open, open * sizeof *q->running);
     for (size_t s = 0; s < open; s++) {
@@ -379,7 +382,7 @@ static hawser_status find_lengths(hawser_context *context, hw_svm_block *b, size
 static hawser_status step(hawser_context *context, hw_svm_block *b)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->problems, count = list_open(b);
+    size_t k = b->svm->path.outputs, count = list_open(b);
     if (count == 0)
         return HAWSER_OK;
     if (!q->fresh)
@@ -402,28 +405,16 @@ static double first_width(const hw_svm_block *b, double weight, double sum, doub
     return b->svm->squared ? 0.5 : b->svm->regression && deviation > 0.0 ? deviation : 1.0;
 }
 
-/* Makes given numbers the models. */
-static void start_from(hw_svm_block *b, const double *given)
+void hw_svm_primal_start(hw_svm_block *b, const double *given)
 {
-    const hw_centre *centre = &b->svm->centre;
-    size_t k = b->svm->problems, d = b->X.cols;
+    const hw_centre *centre = &b->svm->path.centre;
+    size_t k = b->svm->path.outputs, d = b->X.cols;
     memcpy(b->primal.W, given, b->width * k * sizeof *given);
-    for (size_t p = 0; p < k && b->svm->intercept; p++)
+    for (size_t p = 0; p < k && b->svm->path.intercept; p++)
         b->primal.W[d * k + p] = hw_centre_apply(centre, given[d * k + p], 0.0, given + p, k);
     for (size_t e = 0; e < d * k; e++)
         if (centre->count > 0 && centre->equal[e / k])
             b->primal.W[e] = 0.0;
-}
-
-hawser_status hw_svm_primal_prepare(hawser_context *context)
-{
-    hw_svm_block *b;
-    HAWSER_TRY(hw_svm_block_open(context, &b));
-    b->turn.early = hw_early_begin();
-    HAWSER_TRY(hw_row_path_check(context, &b->svm->path, b->svm->data, b->svm->labels, b->svm->classes));
-    if (b->svm->given != NULL)
-        start_from(b, b->svm->given);
-    return hw_svm_primal_begin(context, b);
 }
 
 hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
@@ -433,7 +424,7 @@ hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
     memset(sums, 0, (b->width + 2) * sizeof *sums);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
         for (size_t i = 0; i < t.count; i++) {
-            double own = hw_svm_weight(b, t.begin + i), y = b->beside.target[t.begin + i] - b->svm->centre.target;
+            double own = hw_svm_weight(b, t.begin + i), y = b->beside.target[t.begin + i] - b->svm->path.centre.target;
             hw_add_row_squares(&t.X, i, own, sums);
             weight[0] += own;
             weight[1] += own * y;
@@ -445,7 +436,7 @@ hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
     for (size_t j = 0; j < b->X.cols; j++)
         b->primal.squares[j] = sums[j] / weight[0];
     b->primal.squares[b->X.cols] = weight[2] / weight[0];
-    for (size_t p = 0; p < b->svm->problems; p++) {
+    for (size_t p = 0; p < b->svm->path.outputs; p++) {
         b->memory[p].weight = weight[0];
         b->memory[p].width = first_width(b, weight[0], weight[1], weight[2]);
     }
@@ -455,6 +446,6 @@ hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
 hawser_status hw_svm_primal_step(hawser_context *context, hw_svm_block *b)
 {
     HAWSER_TRY(step(context, b));
-    b->iteration++;
+    b->own.turn.iteration++;
     return HAWSER_OK;
 }

@@ -4,8 +4,10 @@
 
 #include "algorithms/svm/block.h"
 
-/* Measures the rows, and looks at the model to start from. A unit. */
-hawser_status hw_svm_primal_prepare(hawser_context *context);
+/* Makes given numbers the models to start from. */
+void hw_svm_primal_start(hw_svm_block *block, const double *given);
+/* Measures the rows that are not held out, and looks at the model to start from. */
+hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
 /* One step of Newton's method for each problem that is not done, and its certificate. */
 hawser_status hw_svm_primal_step(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
 

@@ -1,7 +1,7 @@
 /*
  * problem.h - a training of a support vector machine: what the options ask for, and the data. Read-only while units run.
  *
- * Each of the `problems` (one per class; one for two classes, or for regression) minimises over w and b
+ * Each of the path.outputs problems (one per class; one for two classes, or for regression) minimises over w and b
  *     1/2 |w|^2 + sum_i c_i loss(y_i, x_i w + b),   c_i = C weight_i,   y_i = -1, 1 or the target.
  * The weight is that of the example times that of its class.
  * With w = sum_i beta_i x_i its dual maximises, for all four losses,
@@ -13,64 +13,44 @@
 
 #include <math.h>
 
-#include "algorithms/glm/row_path.h"
-#include "algorithms/model/centre.h"
-#include "algorithms/model/classed.h"
+#include "algorithms/learner/row_path.h"
 
 enum { HW_SVM_CLASSES = 1000 }; /* the most classes */
 
 typedef struct hw_svm {
-    const hawser_matrix *X;
-    const hawser_dataset *data;
+    hw_row_path path;  /* the data, values of C and folds, and what the frame needs (learner/method.h); of the target a
+                          regression has a centre, too */
     double C, epsilon; /* C: without a path; epsilon: 0 for classifiers */
-    double tolerance;
-    uint64_t iterations, seed;
-    bool regression, squared, intercept;
-    bool primal;    /* solve the primal by Newton's method, from the start */
-    bool joint;     /* solve the dual of each problem by one block, on all rows */
-    bool may_turn;  /* where the dual comes closer too slowly, the primal goes on from its model */
-    double *labels; /* of the classes, ascending */
-    const hawser_model *init;
-    bool starts;    /* from `init`, or from files of numbers */
-    double *given;  /* these numbers, a row per column and one for the intercepts, or NULL */
-    size_t classes; /* 0: regression */
-    size_t problems;
-    uint32_t blocks;
-    uint64_t held;    /* bytes of data in memory besides X (hawser_training_input.held) */
-    hw_row_path path; /* values of C, and folds */
-    hw_centre centre; /* without an intercept, nothing is shifted; of the target, regression */
-    bool moved;       /* the dual was asked for, but columns are far from zero */
+    uint64_t seed;
+    bool regression, squared;
+    bool primal;   /* solve the primal by Newton's method, from the start */
+    bool joint;    /* solve the dual of each problem by one block, on all rows */
+    bool may_turn; /* where the dual comes closer too slowly, the primal goes on from its model */
+    bool moved;    /* the dual was asked for, but columns are far from zero */
 } hw_svm;
 
-/* Reads and checks the options; hw_svm_classify then finds the classes of the rows with a weight above 0 and their weights, by short programs, and
- * the start. The caller frees it, also after a failure. */
-hawser_status hw_svm_new(hw_svm *svm, hawser_job *job, const hawser_training_input *input,
-                         hawser_error *error) HAWSER_MUST_USE;
+/* A function of hw_learner: reads and checks the options, and finds the classes and their weights, and the start. */
+hawser_status hw_svm_read(void *own, hawser_job *job, const hawser_training_input *input, hawser_error *error);
 /* Returns the C of a member of the path. */
 double hw_svm_cost(const hw_svm *svm, size_t member);
-hawser_status hw_svm_classify(hw_svm *svm, hawser_job *job, const hawser_training_input *input,
-                              hawser_error *error) HAWSER_MUST_USE;
-/* Returns the sizes and labels of its models. */
-hw_classed hw_svm_sizes(const hw_svm *svm);
-void hw_svm_free(hw_svm *svm);
 
 /* A row's part of one problem: its dual variable is in [low, high]. */
 typedef struct hw_svm_row {
     double y, c, h, low, high;
 } hw_svm_row;
 
-/* Describes a row with a target as it is and an example weight above 0. `class_weights` (NULL: all are 1) count as in LIBLINEAR: those of both classes, and of
- * one class against the rest that of the one. */
+/* Describes a row with a target as it is and an example weight above 0. `class_weights` (NULL: all are 1) count as in
+ * LIBLINEAR: those of both classes, and of one class against the rest that of the one. */
 static inline hw_svm_row hw_svm_row_of(const hw_svm *svm, double C, size_t problem, double target, double weight,
                                        const double *class_weights)
 {
-    size_t own = svm->problems == 1 ? 1 : problem;
-    bool positive = !svm->regression && target == svm->labels[own];
+    size_t own = svm->path.outputs == 1 ? 1 : problem;
+    bool positive = !svm->regression && target == svm->path.labels[own];
     if (class_weights != NULL)
-        weight *= positive ? class_weights[own] : svm->problems == 1 ? class_weights[0] : 1.0;
+        weight *= positive ? class_weights[own] : svm->path.outputs == 1 ? class_weights[0] : 1.0;
     double c = C * weight, most = svm->squared ? HUGE_VAL : c;
     hw_svm_row row = {
-        .y = target - svm->centre.target, .c = c, .h = svm->squared ? 0.5 / c : 0.0, .low = -most, .high = most};
+        .y = target - svm->path.centre.target, .c = c, .h = svm->squared ? 0.5 / c : 0.0, .low = -most, .high = most};
     if (svm->regression)
         return row;
     row.y = positive ? 1.0 : -1.0;
@@ -85,7 +65,8 @@ static inline double hw_svm_loss(const hw_svm *svm, const hw_svm_row *row, doubl
     return !(over > 0.0) ? over * 0.0 : svm->squared ? over * over : over;
 }
 
-/* Returns the dual variable that maximises beta (y - margin) - epsilon |beta| - h/2 (beta - centre)^2 between the row's ends. */
+/* Returns the dual variable that maximises beta (y - margin) - epsilon |beta| - h/2 (beta - centre)^2 between the row's
+ * ends. */
 static inline double hw_svm_beta(const hw_svm *svm, const hw_svm_row *row, double centre, double h, double margin)
 {
     double to = centre + (row->y - margin) / h, shift = svm->epsilon / h;

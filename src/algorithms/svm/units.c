@@ -1,9 +1,10 @@
 /*
- * units.c - dual coordinate descent within a block, and between blocks CoCoA+: each block solves its part as if all the others moved as it
- * does (their number is the factor of its own move), so that the moves can be added.
+ * units.c - dual coordinate descent within a block, and between blocks CoCoA+: each block solves its part as if all the
+ * others moved as it does (their number is the factor of its own move), so that the moves can be added.
  *
- * The constraint sum_i beta_i = 0 of a free intercept is reached by an augmented Lagrangian: the intercept is centre + scale * sum, and `centre`
- * follows it after each iteration. The certificate makes the sum zero by scaling the heavier side of beta.
+ * The constraint sum_i beta_i = 0 of a free intercept is reached by an augmented Lagrangian: the intercept is
+ * centre + scale * sum, and `centre` follows it after each iteration. The certificate makes the sum zero by scaling the
+ * heavier side of beta.
  */
 #include "algorithms/svm/units.h"
 
@@ -13,7 +14,6 @@
 #include "algorithms/svm/block.h"
 #include "algorithms/svm/intercept.h"
 #include "algorithms/svm/joint.h"
-#include "algorithms/svm/members.h"
 #include "hawser/row_kernels.h"
 
 enum { PASSES = 10 };         /* of a block over its rows in an iteration */
@@ -22,25 +22,12 @@ enum { SPAN = 64, FALL = 4 }; /* the dual is slow if in SPAN iterations the gap 
 size_t hw_svm_reduces(const hw_svm *svm)
 {
     size_t dual = hw_svm_dual_reduces(svm);
-    size_t folds = svm->path.choice.folds * (svm->classes > 0 ? svm->classes : 1);
     size_t primal = svm->primal || svm->may_turn ? hw_svm_primal_reduces(svm) : 0;
     size_t most = svm->primal ? 0 : dual > HW_SVM_INTERCEPT_REDUCES ? dual : HW_SVM_INTERCEPT_REDUCES;
-    most = primal > most ? primal : most;
-    return folds > most ? folds : most;
+    return primal > most ? primal : most;
 }
 
-hawser_status hw_svm_prepare(hawser_context *context)
-{
-    hw_svm_block *b;
-    HAWSER_TRY(hw_svm_block_open(context, &b));
-    b->turn.early = hw_early_begin();
-    HAWSER_TRY(hw_row_path_check(context, &b->svm->path, b->svm->data, b->svm->labels, b->svm->classes));
-    if (b->svm->joint)
-        HAWSER_TRY(hw_svm_gather(context, b));
-    return hw_svm_begin(context, b);
-}
-
-hawser_status hw_svm_begin(hawser_context *context, hw_svm_block *b)
+hawser_status hw_svm_dual_begin(hawser_context *context, hw_svm_block *b)
 {
     double sums[2] = {0.0, 0.0};
     if (b->problems == 0)
@@ -71,7 +58,7 @@ static uint64_t mix(uint64_t x)
 static void draw_order(hw_svm_block *b)
 {
     size_t n = b->X.rows;
-    uint64_t state = mix(mix(mix(b->svm->seed) ^ b->iteration) ^ b->X.first);
+    uint64_t state = mix(mix(mix(b->svm->seed) ^ b->own.turn.iteration) ^ b->X.first);
     for (size_t i = 0; i < n; i++)
         b->order[i] = i;
     for (size_t i = n; i > 1; i--) {
@@ -96,7 +83,7 @@ static double best_beta(const hw_svm_row *row, double epsilon, double beta, doub
 /* Returns how many blocks move the same model together. */
 static double together_of(const hw_svm *svm)
 {
-    return svm->joint ? 1.0 : svm->blocks;
+    return svm->joint ? 1.0 : svm->path.blocks;
 }
 
 /* The move of a block in one problem. */
@@ -106,22 +93,24 @@ typedef struct turn {
     double *beta, sum; /* sum: of the changes of beta */
 } turn;
 
-/* Adds a multiple of a row to block->view. Columns of equal values count for nothing; the dual has no others with a shift. */
+/* Adds a multiple of a row to block->view. Columns of equal values count for nothing; the dual has no others with a
+ * shift. */
 static void add_row(hw_svm_block *b, size_t i, double step)
 {
-    const hw_centre *centre = &b->svm->centre;
+    const hw_centre *centre = &b->svm->path.centre;
     hawser_row_axpy(&b->X, i, step, b->view);
     for (size_t k = 0; k < centre->count; k++)
         b->view[centre->places[k]] = 0.0;
 }
 
-/* Gives a row its best dual variable, as the rest stands. Returns whether it may move soon: it is between its ends, or has moved. */
+/* Gives a row its best dual variable, as the rest stands. Returns whether it may move soon: it is between its ends, or has
+ * moved. */
 static bool visit(turn *t, size_t i)
 {
     hw_svm_block *b = t->b;
     const hw_svm *svm = b->svm;
     const hw_svm_memory *m = &b->memory[t->problem];
-    double together = together_of(svm), bias = svm->intercept ? b->scale : 0.0;
+    double together = together_of(svm), bias = svm->path.intercept ? b->scale : 0.0;
     if (!(hw_svm_weight(b, i) > 0.0))
         return false;
     hw_svm_row row = hw_svm_row_at(b, t->problem, i);
@@ -136,7 +125,8 @@ static bool visit(turn *t, size_t i)
     return true;
 }
 
-/* Passes over the block's rows, then again over those that may move, and stores the change of w, then of the sum of beta, in `delta`. */
+/* Passes over the block's rows, then again over those that may move, and stores the change of w, then of the sum of beta, in
+ * `delta`. */
 static void pass(hw_svm_block *b, size_t problem, double *delta)
 {
     const double *w = b->w + (problem - b->first) * b->width;
@@ -170,10 +160,10 @@ static hawser_status pass_all(hawser_context *context, hw_svm_block *b)
         for (size_t j = 0; j + 1 < width; j++)
             b->w[s * width + j] += b->reduced[s * width + j];
         m->sum += b->reduced[s * width + width - 1];
-        if (b->svm->intercept && !m->done)
+        if (b->svm->path.intercept && !m->done)
             m->centre += b->scale * m->sum;
     }
-    b->iteration++;
+    b->own.turn.iteration++;
     return HAWSER_OK;
 }
 
@@ -185,7 +175,7 @@ static hawser_status balance(hawser_context *context, const hw_svm_block *b, siz
     const double *beta = hw_svm_dual(b, problem);
     double sides[2] = {0.0, 0.0};
     factor[0] = factor[1] = 1.0;
-    if (!b->svm->intercept)
+    if (!b->svm->path.intercept)
         return HAWSER_OK;
     for (size_t i = 0; i < b->X.rows; i++)
         sides[beta[i] > 0.0] += fabs(beta[i]);
@@ -209,8 +199,8 @@ static void add_values(const hw_svm_block *b, size_t problem, size_t i, double o
     values[SIZES] += slope * sqrt(b->squares[i]);
 }
 
-/* Stores the primal and the dual objective, for the model of the balanced beta, which is stored in block->view, and a bound of the rounding error of each
- * in values[SLOPES]. */
+/* Stores the primal and the dual objective, for the model of the balanced beta, which is stored in block->view, and a bound
+ * of the rounding error of each in values[SLOPES]. */
 static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t problem, double values[VALUES])
 {
     const double *beta = hw_svm_dual(b, problem);
@@ -223,7 +213,7 @@ static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t
     HAWSER_TRY(hw_svm_combine(context, b, view, b->width, HAWSER_SUM));
     for (size_t i = 0; i < b->X.rows; i++)
         b->margins[i] = hawser_row_dot(&b->X, i, view);
-    if (b->svm->intercept)
+    if (b->svm->path.intercept)
         HAWSER_TRY(hw_svm_intercept(context, b, problem, intercept));
     memset(values, 0, VALUES * sizeof *values);
     for (size_t i = 0; i < b->X.rows; i++)
@@ -234,7 +224,7 @@ static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t
     double all = sqrt(2.0 * half) * values[SIZES] + (1.0 + fabs(*intercept)) * values[SLOPES] + half;
     values[PRIMAL] += half;
     values[DUAL] -= half;
-    values[SLOPES] = (hw_rounding((double)b->width + 4.0) + hw_rounding((double)b->svm->X->rows + 8.0)) * all;
+    values[SLOPES] = (hw_rounding((double)b->width + 4.0) + hw_rounding((double)b->svm->path.X->rows + 8.0)) * all;
     return HAWSER_OK;
 }
 
@@ -256,66 +246,32 @@ static hawser_status certify_all(hawser_context *context, hw_svm_block *b)
             HAWSER_TRY(certify(context, b, p));
     if (b->svm->joint)
         HAWSER_TRY(hw_svm_exchange(context, b));
-    for (size_t p = 0; p < b->svm->problems; p++) {
+    for (size_t p = 0; p < b->svm->path.outputs; p++) {
         hw_svm_memory *m = &b->memory[p];
-        m->done = m->done || hw_svm_is_done(m, b->svm->tolerance);
+        m->done = m->done || hw_svm_is_done(m, b->svm->path.tolerance);
         m->stuck = !m->done && m->high - m->low <= hw_svm_rounding(m);
     }
     return HAWSER_OK;
 }
 
-/* Returns whether this iteration ended with certificates, which may have found better models. */
+/* Returns whether an iteration of the dual ended with certificates, which may have found better models. */
 static bool is_certified(const hw_svm_block *b)
 {
-    return b->newton || b->iteration <= 2 || b->iteration % 4 == 0 || b->iteration >= b->svm->iterations;
+    uint64_t iteration = b->own.turn.iteration;
+    return iteration <= 2 || iteration % 4 == 0 || iteration >= b->svm->path.iterations;
 }
 
-hawser_status hw_svm_report(hawser_context *context, hw_svm_block *b)
-{
-    hw_svm_total total = {0};
-    bool done = true, stuck = true, keep = is_certified(b);
-    for (size_t p = 0; p < b->svm->problems; p++) {
-        total.objective += b->memory[p].high;
-        total.gap += fmax(0.0, b->memory[p].high - b->memory[p].low);
-        total.rounding += hw_svm_rounding(&b->memory[p]);
-        done = done && b->memory[p].done;
-        stuck = stuck && (b->memory[p].done || b->memory[p].stuck);
-    }
-    if (keep)
-        HAWSER_TRY(hw_svm_validate(context, b, &keep));
-    if (keep)
-        hw_svm_keep(context, b, &total);
-    hw_row_end ended = done                                         ? HW_END_GAP
-                       : stuck && !hawser_stopping(context)         ? HW_END_PRECISION
-                       : b->iteration >= b->svm->iterations         ? HW_END_ITERATIONS
-                       : hw_row_ends_early(&b->svm->path, &b->turn) ? HW_END_EARLY
-                                                                    : HW_END_GOES_ON;
-    if (ended != HW_END_GOES_ON)
-        HAWSER_TRY(hw_svm_end_member(context, b, &total, &ended));
-    HAWSER_TRY(hawser_report(context, "objective", total.objective));
-    HAWSER_TRY(hawser_report(context, "gap", total.gap));
-    HAWSER_TRY(hawser_report(context, "rounding", total.rounding));
-    HAWSER_TRY(hawser_report(context, "C", b->C));
-    if (b->svm->path.choice.folds > 0)
-        HAWSER_TRY(hawser_report(context, "fold", (double)b->turn.fold));
-    HAWSER_TRY(hawser_report(context, "fits_left", hw_row_models_left(&b->svm->path, &b->turn)));
-    HAWSER_TRY(hawser_report(context, "iterations", (double)(b->turn.before + b->iteration)));
-    HAWSER_TRY(hawser_report(context, "turned", b->newton && !b->svm->primal));
-    return hawser_report(context, "ended", ended);
-}
-
-hawser_status hw_svm_step(hawser_context *context, hw_svm_block *b)
+hawser_status hw_svm_dual_step(hawser_context *context, hw_svm_block *b, bool *changed)
 {
     HAWSER_TRY(pass_all(context, b));
-    if (is_certified(b))
-        HAWSER_TRY(certify_all(context, b));
-    return HAWSER_OK;
+    *changed = is_certified(b);
+    return *changed ? certify_all(context, b) : HAWSER_OK;
 }
 
 bool hw_svm_is_slow(hw_svm_block *b)
 {
     bool slow = false;
-    for (size_t p = 0; b->iteration % SPAN == 0 && p < b->svm->problems; p++) {
+    for (size_t p = 0; b->own.turn.iteration % SPAN == 0 && p < b->svm->path.outputs; p++) {
         hw_svm_memory *m = &b->memory[p];
         double gap = m->high - m->low;
         slow = slow || (!m->done && gap > m->gap / FALL);

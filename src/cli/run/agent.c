@@ -97,8 +97,8 @@ static bool overridden(const agent *it, const char *variable)
     return false;
 }
 
-/* Makes a node's environment: ours, the variables of the job, and the place of this node. The last entries of the array (five to seven)
- * are its own. */
+/* Makes a node's environment: ours, the variables of the job, and the place of this node. The last entries of the array
+ * (five to seven) are its own. */
 static hawser_status environment_of(const agent *it, const hw_child *child, char own[7][160], char ***out,
                                     hawser_error *error)
 {
@@ -311,8 +311,9 @@ static hawser_status feed(agent *it, hw_child *child, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Kills a process group, of which the first process has ended or ends now, and reaps it. A process that is killed ends a moment later, and its children
- * become this process's (a subreaper), so it waits for all of them; for a second at most, since a process that waits for a disk cannot end. */
+/* Kills a process group, of which the first process has ended or ends now, and reaps it. A process that is killed ends a
+ * moment later, and its children become this process's (a subreaper), so it waits for all of them; for a second at most,
+ * since a process that waits for a disk cannot end. */
 static void end_group(hw_child *child, int *result)
 {
     enum { SECONDS = 1 };
@@ -366,8 +367,8 @@ static bool all_ended(const agent *it)
     return it->going;
 }
 
-/* The launcher is gone: closes the channels, which ends nodes of Hawser. Other programs get SIGTERM later: a node of Hawser would take a
- * signal that comes first as a request to save its model. */
+/* The launcher is gone: closes the channels, which ends nodes of Hawser. Other programs get SIGTERM later: a node of Hawser
+ * would take a signal that comes first as a request to save its model. */
 static void wind_up(agent *it)
 {
     if (it->last != 0)

@@ -49,8 +49,8 @@ static bool make_ends(const hw_child *child, const hw_child_job *job, ends *all)
     return all->in[0] >= 0 && all->out[1] >= 0;
 }
 
-/* Runs in the new process: sets descriptors 0 to 3 (all others close on exec) and the old signals, and executes the program. No function
- * that it calls allocates memory. */
+/* Runs in the new process: sets descriptors 0 to 3 (all others close on exec) and the old signals, and executes the program.
+ * No function that it calls allocates memory. */
 static void become(const hw_child_job *job, const ends *all)
 {
     int from[4] = {all->in[0], all->out[1], all->err[1], all->channel[1]}, code;

@@ -30,8 +30,8 @@ typedef struct hw_child_job {
     const sigset_t *signals; /* for the node: the mask with which hawser run was started */
 } hw_child_job;
 
-/* Starts the node's process. HAWSER_OK with child->pid 0: it could not be executed; *code is the exit code that a shell would return,
- * and `error` the reason. */
+/* Starts the node's process. HAWSER_OK with child->pid 0: it could not be executed; *code is the exit code that a shell
+ * would return, and `error` the reason. */
 hawser_status hw_child_start(hw_child *child, const hw_child_job *job, int *code, hawser_error *error) HAWSER_MUST_USE;
 /* Sends a signal to its whole group. */
 void hw_child_signal(const hw_child *child, int number);

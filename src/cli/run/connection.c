@@ -1,4 +1,5 @@
-/* connection.c - the launcher's side of one agent: starts it here or through ssh, sends it its job and receives its frames. */
+/* connection.c - the launcher's side of one agent: starts it here or through ssh, sends it its job and receives its
+ * frames. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -189,7 +190,8 @@ static hawser_status greet(hw_launch *launch, hw_host_connection *connection, ha
     return send_job(launch, connection, error);
 }
 
-/* Sends the manager's address to all agents. An agent that has not greeted yet gets it behind its job: before that it has no nodes. */
+/* Sends the manager's address to all agents. An agent that has not greeted yet gets it behind its job: before that it has no
+ * nodes. */
 static hawser_status spread_address(hw_launch *launch, const char *address, hawser_error *error)
 {
     snprintf(launch->address, sizeof launch->address, "%s", address);
@@ -329,7 +331,8 @@ static bool all_started(const hw_launch *launch, const hw_host_connection *conne
     return true;
 }
 
-/* Returns the signal that ended the agent of this host; 0: none, or we sent it. Only its ssh knows how an agent of another host ended. */
+/* Returns the signal that ended the agent of this host; 0: none, or we sent it. Only its ssh knows how an agent of another
+ * host ended. */
 static int killed_by(const hw_host_connection *connection)
 {
     return connection->host == NULL && connection->most == 0 && WIFSIGNALED(connection->result)
@@ -392,14 +395,14 @@ hawser_status hw_host_connection_abandon(hw_launch *launch, hw_host_connection *
     (void)fflush(launch->stream_err);
     if (connection->last[0] == '\0')
         snprintf(connection->last, sizeof connection->last, "it did not answer");
-    /* A stopped agent of this host continues, finds its wire closed and ends its nodes. Of an agent elsewhere only the ssh process is
-     * ours. */
+    /* A stopped agent of this host continues, finds its wire closed and ends its nodes. Of an agent elsewhere only the ssh
+     * process is ours. */
     end_process(connection, connection->host != NULL ? SIGKILL : SIGCONT);
     return hw_host_connection_settle(launch, connection, error);
 }
 
-/* Counts the silence of a host. Its limit is longer than the failure timeout, because the nodes report the loss with the phase of the
- * job. */
+/* Counts the silence of a host. Its limit is longer than the failure timeout, because the nodes report the loss with the
+ * phase of the job. */
 hawser_status hw_host_connection_wait(hw_launch *launch, hw_host_connection *connection, double seconds, hawser_error *error)
 {
     bool started = connection->greeted && all_started(launch, connection);

@@ -1,5 +1,6 @@
-/* first_cause.c - finds the node that failed first. A node that loses another one ends, too, and the launcher may learn of it first.
- * Cause and consequence are distinguished by the nodes' reports (HW_FRAME_LOST) and by the exit code for a lost peer. */
+/* first_cause.c - finds the node that failed first. A node that loses another one ends, too, and the launcher may learn of
+ * it first. Cause and consequence are distinguished by the nodes' reports (HW_FRAME_LOST) and by the exit code for a lost
+ * peer. */
 #include <stdio.h>
 #include <string.h>
 
@@ -108,7 +109,8 @@ void hw_launch_count_losses(hw_launch *launch, uint32_t reporter, uint32_t node,
     snprintf(launch->nodes[reporter].why, sizeof launch->nodes[reporter].why, "%s", why);
 }
 
-/* Returns the node that most nodes blame, and in *teller the first of these; among equals it is the one that was blamed first. */
+/* Returns the node that most nodes blame, and in *teller the first of these; among equals it is the one that was blamed
+ * first. */
 static uint32_t most_blamed(const hw_launch *launch, uint32_t *reporter)
 {
     uint32_t best = launch->node_count, most = 0;

@@ -47,7 +47,8 @@ static bool read_host(char *word, hw_host *host)
     return good_name(name);
 }
 
-/* Adds slots to a host that is known already. Returns false if it is not. Slots beyond the most that a job can have are not counted. */
+/* Adds slots to a host that is known already. Returns false if it is not. Slots beyond the most that a job can have are not
+ * counted. */
 static bool merge(hw_hosts *hosts, const hw_host *host)
 {
     for (size_t i = 0; i < hosts->count; i++)

@@ -18,12 +18,13 @@ typedef struct hw_hosts {
     size_t count, capacity;
 } hw_hosts;
 
-/* Reads lines "host", "host slots=N" or "host:N"; # begins a comment. Slots of a host that occurs again are added. Errors name file and
- * line. */
+/* Reads lines "host", "host slots=N" or "host:N"; # begins a comment. Slots of a host that occurs again are added. Errors
+ * name file and line. */
 hawser_status hw_hosts_read(hw_hosts *hosts, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /* Assigns `nodes` nodes to the hosts in order, each up to its slots; 0: as many as there are slots. Sets *nodes. */
 hawser_status hw_hosts_fill(hw_hosts *hosts, uint32_t *nodes, hawser_error *error) HAWSER_MUST_USE;
-/* Writes a node's name: its host without user, and, if that host (under any user) has several nodes, its number there: "ash-1". */
+/* Writes a node's name: its host without user, and, if that host (under any user) has several nodes, its number there:
+ * "ash-1". */
 void hw_hosts_name(const hw_hosts *hosts, const hw_host *host, uint32_t node, char *text, size_t size);
 void hw_hosts_free(hw_hosts *hosts);
 

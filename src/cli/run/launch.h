@@ -1,8 +1,8 @@
 /*
  * launch.h - the launcher's side of `hawser run`: a connection to each host with its agent, and the state of each node.
  *
- * The local host's agent is a child with a socket, another host's is a child of ssh there. All are treated alike: when the launcher ends,
- * in whatever way, their wires end, and they end their nodes.
+ * The local host's agent is a child with a socket, another host's is a child of ssh there. All are treated alike: when the
+ * launcher ends, in whatever way, their wires end, and they end their nodes.
  */
 #ifndef HW_CLI_RUN_LAUNCH_H
 #define HW_CLI_RUN_LAUNCH_H
@@ -126,7 +126,8 @@ hawser_status hw_launch_ended(hw_launch *launch, uint32_t node, int code, int nu
                               hawser_error *error) HAWSER_MUST_USE;
 /* Records that a node ends because of another's failure. */
 void hw_launch_count_losses(hw_launch *launch, uint32_t reporter, uint32_t node, const char *why);
-/* Called when all nodes have ended, or at name_at: if all failed because of others, names the node that most of them blame. */
+/* Called when all nodes have ended, or at name_at: if all failed because of others, names the node that most of them
+ * blame. */
 void hw_launch_find_first_cause(hw_launch *launch);
 /* Returns the exit code of hawser run. Prints a line if a signal has ended all nodes before they began. */
 int hw_launch_code(const hw_launch *launch);

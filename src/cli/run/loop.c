@@ -10,6 +10,7 @@
 #include "cli/interrupt.h"
 #include "cli/run/agent.h"
 #include "cli/run/launch.h"
+#include "runtime/job/signals.h"
 
 enum { KILL_SECONDS = 5, INPUT_MOST = 1 << 18, PIECE = 1 << 16, INTERRUPTS_MOST = 3 };
 
@@ -47,7 +48,8 @@ static hawser_status end_at_once(hw_launch *launch, hawser_error *error)
     return hw_host_connection_signal(launch, SIGKILL, error);
 }
 
-/* Sends all signals on, because a user's program may treat each differently. Signals that belong to one request are counted once. */
+/* Sends all signals on, because a user's program may treat each differently. Signals that belong to one request are counted
+ * once. */
 static hawser_status interrupt(hw_launch *launch, int number, hawser_error *error)
 {
     double now = hw_seconds();
@@ -63,7 +65,7 @@ static hawser_status interrupt(hw_launch *launch, int number, hawser_error *erro
         launch->first_signal = number;
         launch->first_at = now;
     }
-    if (!(again && hw_interrupt_echoes(launch->first_signal, number, now - launch->first_at)) &&
+    if (!(again && hw_signal_echoes(launch->first_signal, number, now - launch->first_at)) &&
         ++launch->interrupts == INTERRUPTS_MOST) {
         fprintf(launch->stream_err, "hawser run: ending all nodes at once\n");
         return end_at_once(launch, error);
@@ -121,8 +123,8 @@ double hw_launch_beat(const hw_launch *launch)
     return fmin(fmax(fmin(launch->failure_timeout, launch->join_timeout) / 4, 0.02), 1);
 }
 
-/* Counts the silence of all hosts. Time in which this process was stopped, or blocked by the reader of its output, says nothing about
- * them and is left out. */
+/* Counts the silence of all hosts. Time in which this process was stopped, or blocked by the reader of its output, says
+ * nothing about them and is left out. */
 static hawser_status serve_silence(hw_launch *launch, hawser_error *error)
 {
     double now = hw_seconds(), passed = fmin(now - launch->looked_at, 2 * hw_launch_beat(launch));

@@ -1,5 +1,5 @@
-/* run.c - hawser run: starts several processes, here or on other hosts, as the nodes of one job; and hawser agent, which does so on each
- * host. */
+/* run.c - hawser run: starts several processes, here or on other hosts, as the nodes of one job; and hawser agent, which
+ * does so on each host. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -141,7 +141,8 @@ static hawser_status assign(hw_call *call, hw_launch *launch, hw_hosts *hosts, h
     return HAWSER_OK;
 }
 
-/* Checks the limit of descriptors: each agent has a socket or two pipes and its standard error, and each output file of a node one. */
+/* Checks the limit of descriptors: each agent has a socket or two pipes and its standard error, and each output file of a
+ * node one. */
 static hawser_status see_to_descriptors(const hw_launch *launch, bool files, hawser_error *error)
 {
     enum { EACH = 3, OTHERS = 16 };
@@ -157,8 +158,8 @@ static int by_name(const void *a, const void *b)
     return strcmp((*one)->name, (*other)->name);
 }
 
-/* Checks that names of output files differ: hosts "ash-1" and "ash slots=2" collide, and names that differ only behind the fiftieth
- * character. */
+/* Checks that names of output files differ: hosts "ash-1" and "ash slots=2" collide, and names that differ only behind the
+ * fiftieth character. */
 static hawser_status names_differ(const hw_launch *launch, const char *directory, hawser_error *error)
 {
     const hw_run_node **all = NULL;
@@ -257,8 +258,8 @@ static void free_launch(hw_launch *launch)
     hw_undumped_free(launch->key, HW_RUN_KEY);
 }
 
-/* Returns the signal mask that this process was started with: its own signals are read from a descriptor from here on, and its children
- * get the old mask. */
+/* Returns the signal mask that this process was started with: its own signals are read from a descriptor from here on, and
+ * its children get the old mask. */
 static sigset_t take_signals(const hw_call *call)
 {
     sigset_t mask;

@@ -1,8 +1,9 @@
 /*
  * wire.h - the protocol between `hawser run` and its agents, over a socket or through ssh.
  *
- * An agent is the process that starts and watches the nodes of one host. It greets with a line of text, which can be distinguished from
- * what a login shell prints first. Then both sides send frames: kind, number, length, payload. Neither side ever blocks on the other.
+ * An agent is the process that starts and watches the nodes of one host. It greets with a line of text, which can be
+ * distinguished from what a login shell prints first. Then both sides send frames: kind, number, length, payload. Neither
+ * side ever blocks on the other.
  */
 #ifndef HW_CLI_RUN_WIRE_H
 #define HW_CLI_RUN_WIRE_H

@@ -48,7 +48,7 @@ static void end(rows *r)
     hw_store_session_end(&r->session);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- reading ---- */
+/* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
 static void print_shortest(FILE *out, double value, hawser_type type)
 {
@@ -179,7 +179,7 @@ hawser_status hw_store_get(hw_call *call, hawser_error *error)
     return status;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- writing ---- */
+/* ---------------------------------------------------------------------------------------------------------- writing ---- */
 
 static hawser_status flush(rows *r, hawser_error *error)
 {

@@ -5,9 +5,9 @@
 
 #include "cli/input.h"
 #include "cli/interrupt.h"
-#include "cli/option_text.h"
 #include "cli/store/store.h"
 #include "cluster/place.h"
+#include "report/option_text.h"
 
 const hawser_option *hw_serve_rows(void)
 {
@@ -116,8 +116,8 @@ static const char *key_of_other_command(const hw_call *call, const char *variabl
     return found;
 }
 
-/* Lists the variables that programs and other commands use and servers do not, once. HAWSER_RECORD_HISTORY is refused, because its user
- * relies on the history. */
+/* Lists the variables that programs and other commands use and servers do not, once. HAWSER_RECORD_HISTORY is refused,
+ * because its user relies on the history. */
 static hawser_status check_environment(const hw_call *call, hawser_error *error)
 {
     char names[300] = "";

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "cli/json.h"
 #include "cli/store/store.h"
+#include "report/json.h"
 #include "runtime/store/asking.h"
 
 /* The figures of one server. */

@@ -86,7 +86,7 @@ bool hw_read_keys(const char *text, uint64_t *first, uint64_t *last)
     return within;
 }
 
-/* ------------------------------------------------------------------------------------------------------------- words ---- */
+/* ------------------------------------------------------------------------------------------------------------ words ---- */
 
 #define STORE_ROWS                                                                                                          \
     {"at", HAWSER_TEXT, NULL, NULL, "HOST:PORT", "a server of the store, as hawser serve prints it", NULL, 0},              \

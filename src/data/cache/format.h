@@ -1,5 +1,5 @@
-/* format.h - the layout of the mapped file: a header, then sections at multiples of 64 bytes, each with size and digest. Little-endian, as
- * in memory. */
+/* format.h - the layout of the mapped file: a header, then sections at multiples of 64 bytes, each with size and digest.
+ * Little-endian, as in memory. */
 #ifndef HW_DATA_CACHE_FORMAT_H
 #define HW_DATA_CACHE_FORMAT_H
 
@@ -21,7 +21,8 @@ enum hw_cache_section {
     HW_CACHE_NAMES, /* cols texts, each ending in a zero byte, or empty */
     HW_CACHE_TARGET_NAME,
     HW_CACHE_MEANS, /* cols doubles that stand for missing values, or empty; version 1 ends in front of it */
-    HW_CACHE_SCHEMA, /* a text of JSON (hawser_schema_write) that ends in a zero byte, or empty; version 2 ends in front of it */
+    /* a text of JSON (hawser_schema_write) that ends in a zero byte, or empty; version 2 ends in front of it */
+    HW_CACHE_SCHEMA,
     HW_CACHE_SECTIONS
 };
 
@@ -47,7 +48,8 @@ typedef struct hw_cache_header {
     hw_cache_span sections[HW_CACHE_SECTIONS];
 } hw_cache_header;
 
-/* The end of a file with columns whose values rounding made equal (data/equal.h): a digest of 64 bits, and numbers of 32 bits. Older readers pass over it. */
+/* The end of a file with columns whose values rounding made equal (data/equal.h): a digest of 64 bits, and numbers of 32
+ * bits. Older readers pass over it. */
 static inline uint64_t hw_cache_equals(uint64_t count)
 {
     uint64_t bytes = sizeof(uint64_t) + count * sizeof(uint32_t);
@@ -56,8 +58,9 @@ static inline uint64_t hw_cache_equals(uint64_t count)
 
 _Static_assert(sizeof(hw_cache_header) == 72 + 24 * HW_CACHE_SECTIONS, "padding would make digests differ");
 
-/* Makes a dataset over the bytes of a cache, which are aligned to HW_CACHE_ALIGNMENT and must outlive it. Any bytes are allowed. Without
- * `verify` digests are not checked, so that a fuzzer gets past them. Everything that memory safety depends on is always checked. */
+/* Makes a dataset over the bytes of a cache, which are aligned to HW_CACHE_ALIGNMENT and must outlive it. Any bytes are
+ * allowed. Without `verify` digests are not checked, so that a fuzzer gets past them. Everything that memory safety depends
+ * on is always checked. */
 hawser_status hw_cache_view(const unsigned char *bytes, size_t size, const char *name, bool verify, hawser_dataset **dataset,
                             hawser_error *error) HAWSER_MUST_USE;
 

@@ -14,7 +14,8 @@
 
 /* ------------------------------------------------------------------------------------------------------ the share ---- */
 
-/* Returns the first line of part `part`. Parts have equal numbers of entries and lines together, so that neither long nor empty lines are all in one. */
+/* Returns the first line of part `part`. Parts have equal numbers of entries and lines together, so that neither long nor
+ * empty lines are all in one. */
 static size_t line_of_part(const uint64_t *offsets, size_t lines, uint64_t stored, uint32_t part, uint32_t parts)
 {
     if (offsets == NULL || part == 0 || part == parts)

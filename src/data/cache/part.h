@@ -1,9 +1,10 @@
 /*
- * part.h - the share of a cache file that one of several nodes reads, if the file has the other layout than the load: some of its lines, which are
- * then dealt to the nodes that need their entries.
+ * part.h - the share of a cache file that one of several nodes reads, if the file has the other layout than the load: some
+ * of its lines, which are then dealt to the nodes that need their entries.
  *
- * A section has one checksum for all of its bytes, so the nodes compute it one after the other: each continues where the one before it has stopped
- * (hw_cache_part_check). A piece of which two nodes have a part is read by both, so that no node uses bytes that it has not checked.
+ * A section has one checksum for all of its bytes, so the nodes compute it one after the other: each continues where the one
+ * before it has stopped (hw_cache_part_check). A piece of which two nodes have a part is read by both, so that no node uses
+ * bytes that it has not checked.
  */
 #ifndef HW_DATA_CACHE_PART_H
 #define HW_DATA_CACHE_PART_H
@@ -27,10 +28,10 @@ typedef struct hw_cache_progress {
     } of[HW_CACHE_SECTIONS];
 } hw_cache_progress;
 
-/* Maps a cache and makes a dataset of part load->part of load->parts of its lines, with what belongs to them, if its layout is not the one that the load
- * wants; else *dataset is NULL. What belongs to rows is that of these lines if the lines are rows, else that of all rows. Names and means are those of
- * the whole, in memory of the dataset. Columns from load->columns on are left out and counted. Options are refused as by hw_cache_open. Checksums of what is
- * used are not checked yet. */
+/* Maps a cache and makes a dataset of part load->part of load->parts of its lines, with what belongs to them, if its layout
+ * is not the one that the load wants; else *dataset is NULL. What belongs to rows is that of these lines if the lines are
+ * rows, else that of all rows. Names and means are those of the whole, in memory of the dataset. Columns from load->columns
+ * on are left out and counted. Options are refused as by hw_cache_open. Checksums of what is used are not checked yet. */
 hawser_status hw_cache_open_part(const char *path, const hawser_load *load, hw_cache_part *part, hawser_dataset **dataset,
                                  hawser_error *error) HAWSER_MUST_USE;
 /* Continues the checksums with the bytes of this part, and compares those of sections that every node reads. */

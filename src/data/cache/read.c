@@ -17,6 +17,7 @@
 #include "data/exposure.h"
 #include "data/layout/flip.h"
 #include "data/table/schema.h"
+#include "data/vocabulary.h"
 
 /* Releases the whole pages among bytes that were read; a later access reads them again. */
 static void was_read(const hw_cache_reader *in, const void *begin, size_t bytes)
@@ -323,6 +324,11 @@ hawser_status hw_cache_check_wishes(const hawser_dataset *d, const char *path, c
         if (lists[i] != NULL)
             return hawser_fail(error, HAWSER_BAD_OPTION, "%s: cannot select columns or dates (\"%.100s\"); %s", path,
                                lists[i], again);
+    if (hw_vocabulary_asked(load))
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "%s: cannot leave out columns by --min-documents, --max-documents, --max-words or --stop-words; %s", path,
+            again);
     if (load->type == HAWSER_F32 && d->matrix.type != HAWSER_F32)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s: it has 64-bit numbers, but 32-bit ones were requested; %s", path,
                            again);
@@ -368,8 +374,8 @@ hawser_status hw_cache_check_columns(const hawser_matrix *A, const char *path, c
     return HAWSER_OK;
 }
 
-/* Leaves out the columns that a model does not have, and counts the dropped entries. Dense data must have all columns of the model; in
- * sparse data absent ones are zeros. */
+/* Leaves out the columns that a model does not have, and counts the dropped entries. Dense data must have all columns of the
+ * model; in sparse data absent ones are zeros. */
 static hawser_status cut_columns(hawser_dataset *d, const char *path, const hawser_load *load, hawser_error *error)
 {
     HAWSER_TRY(hw_cache_check_columns(&d->matrix, path, load, error));

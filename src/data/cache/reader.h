@@ -19,7 +19,8 @@ typedef struct hw_cache_reader {
 hawser_status hw_cache_read_head(hw_cache_reader *in, bool verify, hawser_error *error) HAWSER_MUST_USE;
 
 bool hw_cache_is_dense(const hw_cache_header *h);
-/* Returns a section. An empty section of the matrix is an empty array; any other empty section means that the input did not have it: NULL. */
+/* Returns a section. An empty section of the matrix is an empty array; any other empty section means that the input did not
+ * have it: NULL. */
 const void *hw_cache_section(const hw_cache_reader *in, int which);
 /* Sets the dataset's names and schema, views of the file or owned. */
 hawser_status hw_cache_read_names(hw_cache_reader *in, hawser_error *error) HAWSER_MUST_USE;

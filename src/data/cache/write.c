@@ -1,4 +1,5 @@
-/* write.c - implements hawser_dataset_save. It walks the sections twice: for sizes and digests, then, after the header, to write. */
+/* write.c - implements hawser_dataset_save. It walks the sections twice: for sizes and digests, then, after the header, to
+ * write. */
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +107,8 @@ static uint64_t aligned(uint64_t size)
     return (size + HW_CACHE_ALIGNMENT - 1) / HW_CACHE_ALIGNMENT * HW_CACHE_ALIGNMENT;
 }
 
-/* Returns whether a column of the file, or its target, became equal when it was rounded. A load may have left out the column since. */
+/* Returns whether a column of the file, or its target, became equal when it was rounded. A load may have left out the column
+ * since. */
 static bool is_rounded(const hawser_dataset *dataset, const hw_equal *item)
 {
     return item->differ && (item->column < dataset->matrix.cols || item->column == HW_EQUAL_TARGET(0));

@@ -15,11 +15,12 @@
 #include "data/layout/assemble.h"
 #include "data/table/exact.h"
 
-/* TILE: rows at a time. DONE: bytes after which read pages are released; DONE_COLUMNS for columns, whose neighbours are released too. */
+/* TILE: rows at a time. DONE: bytes after which read pages are released; DONE_COLUMNS for columns, whose neighbours are
+ * released too. */
 enum { TILE = 64, DONE = 1 << 20, DONE_COLUMNS = 8 << 20 };
 
 typedef struct binary_work {
-    hw_job *job;
+    hw_reading *reading;
     hw_dense dense;
     const hw_binary *file;
     uint64_t begin, end; /* rows of the file */
@@ -137,16 +138,16 @@ static hw_label label_text(const hw_binary *f, uint64_t place, double value, cha
     return hw_label_read(text, text + strlen(text), label);
 }
 
-/* Reads a label of the target. If other whole numbers have the same double, all labels are read again as words; `exact`: they are words. Floating numbers
- * may have been rounded before, and are left to the classifier. */
-static hawser_status take_label(hw_job *job, const hw_binary *f, bool exact, uint64_t row, uint64_t place, double *value,
-                                hawser_error *error)
+/* Reads a label of the target. If other whole numbers have the same double, all labels are read again as words; `exact`:
+ * they are words. Floating numbers may have been rounded before, and are left to the classifier. */
+static hawser_status take_label(hw_reading *reading, const hw_binary *f, bool exact, uint64_t row, uint64_t place,
+                                double *value, hawser_error *error)
 {
     char label[HW_LABEL_TEXT];
     if (*value - *value != 0 || (!exact && (f->number == HW_FLOATING || !hw_label_is_doubtful(*value))))
         return HAWSER_OK;
     if (!exact) {
-        atomic_store(&job->met_labels, true);
+        atomic_store(&reading->met_labels, true);
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
             "%s: row %llu (from 0): the label is beyond 2^53, and the input cannot be read again to tell such "
@@ -156,14 +157,14 @@ static hawser_status take_label(hw_job *job, const hw_binary *f, bool exact, uin
     if (label_text(f, place, *value, label) == HW_LABEL_OUTSIDE)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: row %llu (from 0): " HW_LABEL_IS_OUTSIDE ": %.17g", f->name,
                            (unsigned long long)row, "label", *value);
-    return hw_exact_text(job, f->name, label, value, error);
+    return hw_exact_text(reading, f->name, label, value, error);
 }
 
 /* Returns whether the target's numbers are labels. *exact: they are read as words. */
-static bool has_labels(const hw_job *job, bool *exact)
+static bool has_labels(const hw_reading *reading, bool *exact)
 {
-    *exact = hw_exact_is_wanted(job);
-    return *exact || (job->load->labels != 0 && job->load->schema == NULL);
+    *exact = hw_exact_is_wanted(reading);
+    return *exact || (reading->load->labels != 0 && reading->load->schema == NULL);
 }
 
 /* Refuses a number that cannot be stored: row and column count from 0. A column that is not read may have any. */
@@ -208,7 +209,7 @@ static hawser_status see_row(const binary_work *w, hw_text_part *part, const dou
         hw_equal item = list->items[k];
         uint64_t j = item.column, place = f->fortran ? j * f->rows + number : number * f->width + j;
         if (hw_equal_see(&item, row[j], digits_at(f, place, row[j]),
-                         w->dense.roles[j] == HW_FEATURE ? w->job->load->type : HAWSER_F64))
+                         w->dense.roles[j] == HW_FEATURE ? w->reading->load->type : HAWSER_F64))
             list->items[kept++] = item;
     }
     list->count = kept;
@@ -219,24 +220,24 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
 {
     const binary_work *w = context;
     const hw_binary *f = w->file;
-    uint64_t rows = w->end - w->begin, begin = w->begin + rows * thread / w->job->threads,
-             end = w->begin + rows * (thread + 1) / w->job->threads;
+    uint64_t rows = w->end - w->begin, begin = w->begin + rows * thread / w->reading->threads,
+             end = w->begin + rows * (thread + 1) / w->reading->threads;
     uint64_t read = begin, bytes = f->width * f->size;
     double *tile;
     HAWSER_TRY(HW_NEW(&tile, TILE * f->width, "rows", error));
-    bool exact, labels = has_labels(w->job, &exact);
+    bool exact, labels = has_labels(w->reading, &exact);
     hw_text_part part = {0}; /* for its list of equal columns */
-    hawser_status status = hw_part_begin_equals(w->job, &part, error);
+    hawser_status status = hw_part_begin_equals(w->reading, &part, error);
     for (uint64_t row = begin; status == HAWSER_OK && row < end; row += TILE) {
         uint64_t count = end - row < TILE ? end - row : TILE;
-        status = hw_cancellation_check(w->job->budget.cancellation, error);
+        status = hw_cancellation_check(w->reading->budget.cancellation, error);
         for (uint64_t i = 0; status == HAWSER_OK && i < count; i++)
             for (uint64_t j = 0; j < f->width; j++) {
                 uint64_t place = f->fortran ? j * f->rows + row + i : (row + i) * f->width + j;
                 double *value = &tile[i * f->width + j];
                 *value = value_at(f, place);
                 if (labels && w->dense.roles[j] == HW_TARGET)
-                    status = take_label(w->job, f, exact, row + i, place, value, error);
+                    status = take_label(w->reading, f, exact, row + i, place, value, error);
                 if (status == HAWSER_OK)
                     status = check_value(f, w->dense.roles, w->dense.single, row + i, j, place, *value, error);
                 if (status != HAWSER_OK)
@@ -252,14 +253,15 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
         }
     }
     if (status == HAWSER_OK)
-        status = hw_part_end_equals(w->job, &part, error);
+        status = hw_part_end_equals(w->reading, &part, error);
     hw_equals_free(&part.equals);
-    w->job->rows_read[thread] += end - begin;
+    w->reading->rows_read[thread] += end - begin;
     free(tile);
     return status;
 }
 
-/* Gives the columns of a list the roles of targets, or of nothing that is read. A name that is no column is left to the caller. */
+/* Gives the columns of a list the roles of targets, or of nothing that is read. A name that is no column is left to the
+ * caller. */
 static hawser_status give_targets(const hw_binary *f, const char *list, bool ignore, unsigned char *roles, bool *found,
                                   hawser_error *error)
 {
@@ -285,9 +287,9 @@ static hawser_status give_targets(const hw_binary *f, const char *list, bool ign
 }
 
 /* The target of new data of a model, which may lack it: then there are exactly the model's columns. */
-static void find_optional_target(const hw_job *job, const hw_binary *f, unsigned char *roles)
+static void find_optional_target(const hw_reading *reading, const hw_binary *f, unsigned char *roles)
 {
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     uint64_t features = 0;
     size_t column = load->target_place > 0 ? load->target_place - 1 : 0;
     for (uint64_t j = 0; j < f->width; j++)
@@ -298,31 +300,31 @@ static void find_optional_target(const hw_job *job, const hw_binary *f, unsigned
         roles[column] = HW_IGNORED;
 }
 
-static hawser_status give_groups(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_error *error)
+static hawser_status give_groups(const hw_reading *reading, const hw_binary *f, unsigned char *roles, hawser_error *error)
 {
-    size_t column = job->load->groups != NULL ? hw_csv_column(job->load->groups, NULL, f->width) : 0;
-    if (job->load->groups == NULL)
+    size_t column = reading->load->groups != NULL ? hw_csv_column(reading->load->groups, NULL, f->width) : 0;
+    if (reading->load->groups == NULL)
         return HAWSER_OK;
     if (column >= f->width || roles[column] != HW_FEATURE)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the groups '%s' are no free column (of %llu, from 0)", f->name,
-                           job->load->groups, (unsigned long long)f->width);
+                           reading->load->groups, (unsigned long long)f->width);
     roles[column] = HW_GROUPS;
     return HAWSER_OK;
 }
 
-hawser_status hw_binary_roles(const hw_job *job, const hw_binary *f, unsigned char *roles, hawser_error *error)
+hawser_status hw_binary_roles(const hw_reading *reading, const hw_binary *f, unsigned char *roles, hawser_error *error)
 {
-    const char *specs[] = {job->load->target, job->load->weights, hw_load_offset(job->load)};
-    const char *const what[] = {"target", "weights", hw_load_exposes(job->load) ? "exposure" : "offset"};
+    const char *specs[] = {reading->load->target, reading->load->weights, hw_load_offset(reading->load)};
+    const char *const what[] = {"target", "weights", hw_load_exposes(reading->load) ? "exposure" : "offset"};
     bool found = false;
     if (specs[0] == NULL && f->target_first)
         specs[0] = "0";
-    if (job->load->outputs && specs[0] != NULL && strcmp(specs[0], "none") != 0 &&
-        (!job->load->target_optional || f->width > job->load->columns))
-        HAWSER_TRY(give_targets(f, specs[0], job->load->target_optional, roles, &found, error));
+    if (reading->load->outputs && specs[0] != NULL && strcmp(specs[0], "none") != 0 &&
+        (!reading->load->target_optional || f->width > reading->load->columns))
+        HAWSER_TRY(give_targets(f, specs[0], reading->load->target_optional, roles, &found, error));
     if (found)
         specs[0] = NULL;
-    for (int i = job->load->target_optional ? 1 : 0; i < 3; i++) {
+    for (int i = reading->load->target_optional ? 1 : 0; i < 3; i++) {
         if (specs[i] == NULL || strcmp(specs[i], "none") == 0)
             continue;
         size_t column = hw_csv_column(specs[i], NULL, f->width);
@@ -333,46 +335,46 @@ hawser_status hw_binary_roles(const hw_job *job, const hw_binary *f, unsigned ch
                                "%s: the %s '%s' is neither a free column (of %llu, from 0) nor a file", f->name, what[i],
                                specs[i], (unsigned long long)f->width);
     }
-    HAWSER_TRY(give_groups(job, f, roles, error));
-    if (job->load->target_optional)
-        find_optional_target(job, f, roles);
+    HAWSER_TRY(give_groups(reading, f, roles, error));
+    if (reading->load->target_optional)
+        find_optional_target(reading, f, roles);
     uint64_t features = 0;
     for (uint64_t j = 0; j < f->width; j++)
         features += roles[j] == HW_FEATURE;
-    if (job->load->columns != 0 && features != job->load->columns)
+    if (reading->load->columns != 0 && features != reading->load->columns)
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
             "%s: has %llu columns besides target, weights and offset, and the model has %zu; without names they "
             "are matched by position",
-            f->name, (unsigned long long)features, job->load->columns);
+            f->name, (unsigned long long)features, reading->load->columns);
     return HAWSER_OK;
 }
 
-hawser_status hw_binary_take(hw_job *job, const hw_binary *f, const unsigned char *roles, uint64_t first, uint64_t count,
-                             hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_binary_take(hw_reading *reading, const hw_binary *f, const unsigned char *roles, uint64_t first,
+                             uint64_t count, hawser_dataset *dataset, hawser_error *error)
 {
     hw_dense dense;
     double *rows;
     uint64_t good = 0;
-    bool exact, labels = has_labels(job, &exact);
+    bool exact, labels = has_labels(reading, &exact);
     hawser_status bad = HAWSER_OK, status = HW_NEW(&rows, count * f->width, "rows", error);
     for (; status == HAWSER_OK && good < count; good++) {
         for (uint64_t j = 0; bad == HAWSER_OK && j < f->width; j++) {
             double *value = &rows[good * f->width + j];
             *value = value_at(f, good * f->width + j);
             if (labels && roles[j] == HW_TARGET)
-                bad = take_label(job, f, exact, first + good, good * f->width + j, value, error);
+                bad = take_label(reading, f, exact, first + good, good * f->width + j, value, error);
             if (bad == HAWSER_OK)
-                bad = check_value(f, roles, job->load->type == HAWSER_F32, first + good, j, good * f->width + j, *value,
+                bad = check_value(f, roles, reading->load->type == HAWSER_F32, first + good, j, good * f->width + j, *value,
                                   error);
-            if (bad == HAWSER_OK && roles[j] == HW_OFFSET && hw_load_exposes(job->load))
+            if (bad == HAWSER_OK && roles[j] == HW_OFFSET && hw_load_exposes(reading->load))
                 bad = hw_take_exposures(f->name, &rows[good * f->width + j], 1, first + good, error);
         }
         if (bad != HAWSER_OK)
             break;
     }
     if (status == HAWSER_OK && good > 0)
-        status = hw_dense_begin(&dense, job, good, f->width, roles, dataset, error);
+        status = hw_dense_begin(&dense, reading, good, f->width, roles, dataset, error);
     if (status == HAWSER_OK && good > 0)
         status = hw_dense_put(&dense, rows, 0, good, error);
     if (status == HAWSER_OK && good > 0)
@@ -382,68 +384,69 @@ hawser_status hw_binary_take(hw_job *job, const hw_binary *f, const unsigned cha
 }
 
 /* Adds the figures of a file of which rows [begin, end) are read. */
-static void count_bytes(hw_job *job, size_t number, const hw_binary *f, uint64_t begin, uint64_t end)
+static void count_bytes(hw_reading *reading, size_t number, const hw_binary *f, uint64_t begin, uint64_t end)
 {
-    hw_input_file *file = &job->input.files[number];
+    hw_input_file *file = &reading->input.files[number];
     uint64_t bytes = (f->rows - (end - begin)) * f->width * f->size;
-    job->input.text -= bytes;
+    reading->input.text -= bytes;
     if (file->map != NULL)
         file->to -= bytes;
 }
 
 /* A part of the input is a range of all files' rows. */
-static hawser_status fill_files(hw_job *job, const hw_binary *files, uint64_t all, unsigned char *roles,
+static hawser_status fill_files(hw_reading *reading, const hw_binary *files, uint64_t all, unsigned char *roles,
                                 hawser_dataset *dataset, hawser_error *error)
 {
-    binary_work w = {.job = job};
-    uint32_t part = job->load->part, parts = job->load->parts;
+    binary_work w = {.reading = reading};
+    uint32_t part = reading->load->part, parts = reading->load->parts;
     uint64_t first = parts > 1 ? all * part / parts : 0, last = parts > 1 ? all * (part + 1) / parts : all, before = 0;
     uint64_t rows = last - first;
-    HAWSER_TRY(hw_binary_roles(job, &files[0], roles, error));
+    HAWSER_TRY(hw_binary_roles(reading, &files[0], roles, error));
     HAWSER_TRY(hw_keep_numbers(dataset, roles, files[0].width, error));
     for (size_t j = 0; j < files[0].width; j++)
         if (roles[j] == HW_TARGET) {
             dataset->figures.target_column = j + 1;
-            dataset->labels_as_words = job->load->schema == NULL && job->load->labels == HW_LABELS_AS_WORDS;
+            dataset->labels_as_words = reading->load->schema == NULL && reading->load->labels == HW_LABELS_AS_WORDS;
         }
-    uint64_t size = hw_type_size(job->load->type);
-    uint64_t used = atomic_load(&job->budget.used), scratch = TILE * files[0].width * sizeof(double) * job->threads;
-    HAWSER_TRY(hw_budget_estimate(&job->budget, used + scratch + rows * files[0].width * size, error));
-    HAWSER_TRY(HW_NEW(&job->rows_read, job->threads, "figures", error));
-    job->input.readers = job->threads;
-    HAWSER_TRY(hw_dense_begin(&w.dense, job, rows, files[0].width, roles, dataset, error));
-    for (size_t i = 0; i < job->input.count; i++) {
+    uint64_t size = hw_type_size(reading->load->type);
+    uint64_t used = atomic_load(&reading->budget.used), scratch = TILE * files[0].width * sizeof(double) * reading->threads;
+    HAWSER_TRY(hw_budget_estimate(&reading->budget, used + scratch + rows * files[0].width * size, error));
+    HAWSER_TRY(HW_NEW(&reading->rows_read, reading->threads, "figures", error));
+    reading->input.readers = reading->threads;
+    HAWSER_TRY(hw_dense_begin(&w.dense, reading, rows, files[0].width, roles, dataset, error));
+    for (size_t i = 0; i < reading->input.count; i++) {
         w.file = &files[i];
         w.begin = first > before ? first - before : 0;
         w.begin = w.begin < files[i].rows ? w.begin : files[i].rows;
         w.end = last > before ? last - before : 0;
         w.end = w.end < files[i].rows ? w.end : files[i].rows;
-        HAWSER_TRY(hw_in_parallel(job->threads, put_rows, &w, error));
+        HAWSER_TRY(hw_in_parallel(reading->threads, put_rows, &w, error));
         text_done(&files[i], 0, files[i].rows);
-        count_bytes(job, i, &files[i], w.begin, w.end);
+        count_bytes(reading, i, &files[i], w.begin, w.end);
         w.first += w.end - w.begin;
         before += files[i].rows;
     }
     hw_dense_end(&w.dense, dataset);
-    if (hw_load_exposes(job->load) && w.dense.special[HW_OFFSET] != NULL)
+    if (hw_load_exposes(reading->load) && w.dense.special[HW_OFFSET] != NULL)
         HAWSER_TRY(hw_take_exposures(files[0].name, w.dense.special[HW_OFFSET], rows, first, error));
     dataset->figures.unseen_entries = dataset->figures.unseen_columns * rows;
     return HAWSER_OK;
 }
 
-static hawser_status read_files(hw_job *job, hw_binary_header header, hw_binary *files, uint64_t *rows, hawser_error *error)
+static hawser_status read_files(hw_reading *reading, hw_binary_header header, hw_binary *files, uint64_t *rows,
+                                hawser_error *error)
 {
-    for (size_t i = 0; i < job->input.count; i++) {
+    for (size_t i = 0; i < reading->input.count; i++) {
         const char *text;
         size_t bytes;
         hw_binary *f = &files[i];
-        f->input = &job->input.files[i];
+        f->input = &reading->input.files[i];
         f->name = f->input->name;
-        HAWSER_TRY(header(job, i, f, error));
+        HAWSER_TRY(header(reading, i, f, error));
         uint64_t declared = declared_bytes(f);
         if (f->input->map == NULL)
-            HAWSER_TRY(hw_budget_estimate(&job->budget, declared, error));
-        HAWSER_TRY(hw_input_whole(&job->input, i, declared, &text, &bytes, &f->buffer, &f->capacity, error));
+            HAWSER_TRY(hw_budget_estimate(&reading->budget, declared, error));
+        HAWSER_TRY(hw_input_whole(&reading->input, i, declared, &text, &bytes, &f->buffer, &f->capacity, error));
         HAWSER_TRY(hw_binary_check(f, text, bytes, error));
         *rows += f->rows;
         if (f->width != files[0].width)
@@ -456,19 +459,19 @@ static hawser_status read_files(hw_job *job, hw_binary_header header, hw_binary 
     return HAWSER_OK;
 }
 
-hawser_status hw_binary_load(hw_job *job, hw_binary_header header, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_binary_load(hw_reading *reading, hw_binary_header header, hawser_dataset *dataset, hawser_error *error)
 {
     hw_binary *files;
     unsigned char *roles = NULL;
     uint64_t rows = 0;
-    HAWSER_TRY(HW_NEW(&files, job->input.count, "files", error));
-    hawser_status status = read_files(job, header, files, &rows, error);
+    HAWSER_TRY(HW_NEW(&files, reading->input.count, "files", error));
+    hawser_status status = read_files(reading, header, files, &rows, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&roles, files[0].width, "columns", error);
     if (status == HAWSER_OK)
-        status = fill_files(job, files, rows, roles, dataset, error);
-    for (size_t i = 0; i < job->input.count; i++)
-        hw_pages_free(&job->budget, files[i].buffer, files[i].capacity);
+        status = fill_files(reading, files, rows, roles, dataset, error);
+    for (size_t i = 0; i < reading->input.count; i++)
+        hw_pages_free(&reading->budget, files[i].buffer, files[i].capacity);
     free(roles);
     free(files);
     return status;

@@ -18,7 +18,7 @@
 
 typedef struct row_place {
     const hw_csv *csv;
-    hw_job *job;
+    hw_reading *reading;
     const hw_chunk *chunk;
     hw_text_part *part;
     double *row;
@@ -29,8 +29,8 @@ typedef struct row_place {
     size_t lengthy;      /* not 0: a field has HW_EQUAL_DIGITS bytes or more */
 } row_place;
 
-/* Returns a number for a word that names a group. It depends on the word alone, so readers and nodes need not agree on it. Two words share one by
- * a chance of 2^-53, and would be one group. */
+/* Returns a number for a word that names a group. It depends on the word alone, so readers and nodes need not agree on it.
+ * Two words share one by a chance of 2^-53, and would be one group. */
 static double group_of(const char *begin, const char *stop)
 {
     return 0x1p60 + (double)(hw_hash(begin, (size_t)(stop - begin), 0) >> 11) * 256.0;
@@ -41,9 +41,9 @@ static bool is_weightless(const row_place *p)
 {
     const char *at = p->text, *begin = at, *stop = at;
     double weight = 1;
-    uint64_t row = p->job->rows_before + p->part->rows;
-    if (p->job->row_weights != NULL)
-        return row < p->job->row_weight_count && p->job->row_weights[row] == 0;
+    uint64_t row = p->reading->rows_before + p->part->rows;
+    if (p->reading->row_weights != NULL)
+        return row < p->reading->row_weight_count && p->reading->row_weights[row] == 0;
     if (p->csv->weights == 0)
         return false;
     for (size_t j = 0; j < p->csv->weights; j++) {
@@ -54,14 +54,15 @@ static bool is_weightless(const row_place *p)
     return hw_number(begin, &weight) == stop && weight == 0;
 }
 
-/* Quoted, indented, missing and wrong fields, words and dates: what the loop below leaves. Returns the field's end or NULL. */
+/* Quoted, indented, missing and wrong fields, words and dates: what the loop below leaves. Returns the field's end or
+ * NULL. */
 static const char *odd_field(row_place *p, size_t column, const char *at, hawser_error *error)
 {
     const hw_csv *csv = p->csv;
     const char *begin, *stop, *end = hw_csv_field(at, p->chunk->end, csv->delimiter, &begin, &stop);
     if (!csv->quoted && (end == NULL || memchr(begin, '\n', (size_t)(stop - begin)) != NULL))
-        atomic_store(&p->job->met_quoted, true); /* the chunks were cut without regard to it: all are read again */
-    if (end == NULL || (!csv->quoted && atomic_load(&p->job->met_quoted)))
+        atomic_store(&p->reading->met_quoted, true); /* the chunks were cut without regard to it: all are read again */
+    if (end == NULL || (!csv->quoted && atomic_load(&p->reading->met_quoted)))
         return (void)hw_chunk_fail(p->chunk, at, error, HW_CSV_OPEN_QUOTE), NULL;
     if (*end != '\n' && !hw_csv_splits(*end, csv->delimiter))
         return (void)hw_chunk_fail(p->chunk, end, error, "something follows a closing quote"), NULL;
@@ -129,8 +130,9 @@ static void text_of_field(const row_place *p, const char *at, size_t column, con
         at = hw_csv_field(at + (j > 0), p->chunk->end, p->csv->delimiter, begin, stop);
 }
 
-/* Looks at a label or group that is beyond the whole numbers which a double holds: labels must be read as words, a group gets a number by its digits. */
-static hawser_status take_large(const row_place *p, hw_job *job, const char *at, hawser_error *error)
+/* Looks at a label or group that is beyond the whole numbers which a double holds: labels must be read as words, a group
+ * gets a number by its digits. */
+static hawser_status take_large(const row_place *p, hw_reading *reading, const char *at, hawser_error *error)
 {
     const hw_csv *csv = p->csv;
     char text[HW_LABEL_TEXT];
@@ -147,7 +149,7 @@ static hawser_status take_large(const row_place *p, hw_job *job, const char *at,
         if (found == HW_LABEL_WORD)
             continue; /* a word that is a group */
         if (k == 0) {
-            atomic_store(&job->met_labels, true);
+            atomic_store(&reading->met_labels, true);
             return hw_chunk_fail(
                 p->chunk, begin, error,
                 "the label is beyond 2^53, and a pipe cannot be read again to tell such labels apart; give a "
@@ -181,8 +183,8 @@ static hawser_status check_single(const row_place *p, const char *at, hawser_err
     return HAWSER_OK;
 }
 
-/* One row into p->row; returns the position behind its line end or NULL. Fields that are a number of a usual form, and nothing else, are
- * read from their ends. */
+/* One row into p->row; returns the position behind its line end or NULL. Fields that are a number of a usual form, and
+ * nothing else, are read from their ends. */
 static inline const char *read_row(row_place *p, hw_words *w, const char *at, const hw_text *texts, hawser_error *error)
 {
     size_t width = p->csv->rules.width, lengthy = 0;
@@ -256,16 +258,17 @@ static hawser_status keep_start(hw_text_part *part, const char *row, hawser_erro
     return HAWSER_OK;
 }
 
-hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
+hawser_status hw_csv_parse(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                           hawser_error *error)
 {
     const hw_csv *csv = context;
     const char *at = chunk->begin;
     uint64_t lines = hw_count(chunk->begin, chunk->end, '\n'), most = (uint64_t)(chunk->end - at) / csv->rules.width + 1;
     lines = lines < most ? lines : most; /* a field takes a byte at least, with what ends it: the others are empty */
     hw_part_sizes sizes = {.value_bytes = lines * csv->rules.width * sizeof(double)};
-    HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
-    HAWSER_TRY(hw_part_begin_equals(job, part, error));
-    bool first_file = chunk->file == &job->input.files[0];
+    HAWSER_TRY(hw_part_reserve(reading, part, &sizes, error));
+    HAWSER_TRY(hw_part_begin_equals(reading, part, error));
+    bool first_file = chunk->file == &reading->input.files[0];
     uint64_t bytes = (uint64_t)(chunk->end - at);
     if (first_file && chunk->offset < csv->skip)
         at += csv->skip - chunk->offset < bytes ? csv->skip - chunk->offset : bytes;
@@ -273,7 +276,7 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         at = hw_chunk_text(chunk);
     const double *limit = (double *)part->values + part->capacity.value_bytes / sizeof(double);
     hw_chunk named = *chunk; /* with the row that is read, for messages */
-    row_place place = {.csv = csv, .job = job, .chunk = &named, .part = part, .row = part->values};
+    row_place place = {.csv = csv, .reading = reading, .chunk = &named, .part = part, .row = part->values};
     const hw_text *texts = csv->rules.texts;
     if (chunk->first && !first_file && csv->comments)
         at = hw_csv_pass_comments(at, chunk->end);
@@ -294,20 +297,20 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
             continue;
         }
         if ((size_t)(limit - place.row) < csv->rules.width)
-            return hw_runs_changed(job, chunk->file, error);
+            return hw_runs_changed(reading, chunk->file, error);
         const char *row = named.row = place.text = at;
         at = texts == NULL ? read_row(&place, &w, at, NULL, error) : read_row(&place, &w, at, texts, error);
         if (at == NULL)
-            return HAWSER_BAD_INPUT;
+            return error != NULL ? error->status : HAWSER_BAD_INPUT; /* or there is no memory for a word */
         if ((csv->label > 0 && hw_label_is_doubtful(place.row[csv->label - 1])) ||
             (csv->group > 0 && hw_label_is_doubtful(place.row[csv->group - 1])))
-            HAWSER_TRY(take_large(&place, job, row, error));
+            HAWSER_TRY(take_large(&place, reading, row, error));
         if (csv->exposure > 0 && !place.drop)
             HAWSER_TRY(take_exposure(&place, row, error));
-        if (job->load->type == HAWSER_F32 && !place.drop)
+        if (reading->load->type == HAWSER_F32 && !place.drop)
             HAWSER_TRY(check_single(&place, row, error));
         if (!place.drop && hw_part_sees(part))
-            HAWSER_TRY(hw_csv_see(csv, job, chunk, part, place.row, row, place.lengthy != 0, error));
+            HAWSER_TRY(hw_csv_see(csv, reading, chunk, part, place.row, row, place.lengthy != 0, error));
         if (!place.drop && csv->id != 0)
             HAWSER_TRY(keep_start(part, row, error));
         if (place.drop)
@@ -317,9 +320,9 @@ hawser_status hw_csv_parse(void *context, hw_job *job, const hw_chunk *chunk, hw
         place.drop = false;
     }
     part->entries = part->rows * csv->rules.width;
-    if (job->row_weights != NULL)
-        job->rows_before += part->rows;
-    return hw_part_end_equals(job, part, error);
+    if (reading->row_weights != NULL)
+        reading->rows_before += part->rows;
+    return hw_part_end_equals(reading, part, error);
 }
 
 /* Keeps the names of the features in the order of the matrix's columns, in one block: pointers, then text. */
@@ -349,53 +352,55 @@ static hawser_status keep_names(const hw_csv *csv, hawser_dataset *dataset, haws
     return HAWSER_OK;
 }
 
-static hawser_status estimate(hw_job *job, const hw_csv *csv, hawser_error *error)
+static hawser_status estimate(hw_reading *reading, const hw_csv *csv, hawser_error *error)
 {
     const char *head;
     size_t bytes;
-    HAWSER_TRY(hw_input_head(&job->input, 0, 1 << 16, &head, &bytes, error));
+    HAWSER_TRY(hw_input_head(&reading->input, 0, 1 << 16, &head, &bytes, error));
     bytes = bytes > 1 << 20 ? 1 << 20 : bytes;
-    double rows = (double)hw_count(head, head + bytes, '\n') + 1, text = (double)hw_input_text_bytes(&job->input);
+    double rows = (double)hw_count(head, head + bytes, '\n') + 1, text = (double)hw_input_text_bytes(&reading->input);
     double each = (double)csv->rules.width * sizeof(double), most = (double)bytes / (double)csv->rules.width + 1;
     rows = rows < most ? rows : most; /* empty lines are none */
-    return hw_budget_estimate(
-        &job->budget, (uint64_t)(text / (double)bytes * rows * each * 1.1) + (uint64_t)(4 << 20) * job->threads, error);
+    return hw_budget_estimate(&reading->budget,
+                              (uint64_t)(text / (double)bytes * rows * each * 1.1) + (uint64_t)(4 << 20) * reading->threads,
+                              error);
 }
 
-/* Numbers go straight to the matrix, each written once. *done is false if the text must be read as it comes, or if it has words. */
-static hawser_status place_numbers(hw_job *job, hw_csv *csv, bool means, hawser_dataset *dataset, bool *done,
+/* Numbers go straight to the matrix, each written once. *done is false if the text must be read as it comes, or if it has
+ * words. */
+static hawser_status place_numbers(hw_reading *reading, hw_csv *csv, bool means, hawser_dataset *dataset, bool *done,
                                    hawser_error *error)
 {
     _Atomic bool met = false;
     *done = false;
-    if (job->as_table)
+    if (reading->as_table)
         return HAWSER_OK;
     csv->placing = true;
     csv->met_words = &met;
-    hawser_status status =
-        hw_place_dense(job, hw_csv_parse, csv, csv->skip, csv->rules.width, csv->rules.roles, means, dataset, done, error);
+    hawser_status status = hw_place_dense(reading, hw_csv_parse, csv, csv->skip, csv->rules.width, csv->rules.roles, means,
+                                          dataset, done, error);
     csv->placing = false;
-    job->met_words = atomic_load(&met);
+    reading->met_words = atomic_load(&met);
     return status;
 }
 
 /* Whether some part has more than numbers, or a part of the whole may get to know that it has. */
-static bool has_words(const hw_job *job)
+static bool has_words(const hw_reading *reading)
 {
-    for (uint64_t p = 0; p < hw_job_parts(job); p++)
-        if (hw_job_part(job, p)->survey != NULL)
+    for (uint64_t p = 0; p < hw_reading_parts(reading); p++)
+        if (hw_reading_part(reading, p)->survey != NULL)
             return true;
     return false;
 }
 
 /* Makes the matrix of a table. That of a part must wait for the other parts: its table stays with the dataset. */
-static hawser_status take_table(hw_job *job, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
+static hawser_status take_table(hw_reading *reading, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
 {
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     const hawser_schema *known = csv->rules.known;
     hawser_schema *schema = NULL;
-    hw_equals_take(&dataset->equals, &job->equals);
-    HAWSER_TRY(hw_table_new(job, &csv->rules, &dataset->table, error));
+    hw_equals_take(&dataset->equals, &reading->equals);
+    HAWSER_TRY(hw_table_new(reading, &csv->rules, &dataset->table, error));
     struct hw_table *table = dataset->table;
     dataset->free_table = hw_table_free;
     if (load->parts > 1 && known == NULL) {
@@ -407,9 +412,9 @@ static hawser_status take_table(hw_job *job, hw_csv *csv, hawser_dataset *datase
                               .dense_rows = load->rows_layout != 0 || load->parts > 1,
                               .keep_missing = load->parts > 1 && load->means == NULL,
                               .means = load->means,
-                              .threads = job->threads};
+                              .threads = reading->threads};
     if (csv->weighed_later)
-        HAWSER_TRY(hw_load_weights(job, table->rows, dataset, error));
+        HAWSER_TRY(hw_load_weights(reading, table->rows, dataset, error));
     if (known == NULL) {
         HAWSER_TRY(hw_table_weigh(table, dataset->weights, error));
         HAWSER_TRY(hw_table_judge(&table->rules, table->input, table->survey, &schema, error));
@@ -423,40 +428,42 @@ static hawser_status take_table(hw_job *job, hw_csv *csv, hawser_dataset *datase
     return status == HAWSER_OK && named && names != NULL ? hw_dataset_name_columns(dataset, names, error) : status;
 }
 
-/* Weights of a file of their own say which rows may lack an exposure, or words of a model. Only a reader that takes the rows in their order knows them. */
-static hawser_status know_weights(hw_job *job, hw_csv *csv, hawser_error *error)
+/* Weights of a file of their own say which rows may lack an exposure, or words of a model. Only a reader that takes the rows
+ * in their order knows them. */
+static hawser_status know_weights(hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
     const hawser_schema *known = csv->rules.known;
     uint64_t count = 0, zeros = 0;
     double *weights = NULL;
-    if (!csv->weighed_later || job->load->parts > 1 || (known == NULL && job->load->columns == 0 && csv->exposure == 0))
+    if (!csv->weighed_later || reading->load->parts > 1 ||
+        (known == NULL && reading->load->columns == 0 && csv->exposure == 0))
         return HAWSER_OK;
-    HAWSER_TRY(hw_load_weights_ahead(job, &weights, &count, error));
+    HAWSER_TRY(hw_load_weights_ahead(reading, &weights, &count, error));
     for (uint64_t i = 0; i < count; i++)
         zeros += weights[i] == 0;
     if (zeros == 0) {
         free(weights);
         return HAWSER_OK;
     }
-    job->row_weights = weights;
-    job->row_weight_count = count;
-    job->threads = 1;
-    csv->weighed_later = known == NULL && job->load->columns == 0;
+    reading->row_weights = weights;
+    reading->row_weight_count = count;
+    reading->threads = 1;
+    csv->weighed_later = known == NULL && reading->load->columns == 0;
     return HAWSER_OK;
 }
 
-static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
+static hawser_status load_rows(hw_reading *reading, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
 {
     bool done;
-    HAWSER_TRY(hw_csv_begin(job, csv, error));
-    HAWSER_TRY(hw_input_rows(&job->input, csv->comments, csv->quoted, csv->delimiter, true, error));
-    if (job->load->parts > 1 && (csv->quoted || csv->comments))
-        hw_input_part(&job->input, job->load->part, job->load->parts); /* now by rows */
+    HAWSER_TRY(hw_csv_begin(reading, csv, error));
+    HAWSER_TRY(hw_input_rows(&reading->input, csv->comments, csv->quoted, csv->delimiter, true, error));
+    if (reading->load->parts > 1 && (csv->quoted || csv->comments))
+        hw_input_part(&reading->input, reading->load->part, reading->load->parts); /* now by rows */
     dataset->labels_as_words = csv->exact_labels && csv->rules.known == NULL;
-    HAWSER_TRY(estimate(job, csv, error));
-    HAWSER_TRY(know_weights(job, csv, error));
-    dataset->figures.header_guessed = job->load->header != 0 ? 0 : csv->header ? 1 : -1;
-    bool all = job->load->parts <= 1 || job->load->means != NULL; /* else the mean is of all parts */
+    HAWSER_TRY(estimate(reading, csv, error));
+    HAWSER_TRY(know_weights(reading, csv, error));
+    dataset->figures.header_guessed = reading->load->header != 0 ? 0 : csv->header ? 1 : -1;
+    bool all = reading->load->parts <= 1 || reading->load->means != NULL; /* else the mean is of all parts */
     bool means = csv->rules.missing_number == HW_MEAN && all;
     for (size_t j = 0; j < csv->rules.width; j++)
         dataset->figures.unseen_columns += csv->rules.roles[j] == HW_UNSEEN;
@@ -467,35 +474,35 @@ static hawser_status load_rows(hw_job *job, hw_csv *csv, hawser_dataset *dataset
         HAWSER_TRY(keep_names(csv, dataset, error));
     if (csv->rules.known == NULL)
         HAWSER_TRY(hw_keep_numbers(dataset, csv->rules.roles, csv->rules.width, error));
-    HAWSER_TRY(place_numbers(job, csv, means, dataset, &done, error));
+    HAWSER_TRY(place_numbers(reading, csv, means, dataset, &done, error));
     if (!done) {
-        HAWSER_TRY(hw_parse(job, hw_csv_parse, csv, error));
-        for (uint64_t p = 0; p < hw_job_parts(job); p++)
-            dataset->figures.rows_dropped += hw_job_part(job, p)->dropped;
-        HAWSER_TRY(job->as_table || has_words(job)
-                       ? take_table(job, csv, dataset, error)
-                       : hw_assemble_dense(job, csv->rules.width, csv->rules.roles, means, dataset, error));
+        HAWSER_TRY(hw_parse(reading, hw_csv_parse, csv, error));
+        for (uint64_t p = 0; p < hw_reading_parts(reading); p++)
+            dataset->figures.rows_dropped += hw_reading_part(reading, p)->dropped;
+        HAWSER_TRY(reading->as_table || has_words(reading)
+                       ? take_table(reading, csv, dataset, error)
+                       : hw_assemble_dense(reading, csv->rules.width, csv->rules.roles, means, dataset, error));
     }
     dataset->figures.unseen_entries = dataset->figures.unseen_columns * dataset->matrix.rows;
     return HAWSER_OK;
 }
 
 /* Extends the message of text that is CSV only by default, where other messages say little. */
-static hawser_status doubt(const hw_job *job, hawser_status status, hawser_error *error)
+static hawser_status doubt(const hw_reading *reading, hawser_status status, hawser_error *error)
 {
-    if (job->load->format != HAWSER_GUESS || job->load->delimiter != 0 || error == NULL)
+    if (reading->load->format != HAWSER_GUESS || reading->load->delimiter != 0 || error == NULL)
         return status;
     const hawser_error before = *error;
     return hawser_fail(error, status, "%.400s; its first line shows no delimiter: see --delimiter and --format",
                        before.text);
 }
 
-hawser_status hw_csv_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_csv_load(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
     hw_csv csv = {0};
-    hawser_status status = load_rows(job, &csv, dataset, error);
-    if (status == HAWSER_BAD_INPUT && csv.rules.width == 1 && !job->met_words)
-        status = doubt(job, status, error);
+    hawser_status status = load_rows(reading, &csv, dataset, error);
+    if (status == HAWSER_BAD_INPUT && csv.rules.width == 1 && !reading->met_words)
+        status = doubt(reading, status, error);
     hw_csv_free(&csv);
     return status;
 }

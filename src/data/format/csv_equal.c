@@ -61,15 +61,15 @@ static void see_digits(const hw_csv *csv, const hw_chunk *chunk, hw_equals *list
     }
 }
 
-hawser_status hw_csv_see(const hw_csv *csv, const hw_job *job, const hw_chunk *chunk, hw_text_part *part, const double *row,
-                         const char *text, bool lengthy, hawser_error *error)
+hawser_status hw_csv_see(const hw_csv *csv, const hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                         const double *row, const char *text, bool lengthy, hawser_error *error)
 {
     if (csv->weights > 0 && !(row[csv->weights - 1] > 0))
         return HAWSER_OK;
     if (!part->equals.begun)
         HAWSER_TRY(begin(csv, &part->equals, row, error));
     else
-        see_numbers(csv, &part->equals, row, job->load->type);
+        see_numbers(csv, &part->equals, row, reading->load->type);
     see_digits(csv, chunk, &part->equals, row, text, lengthy);
     return HAWSER_OK;
 }

@@ -61,7 +61,8 @@ size_t hw_csv_column(const char *spec, char *const *names, size_t width)
     return (size_t)(number < 0 ? number + (long long)width : number);
 }
 
-/* Returns whether there are several words and all are numbers: other words with blanks between them may be one column's name. */
+/* Returns whether there are several words and all are numbers: other words with blanks between them may be one column's
+ * name. */
 static bool several_numbers(const char *at, const char *end)
 {
     size_t count = 0;
@@ -73,7 +74,8 @@ static bool several_numbers(const char *at, const char *end)
     return count > 1;
 }
 
-char hw_csv_delimiter(const char *line, const char *end)
+/* Guesses the delimiter of a row, which a line end must follow. */
+static char csv_delimiter(const char *line, const char *end)
 {
     const char *begin = line;
     size_t counts[3] = {0};
@@ -158,8 +160,9 @@ static int by_name(const void *a, const void *b)
     return order != 0 ? order : x->column < y->column ? -1 : x->column > y->column;
 }
 
-/* Refuses a name that two columns have: it would not determine the target, or whose weight it is. Any number of columns may have no name. */
-static hawser_status check_names(const hw_job *job, const hw_csv *csv, hawser_error *error)
+/* Refuses a name that two columns have: it would not determine the target, or whose weight it is. Any number of columns may
+ * have no name. */
+static hawser_status check_names(const hw_reading *reading, const hw_csv *csv, hawser_error *error)
 {
     csv_place *sorted = NULL;
     HAWSER_TRY(HW_NEW(&sorted, csv->rules.width, "column names", error));
@@ -168,12 +171,12 @@ static hawser_status check_names(const hw_job *job, const hw_csv *csv, hawser_er
     qsort(sorted, csv->rules.width, sizeof *sorted, by_name);
     hawser_status status = HAWSER_OK;
     for (size_t j = 0; status == HAWSER_OK && j < csv->rules.width; j++)
-        status = hw_check_name(job->input.files[0].name, csv->rules.names[j], j, error);
+        status = hw_check_name(reading->input.files[0].name, csv->rules.names[j], j, error);
     for (size_t j = 1; status == HAWSER_OK && j < csv->rules.width; j++)
         if (sorted[j].name[0] != '\0' && strcmp(sorted[j].name, sorted[j - 1].name) == 0)
             status = hawser_fail(error, HAWSER_BAD_INPUT,
                                  "%s: the header names two columns '%.100s' (numbers %zu and %zu, from 0); rename one",
-                                 job->input.files[0].name, sorted[j].name, sorted[j - 1].column, sorted[j].column);
+                                 reading->input.files[0].name, sorted[j].name, sorted[j - 1].column, sorted[j].column);
     free(sorted);
     return status;
 }
@@ -185,7 +188,8 @@ static bool holds_returns(const char *text, const char *end)
     return found != NULL && found + 1 < end;
 }
 
-/* Where a line begins that all lines before it leave undecided: empty ones and comments. `comment`: the last comment, or NULL. */
+/* Where a line begins that all lines before it leave undecided: empty ones and comments. `comment`: the last comment, or
+ * NULL. */
 static const char *pass_to_first(const char *at, const char *end, uint64_t *line, const char **comment)
 {
     *comment = NULL;
@@ -225,13 +229,13 @@ static hawser_status copy_text(const char *text, const char *end, char **copy, h
 }
 
 /* Stores how many fields two lines have, which follow each other, if both have as many; else 0. */
-static hawser_status common_fields(const hw_job *job, const char *first, const char *second, const char *end, size_t *width,
-                                   hawser_error *error)
+static hawser_status common_fields(const hw_reading *reading, const char *first, const char *second, const char *end,
+                                   size_t *width, hawser_error *error)
 {
     char *copy = NULL;
     HAWSER_TRY(copy_text(first, end, &copy, error));
     const char *at = copy + (second - first), *stop = copy + (end - first);
-    char delimiter = job->load->delimiter != 0 ? job->load->delimiter : hw_csv_delimiter(at, stop);
+    char delimiter = reading->load->delimiter != 0 ? reading->load->delimiter : csv_delimiter(at, stop);
     *width = fields_of(at, stop, delimiter);
     if (fields_of(copy, at, delimiter) != *width)
         *width = 0;
@@ -239,28 +243,30 @@ static hawser_status common_fields(const hw_job *job, const char *first, const c
     return HAWSER_OK;
 }
 
-/* A comment right above the first line that has as many fields may be a row, or the header: numpy.savetxt writes one so. An option settles
- * what it is; head->text moves to the line that is the first. `stop`: the end of the first row. */
-static hawser_status judge_comment(const hw_job *job, head_text *head, const char *stop, uint64_t *line, hawser_error *error)
+/* A comment right above the first line that has as many fields may be a row, or the header: numpy.savetxt writes one so. An
+ * option settles what it is; head->text moves to the line that is the first. `stop`: the end of the first row. */
+static hawser_status judge_comment(const hw_reading *reading, head_text *head, const char *stop, uint64_t *line,
+                                   hawser_error *error)
 {
     size_t width = 0;
     if (head->comment == NULL)
         return HAWSER_OK;
-    HAWSER_TRY(common_fields(job, head->comment, head->text, stop, &width, error));
+    HAWSER_TRY(common_fields(reading, head->comment, head->text, stop, &width, error));
     if (width < 2)
         return HAWSER_OK;
-    if (job->load->header == 0)
+    if (reading->load->header == 0)
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
             "%s: a line that begins with '#' has %zu fields like the line below it, so it may be the header, a "
             "row or a comment; --header yes or no takes it as the first line, and a comment must be removed",
-            job->input.files[0].name, width);
+            reading->input.files[0].name, width);
     *line -= hw_count(head->comment, head->text, '\n');
     head->text = head->comment;
     return HAWSER_OK;
 }
 
-/* Returns the line end of the row at the start of a text; NULL if the text ends before it. *open: a quote that is not closed, or NULL. */
+/* Returns the line end of the row at the start of a text; NULL if the text ends before it. *open: a quote that is not
+ * closed, or NULL. */
 static const char *row_stop(const char *text, const char *end, char delimiter, const char **open)
 {
     const char *next = hw_row_after(text, text + 1, end, delimiter, open);
@@ -272,20 +278,20 @@ static hawser_status guess_delimiter(const char *row, const char *stop, char *de
 {
     char *copy = NULL;
     HAWSER_TRY(copy_text(row, stop, &copy, error));
-    *delimiter = hw_csv_delimiter(copy, copy + (stop - row));
+    *delimiter = csv_delimiter(copy, copy + (stop - row));
     free(copy);
     return HAWSER_OK;
 }
 
-/* Finds where the first row ends, at or after the line end `stop`: reads on where line breaks are in quotes. If nothing closes a quote, the row ends
- * with its line, and whoever reads the field refuses it. */
-static hawser_status end_first_row(hw_job *job, head_text *head, const char **stop, hawser_error *error)
+/* Finds where the first row ends, at or after the line end `stop`: reads on where line breaks are in quotes. If nothing
+ * closes a quote, the row ends with its line, and whoever reads the field refuses it. */
+static hawser_status end_first_row(hw_reading *reading, head_text *head, const char **stop, hawser_error *error)
 {
     const char *open, *line = *stop != NULL ? *stop : head->end;
     if (head->text == head->end || memchr(head->text, '"', (size_t)(line - head->text)) == NULL)
         return HAWSER_OK;
     for (bool more = true;;) {
-        char delimiter = job->load->delimiter;
+        char delimiter = reading->load->delimiter;
         *stop = row_stop(head->text, head->end, delimiter, &open);
         if (open == NULL && delimiter == 0 && *stop != NULL) { /* a quote behind another separator opens nothing */
             HAWSER_TRY(guess_delimiter(head->text, *stop, &delimiter, error));
@@ -296,7 +302,7 @@ static hawser_status end_first_row(hw_job *job, head_text *head, const char **st
         const char *start = head->start;
         size_t bytes, place = (size_t)(head->text - start),
                       comment = (size_t)(head->comment != NULL ? head->comment - start : 0);
-        HAWSER_TRY(hw_input_head_on(&job->input, 0, &head->start, &bytes, &more, error));
+        HAWSER_TRY(hw_input_head_on(&reading->input, 0, &head->start, &bytes, &more, error));
         head->text = head->start + place;
         head->end = head->start + bytes;
         head->comment = head->comment != NULL ? head->start + comment : NULL;
@@ -325,15 +331,15 @@ static hawser_status keep_first_line(hw_csv *csv, hw_chunk *line, const head_tex
 }
 
 /* Finds the first row, after lines that are empty or comments. */
-static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser_error *error)
+static hawser_status first_line(hw_reading *reading, hw_csv *csv, hw_chunk *line, hawser_error *error)
 {
     head_text head;
     const char *stop;
     size_t bytes, least = 1 << 15;
-    line->file = &job->input.files[0];
+    line->file = &reading->input.files[0];
     do {
         least *= 2;
-        HAWSER_TRY(hw_input_head(&job->input, 0, least, &head.start, &bytes, error));
+        HAWSER_TRY(hw_input_head(&reading->input, 0, least, &head.start, &bytes, error));
         head.text = head.start;
         head.end = head.start + bytes;
         line->line = 1;
@@ -348,16 +354,16 @@ static hawser_status first_line(hw_job *job, hw_csv *csv, hw_chunk *line, hawser
             HAWSER_TRY(hw_check_text(line->file, line->line, head.text, near, error));
         stop = stop != NULL ? stop : memchr(near, '\n', (size_t)(head.end - near));
         least = bytes > least ? bytes : least;
-    } while (stop == NULL && !hw_input_is_all(&job->input, 0));
+    } while (stop == NULL && !hw_input_is_all(&reading->input, 0));
     if (head.text == head.end)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: no rows in the input%s", line->file->name,
                            head.comment != NULL ? ": each line begins with '#', as comments do" : "");
-    HAWSER_TRY(end_first_row(job, &head, &stop, error));
+    HAWSER_TRY(end_first_row(reading, &head, &stop, error));
     const char *below = head.text;
-    HAWSER_TRY(judge_comment(job, &head, stop != NULL ? stop : head.end, &line->line, error));
+    HAWSER_TRY(judge_comment(reading, &head, stop != NULL ? stop : head.end, &line->line, error));
     if (head.text != below) {
         stop = memchr(head.text, '\n', (size_t)(head.end - head.text));
-        HAWSER_TRY(end_first_row(job, &head, &stop, error));
+        HAWSER_TRY(end_first_row(reading, &head, &stop, error));
     }
     csv->comments = head.comment != NULL && head.comment != head.text;
     csv->first = csv->comments ? (uint64_t)(head.text - head.start) : 0;
@@ -400,8 +406,8 @@ static bool names_a_column(const hw_csv *csv, const hw_chunk *line, const hawser
     return false;
 }
 
-/* For a model a first line with a word is a header if no field is a number, or one is the name of a column: the first line decides, so
- * that a row can be answered before the next one exists. */
+/* For a model a first line with a word is a header if no field is a number, or one is the name of a column: the first line
+ * decides, so that a row can be answered before the next one exists. */
 static hawser_status known_header(const hw_csv *csv, const hw_chunk *line, const hawser_schema *known, bool *header,
                                   hawser_error *error)
 {
@@ -416,7 +422,8 @@ static hawser_status known_header(const hw_csv *csv, const hw_chunk *line, const
     return HAWSER_OK;
 }
 
-/* A first line with a word is a header, unless the second line has words and numbers in the same fields: then both are rows. */
+/* A first line with a word is a header, unless the second line has words and numbers in the same fields: then both are
+ * rows. */
 static hawser_status guess_header(const hw_csv *csv, const hawser_schema *known, const hw_chunk *line, const char *second,
                                   const char *end, bool has_name, bool *header, hawser_error *error)
 {
@@ -440,28 +447,29 @@ static hawser_status guess_header(const hw_csv *csv, const hawser_schema *known,
 }
 
 /* Whether the first rows have a word where one is allowed: most tables show all their columns of words there. */
-static hawser_status expect_words(hw_job *job, const hw_csv *csv, const char *at, const char *end, hawser_error *error)
+static hawser_status expect_words(hw_reading *reading, const hw_csv *csv, const char *at, const char *end,
+                                  hawser_error *error)
 {
     enum { ROWS = 200 };
     size_t width = csv->rules.width;
     unsigned char *kinds = NULL;
     HAWSER_TRY(HW_NEW(&kinds, width, "columns", error));
-    for (size_t r = 0; r < ROWS && at < end && !job->as_table; r++) {
+    for (size_t r = 0; r < ROWS && at < end && !reading->as_table; r++) {
         const char *open, *stop = row_stop(at, end, csv->delimiter, &open);
         if (stop == NULL) /* the head ends within this row */
             break;
         size_t count = kinds_of(at, stop, csv->delimiter, kinds, width);
         for (size_t j = 0; j < count; j++)
-            job->as_table |= kinds[j] == 2 && csv->rules.roles[j] <= HW_TARGET;
+            reading->as_table |= kinds[j] == 2 && csv->rules.roles[j] <= HW_TARGET;
         at = stop + 1;
     }
     free(kinds);
     return HAWSER_OK;
 }
 
-/* A name with a line break is kept by a schema only, since model files have other names one per line. The names of several targets are among
- * these. */
-static hawser_status keep_breaks(hw_job *job, const hw_csv *csv, hawser_error *error)
+/* A name with a line break is kept by a schema only, since model files have other names one per line. The names of several
+ * targets are among these. */
+static hawser_status keep_breaks(hw_reading *reading, const hw_csv *csv, hawser_error *error)
 {
     const hw_table_rules *rules = &csv->rules;
     size_t targets = 0;
@@ -470,41 +478,41 @@ static hawser_status keep_breaks(hw_job *job, const hw_csv *csv, hawser_error *e
     for (size_t j = 0; rules->names != NULL && j < rules->width; j++) {
         if (strchr(rules->names[j], '\n') == NULL)
             continue;
-        job->as_table |= rules->roles[j] == HW_FEATURE;
+        reading->as_table |= rules->roles[j] == HW_FEATURE;
         if (targets > 1 && rules->roles[j] != HW_FEATURE && rules->roles[j] < HW_UNSEEN &&
             (rules->roles[j] == HW_TARGET || rules->roles[j] >= HW_FURTHER))
             return hawser_fail(
                 error, HAWSER_BAD_INPUT,
                 "%s: the name of target column %zu (from 0) has a line break, and model files keep the names of "
                 "several targets one per line; rename it",
-                job->input.files[0].name, j);
+                reading->input.files[0].name, j);
     }
     return HAWSER_OK;
 }
 
-/* Whether the job's cells must be kept until all are read. */
-static hawser_status look_at_rows(hw_job *job, const hw_csv *csv, const hw_chunk *line, const char *rows, const char *end,
-                                  hawser_error *error)
+/* Whether the reading's cells must be kept until all are read. */
+static hawser_status look_at_rows(hw_reading *reading, const hw_csv *csv, const hw_chunk *line, const char *rows,
+                                  const char *end, hawser_error *error)
 {
     const hw_table_rules *rules = &csv->rules;
-    job->as_table |= rules->texts != NULL || rules->missing_word == HW_LEVEL;
+    reading->as_table |= rules->texts != NULL || rules->missing_word == HW_LEVEL;
     for (size_t j = 0, next = 0; rules->source != NULL && j < rules->width; j++)
-        job->as_table |= rules->roles[j] == HW_FEATURE && rules->source[j] != next++; /* columns change their order */
+        reading->as_table |= rules->roles[j] == HW_FEATURE && rules->source[j] != next++; /* columns change their order */
     if (rules->known == NULL)
-        HAWSER_TRY(keep_breaks(job, csv, error));
-    if (!csv->words || rules->known != NULL || job->as_table)
+        HAWSER_TRY(keep_breaks(reading, csv, error));
+    if (!csv->words || rules->known != NULL || reading->as_table)
         return HAWSER_OK;
     if (!csv->header)
-        HAWSER_TRY(expect_words(job, csv, line->begin, line->end + 1, error));
-    return expect_words(job, csv, rows, end, error);
+        HAWSER_TRY(expect_words(reading, csv, line->begin, line->end + 1, error));
+    return expect_words(reading, csv, rows, end, error);
 }
 
 /* Copies some lines behind the first one: numbers are read a little beyond the end of their text. */
-static hawser_status copy_rows(hw_job *job, const hw_csv *csv, char **copy, const char **end, hawser_error *error)
+static hawser_status copy_rows(hw_reading *reading, const hw_csv *csv, char **copy, const char **end, hawser_error *error)
 {
     const char *head;
     size_t bytes, most = (1 << 16) + 4 * csv->line_bytes;
-    HAWSER_TRY(hw_input_head(&job->input, 0, csv->skip + most, &head, &bytes, error));
+    HAWSER_TRY(hw_input_head(&reading->input, 0, csv->skip + most, &head, &bytes, error));
     bytes = bytes > csv->skip ? bytes - csv->skip : 0;
     bytes = bytes < most ? bytes : most;
     HAWSER_TRY(HW_NEW(copy, bytes + 1 + HW_CHUNK_SLACK, "the first rows", error));
@@ -515,39 +523,40 @@ static hawser_status copy_rows(hw_job *job, const hw_csv *csv, char **copy, cons
     return HAWSER_OK;
 }
 
-static hawser_status settle_columns(hw_job *job, hw_csv *csv, const hw_chunk *line, const char *rows, const char *end,
-                                    hawser_error *error)
+static hawser_status settle_columns(hw_reading *reading, hw_csv *csv, const hw_chunk *line, const char *rows,
+                                    const char *end, hawser_error *error)
 {
     bool has_name;
-    csv->delimiter = job->load->delimiter != 0 ? job->load->delimiter : hw_csv_delimiter(line->begin, line->end);
+    csv->delimiter = reading->load->delimiter != 0 ? reading->load->delimiter : csv_delimiter(line->begin, line->end);
     HAWSER_TRY(walk_line(line, csv, &has_name, false, error));
-    csv->header = job->load->header > 0;
-    if (job->load->header == 0)
-        HAWSER_TRY(guess_header(csv, job->load->schema, line, rows, end, has_name, &csv->header, error));
+    csv->header = reading->load->header > 0;
+    if (reading->load->header == 0)
+        HAWSER_TRY(guess_header(csv, reading->load->schema, line, rows, end, has_name, &csv->header, error));
     if (csv->header) {
         HAWSER_TRY(HW_NEW(&csv->rules.names, csv->rules.width, "column names", error));
         HAWSER_TRY(walk_line(line, csv, &has_name, true, error));
-        HAWSER_TRY(check_names(job, csv, error));
+        HAWSER_TRY(check_names(reading, csv, error));
     }
-    HAWSER_TRY(hw_csv_roles(job, csv, error));
-    csv->words = csv->words && (csv->rules.known != NULL || job->load->columns == 0); /* else the model has numbers only */
-    HAWSER_TRY(look_at_rows(job, csv, line, rows, end, error));
+    HAWSER_TRY(hw_csv_roles(reading, csv, error));
+    csv->words =
+        csv->words && (csv->rules.known != NULL || reading->load->columns == 0); /* else the model has numbers only */
+    HAWSER_TRY(look_at_rows(reading, csv, line, rows, end, error));
     csv->skip = csv->header ? csv->skip : csv->first;
-    csv->quoted = job->quoted || !job->input.all_mapped || memchr(csv->line, '\n', csv->line_bytes) != NULL;
+    csv->quoted = reading->quoted || !reading->input.all_mapped || memchr(csv->line, '\n', csv->line_bytes) != NULL;
     return HAWSER_OK;
 }
 
-hawser_status hw_csv_begin(hw_job *job, hw_csv *csv, hawser_error *error)
+hawser_status hw_csv_begin(hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     hw_chunk line = {0};
     const char *end;
     char *rows = NULL;
     csv->words = load->categories == NULL || strcmp(load->categories, "none") != 0;
     csv->unseen_zero = load->unseen_zero;
-    HAWSER_TRY(first_line(job, csv, &line, error));
-    HAWSER_TRY(copy_rows(job, csv, &rows, &end, error));
-    hawser_status status = settle_columns(job, csv, &line, rows, end, error);
+    HAWSER_TRY(first_line(reading, csv, &line, error));
+    HAWSER_TRY(copy_rows(reading, csv, &rows, &end, error));
+    hawser_status status = settle_columns(reading, csv, &line, rows, end, error);
     free(rows);
     return status;
 }

@@ -9,7 +9,7 @@
 #include "data/layout/assemble.h"
 #include "data/table/whole.h"
 
-static hawser_status no_column(const hw_job *job, const hw_csv *csv, const char *what, const char *spec, bool file,
+static hawser_status no_column(const hw_reading *reading, const hw_csv *csv, const char *what, const char *spec, bool file,
                                hawser_error *error)
 {
     char names[200] = "";
@@ -23,33 +23,33 @@ static hawser_status no_column(const hw_job *job, const hw_csv *csv, const char 
     if (length > 0 && j < csv->rules.width)
         (void)snprintf(names + length, sizeof names - length, ", ...");
     return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s '%.100s' is %s column (of %zu, from 0)%s%s",
-                       job->input.files[0].name, what, spec, file ? "neither a" : "no", csv->rules.width,
+                       reading->input.files[0].name, what, spec, file ? "neither a" : "no", csv->rules.width,
                        file ? " nor a file" : "", names);
 }
 
 /* Gives a column the role that `spec` asks for; a spec that names none must be a file, unless it need not be there. */
-static hawser_status give_role(const hw_job *job, hw_csv *csv, const char *what, const char *spec, unsigned char role,
-                               bool optional, hawser_error *error)
+static hawser_status give_role(const hw_reading *reading, hw_csv *csv, const char *what, const char *spec,
+                               unsigned char role, bool optional, hawser_error *error)
 {
     hw_table_rules *rules = &csv->rules;
     if (spec == NULL || strcmp(spec, "none") == 0)
         return HAWSER_OK;
     size_t column = hw_csv_column(spec, rules->names, rules->width);
     if (column == rules->width)
-        return optional || hw_is_file(spec) ? HAWSER_OK : no_column(job, csv, what, spec, true, error);
+        return optional || hw_is_file(spec) ? HAWSER_OK : no_column(reading, csv, what, spec, true, error);
     if (rules->roles[column] != HW_FEATURE)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s '%s' names a column that has another role",
-                           job->input.files[0].name, what, spec);
+                           reading->input.files[0].name, what, spec);
     rules->roles[column] = role;
     return HAWSER_OK;
 }
 
-static hawser_status give_groups(const hw_job *job, hw_csv *csv, hawser_error *error)
+static hawser_status give_groups(const hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
-    const char *spec = job->load->groups;
+    const char *spec = reading->load->groups;
     if (spec != NULL && hw_csv_column(spec, csv->rules.names, csv->rules.width) == csv->rules.width)
-        return no_column(job, csv, "groups", spec, false, error);
-    return give_role(job, csv, "groups", spec, HW_GROUPS, false, error);
+        return no_column(reading, csv, "groups", spec, false, error);
+    return give_role(reading, csv, "groups", spec, HW_GROUPS, false, error);
 }
 
 /* The columns of a table by their names, for lists of many. */
@@ -92,9 +92,9 @@ static size_t index_find(const name_index *index, const char *spec, size_t lengt
     return hw_csv_column(spec, NULL, index->rules->width);
 }
 
-/* Cuts the first name off a list that ends at `end`: the longest beginning up to a comma, or the whole, that names a column. If none does, it is
- * the text up to the first comma, and the result is the width. Only the first comma may end a number, and no comma beyond the longest name ends
- * a name, so a list takes time in proportion to its length. */
+/* Cuts the first name off a list that ends at `end`: the longest beginning up to a comma, or the whole, that names a column.
+ * If none does, it is the text up to the first comma, and the result is the width. Only the first comma may end a number,
+ * and no comma beyond the longest name ends a name, so a list takes time in proportion to its length. */
 static size_t next_of_list(const name_index *index, char *at, char *end, char **next)
 {
     size_t width = index->rules->width, found = width, column, length = (size_t)(end - at);
@@ -119,10 +119,11 @@ static size_t next_of_list(const name_index *index, char *at, char *end, char **
     return found;
 }
 
-/* Calls `take` for each column of a list, whose names may have commas in them. `optional`: what names no column is passed over. */
-static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *what, const char *list, bool optional,
-                                 hawser_status (*take)(const hw_job *job, hw_csv *csv, const char *what, size_t column,
-                                                       hawser_error *error),
+/* Calls `take` for each column of a list, whose names may have commas in them. `optional`: what names no column is passed
+ * over. */
+static hawser_status each_column(const hw_reading *reading, hw_csv *csv, const char *what, const char *list, bool optional,
+                                 hawser_status (*take)(const hw_reading *reading, hw_csv *csv, const char *what,
+                                                       size_t column, hawser_error *error),
                                  hawser_error *error)
 {
     const hw_table_rules *rules = &csv->rules;
@@ -138,9 +139,9 @@ static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *wha
     for (char *at = copy, *next; at != NULL && status == HAWSER_OK; at = next) {
         size_t column = next_of_list(&index, at, end, &next);
         if (column < rules->width)
-            status = take(job, csv, what, column, error);
+            status = take(reading, csv, what, column, error);
         else if (!optional)
-            status = no_column(job, csv, what, at, false, error);
+            status = no_column(reading, csv, what, at, false, error);
     }
     free(copy);
     index_free(&index);
@@ -148,7 +149,8 @@ static hawser_status each_column(const hw_job *job, hw_csv *csv, const char *wha
 }
 
 /* Gives a column the role of the next target. */
-static hawser_status take_target(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+static hawser_status take_target(const hw_reading *reading, hw_csv *csv, const char *what, size_t column,
+                                 hawser_error *error)
 {
     hw_table_rules *rules = &csv->rules;
     char text[HW_FIELD_CALLED];
@@ -157,60 +159,63 @@ static hawser_status take_target(const hw_job *job, hw_csv *csv, const char *wha
         count += rules->roles[j] == HW_TARGET || (rules->roles[j] >= HW_FURTHER && rules->roles[j] < HW_UNSEEN);
     if (rules->roles[column] != HW_FEATURE)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the %s names %s twice, or one that has another role",
-                           job->input.files[0].name, what, hw_field_called(rules, column, text));
+                           reading->input.files[0].name, what, hw_field_called(rules, column, text));
     if (count > HW_FURTHER_TARGETS)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: more than %d targets", job->input.files[0].name,
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: more than %d targets", reading->input.files[0].name,
                            HW_FURTHER_TARGETS + 1);
     rules->roles[column] = (unsigned char)(count == 0 ? HW_TARGET : HW_FURTHER + count - 1);
     return HAWSER_OK;
 }
 
 /* Gives the columns of a list the roles of targets, unless it is a file of targets. */
-static hawser_status give_targets(const hw_job *job, hw_csv *csv, const char *list, hawser_error *error)
+static hawser_status give_targets(const hw_reading *reading, hw_csv *csv, const char *list, hawser_error *error)
 {
     bool column = hw_csv_column(list, csv->rules.names, csv->rules.width) < csv->rules.width;
     if (strcmp(list, "none") == 0 || (!column && hw_is_file(list)))
         return HAWSER_OK;
-    return each_column(job, csv, "target", list, false, take_target, error);
+    return each_column(reading, csv, "target", list, false, take_target, error);
 }
 
 /* Leaves a target of new data of a model unread. */
-static hawser_status skip_target(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+static hawser_status skip_target(const hw_reading *reading, hw_csv *csv, const char *what, size_t column,
+                                 hawser_error *error)
 {
-    (void)job, (void)what, (void)error;
+    (void)reading, (void)what, (void)error;
     if (csv->rules.roles[column] == HW_FEATURE)
         csv->rules.roles[column] = HW_IGNORED;
     return HAWSER_OK;
 }
 
-static hawser_status ignore_column(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+static hawser_status ignore_column(const hw_reading *reading, hw_csv *csv, const char *what, size_t column,
+                                   hawser_error *error)
 {
     char text[HW_FIELD_CALLED];
     (void)what;
     if (csv->rules.roles[column] != HW_FEATURE && csv->rules.roles[column] != HW_IGNORED)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--ignore: %s of %s is the target, weights or offset; --target none leaves the target out",
-                           hw_field_called(&csv->rules, column, text), job->input.files[0].name);
+                           hw_field_called(&csv->rules, column, text), reading->input.files[0].name);
     csv->rules.roles[column] = HW_IGNORED;
     return HAWSER_OK;
 }
 
 /* While a list of features is read, HW_IGNORED marks the others. */
-static hawser_status select_column(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+static hawser_status select_column(const hw_reading *reading, hw_csv *csv, const char *what, size_t column,
+                                   hawser_error *error)
 {
     char text[HW_FIELD_CALLED];
     (void)what;
     if (csv->rules.roles[column] == HW_FEATURE)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--columns: names %s of %s twice",
-                           hw_field_called(&csv->rules, column, text), job->input.files[0].name);
+                           hw_field_called(&csv->rules, column, text), reading->input.files[0].name);
     if (csv->rules.roles[column] != HW_IGNORED)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--columns: %s of %s is the target, weights or offset",
-                           hw_field_called(&csv->rules, column, text), job->input.files[0].name);
+                           hw_field_called(&csv->rules, column, text), reading->input.files[0].name);
     csv->rules.roles[column] = HW_FEATURE;
     return HAWSER_OK;
 }
 
-static hawser_status read_as(const hw_job *job, hw_csv *csv, const char *what, size_t column, hw_text text,
+static hawser_status read_as(const hw_reading *reading, hw_csv *csv, const char *what, size_t column, hw_text text,
                              hawser_error *error)
 {
     hw_table_rules *rules = &csv->rules;
@@ -220,22 +225,24 @@ static hawser_status read_as(const hw_job *job, hw_csv *csv, const char *what, s
         HAWSER_TRY(HW_NEW(&rules->texts, rules->width, "columns", error));
     if (rules->roles[column] != HW_FEATURE && !(target && text == HW_TEXT_WORDS))
         return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: %s of %s is no feature", what,
-                           hw_field_called(rules, column, called), job->input.files[0].name);
+                           hw_field_called(rules, column, called), reading->input.files[0].name);
     if (rules->texts[column] != HW_TEXT_AUTO && rules->texts[column] != text)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: %s of %s has words (--categories) or dates (--dates), not both",
-                           what, hw_field_called(rules, column, called), job->input.files[0].name);
+                           what, hw_field_called(rules, column, called), reading->input.files[0].name);
     rules->texts[column] = text;
     return HAWSER_OK;
 }
 
-static hawser_status read_as_words(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+static hawser_status read_as_words(const hw_reading *reading, hw_csv *csv, const char *what, size_t column,
+                                   hawser_error *error)
 {
-    return read_as(job, csv, what, column, HW_TEXT_WORDS, error);
+    return read_as(reading, csv, what, column, HW_TEXT_WORDS, error);
 }
 
-static hawser_status read_as_dates(const hw_job *job, hw_csv *csv, const char *what, size_t column, hawser_error *error)
+static hawser_status read_as_dates(const hw_reading *reading, hw_csv *csv, const char *what, size_t column,
+                                   hawser_error *error)
 {
-    return read_as(job, csv, what, column, HW_TEXT_DATES, error);
+    return read_as(reading, csv, what, column, HW_TEXT_DATES, error);
 }
 
 /* HOW, or NUMBERS,WORDS. */
@@ -266,7 +273,8 @@ static hawser_status read_missing(const char *spec, hw_table_rules *rules, hawse
     return HAWSER_OK;
 }
 
-bool hw_csv_is_named(const hawser_schema *schema)
+/* Returns whether each column of a model has a name. Of several columns without one, none could be told from the others. */
+static bool csv_is_named(const hawser_schema *schema)
 {
     for (size_t k = 0; k < schema->count; k++)
         if (schema->columns[k].shape.name[0] == '\0')
@@ -274,27 +282,27 @@ bool hw_csv_is_named(const hawser_schema *schema)
     return true;
 }
 
-static hawser_status other_count(const hw_job *job, size_t features, size_t count, hawser_error *error)
+static hawser_status other_count(const hw_reading *reading, size_t features, size_t count, hawser_error *error)
 {
     return hawser_fail(
         error, HAWSER_BAD_INPUT,
         "%s: has %zu columns besides target, weights and offset, and the model has %zu; without names on both "
         "sides they are matched by position",
-        job->input.files[0].name, features, count);
+        reading->input.files[0].name, features, count);
 }
 
 /* Without names, features are the model's columns in its order: exactly these. */
-static hawser_status match_positions(const hw_job *job, hw_csv *csv, size_t count, hawser_error *error)
+static hawser_status match_positions(const hw_reading *reading, hw_csv *csv, size_t count, hawser_error *error)
 {
     hw_table_rules *rules = &csv->rules;
     size_t features = 0;
     for (size_t j = 0; j < rules->width; j++)
         if (rules->roles[j] == HW_FEATURE)
             rules->source[j] = features++;
-    return features == count ? HAWSER_OK : other_count(job, features, count, error);
+    return features == count ? HAWSER_OK : other_count(reading, features, count, error);
 }
 
-static hawser_status match_names(const hw_job *job, hw_csv *csv, hawser_error *error)
+static hawser_status match_names(const hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
     hw_table_rules *rules = &csv->rules;
     const hawser_schema *known = rules->known;
@@ -328,7 +336,7 @@ static hawser_status match_names(const hw_job *job, hw_csv *csv, hawser_error *e
     for (size_t k = 0; k < known->count && status == HAWSER_OK; k++)
         if (field[k] == 0)
             status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has no column '%.100s', which the model needs",
-                                 job->input.files[0].name, known->columns[k].shape.name);
+                                 reading->input.files[0].name, known->columns[k].shape.name);
     free(field);
     hw_levels_free(&names);
     return status;
@@ -351,33 +359,33 @@ static hawser_status read_as_known(hw_csv *csv, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status match_model(const hw_job *job, hw_csv *csv, hawser_error *error)
+static hawser_status match_model(const hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
     hw_table_rules *rules = &csv->rules;
-    rules->known = job->load->schema;
+    rules->known = reading->load->schema;
     HAWSER_TRY(HW_NEW(&rules->source, rules->width, "columns", error));
-    HAWSER_TRY(rules->names != NULL && hw_csv_is_named(rules->known)
-                   ? match_names(job, csv, error)
-                   : match_positions(job, csv, rules->known->count, error));
+    HAWSER_TRY(rules->names != NULL && csv_is_named(rules->known)
+                   ? match_names(reading, csv, error)
+                   : match_positions(reading, csv, rules->known->count, error));
     return read_as_known(csv, error);
 }
 
 /* A model whose number of columns alone is known. */
-static hawser_status match_count(const hw_job *job, const hw_csv *csv, hawser_error *error)
+static hawser_status match_count(const hw_reading *reading, const hw_csv *csv, hawser_error *error)
 {
-    size_t features = 0, count = job->load->columns;
+    size_t features = 0, count = reading->load->columns;
     for (size_t j = 0; j < csv->rules.width; j++)
         features += csv->rules.roles[j] == HW_FEATURE;
-    return count == 0 || features == count ? HAWSER_OK : other_count(job, features, count, error);
+    return count == 0 || features == count ? HAWSER_OK : other_count(reading, features, count, error);
 }
 
-/* The target in new data of a model. By name it may be missing; by position there are exactly the model's columns, or one more where its
- * target was. A target that is not needed is not read, so that a damaged one stops nothing. */
-static hawser_status give_target(const hw_job *job, hw_csv *csv, hawser_error *error)
+/* The target in new data of a model. By name it may be missing; by position there are exactly the model's columns, or one
+ * more where its target was. A target that is not needed is not read, so that a damaged one stops nothing. */
+static hawser_status give_target(const hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     hw_table_rules *rules = &csv->rules;
-    bool by_name = load->schema != NULL && rules->names != NULL && hw_csv_is_named(load->schema);
+    bool by_name = load->schema != NULL && rules->names != NULL && csv_is_named(load->schema);
     unsigned char role = load->target_optional ? HW_IGNORED : HW_TARGET;
     size_t features = 0, count = load->schema != NULL ? load->schema->count : load->columns;
     for (size_t j = 0; j < rules->width; j++)
@@ -385,35 +393,35 @@ static hawser_status give_target(const hw_job *job, hw_csv *csv, hawser_error *e
     if (!by_name && load->target_optional && features == count)
         return HAWSER_OK;
     if (load->outputs && load->target != NULL)
-        return load->target_optional ? each_column(job, csv, "target", load->target, true, skip_target, error)
-                                     : give_targets(job, csv, load->target, error);
+        return load->target_optional ? each_column(reading, csv, "target", load->target, true, skip_target, error)
+                                     : give_targets(reading, csv, load->target, error);
     if (!by_name && csv->id != 0 && csv->id <= load->target_place)
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
             "%s: has no names, and the column of ids (%zu) may have moved the target, which was column %zu: say where "
             "it is with --target",
-            job->input.files[0].name, csv->id - 1, load->target_place - 1);
+            reading->input.files[0].name, csv->id - 1, load->target_place - 1);
     if (!by_name && load->target_place > 0 && load->target_place <= rules->width) {
         rules->roles[load->target_place - 1] = role;
         return HAWSER_OK;
     }
     if (load->target != NULL)
-        return give_role(job, csv, "target", load->target, role, load->target_optional, error);
+        return give_role(reading, csv, "target", load->target, role, load->target_optional, error);
     if (!by_name && rules->roles[0] == HW_FEATURE)
         rules->roles[0] = role;
     return HAWSER_OK;
 }
 
 /* The column that identifies rows is a feature only if the model has a column of that name. */
-static hawser_status give_id(const hw_job *job, hw_csv *csv, hawser_error *error)
+static hawser_status give_id(const hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
-    const hawser_schema *known = job->load->schema;
+    const hawser_schema *known = reading->load->schema;
     hw_table_rules *rules = &csv->rules;
-    size_t column = hw_csv_column(job->load->id, rules->names, rules->width);
+    size_t column = hw_csv_column(reading->load->id, rules->names, rules->width);
     if (column == rules->width)
-        return no_column(job, csv, "id", job->load->id, false, error);
+        return no_column(reading, csv, "id", reading->load->id, false, error);
     csv->id = column + 1;
-    bool feature = false, named = known != NULL && rules->names != NULL && hw_csv_is_named(known);
+    bool feature = false, named = known != NULL && rules->names != NULL && csv_is_named(known);
     for (size_t k = 0; named && k < known->count; k++)
         feature |= strcmp(known->columns[k].shape.name, rules->names[column]) == 0;
     if (!feature && rules->roles[column] == HW_FEATURE)
@@ -421,8 +429,8 @@ static hawser_status give_id(const hw_job *job, hw_csv *csv, hawser_error *error
     return HAWSER_OK;
 }
 
-/* Which columns have labels and groups, that may be whole numbers beyond what a double holds. */
-static hawser_status find_labels(const hw_job *job, hw_csv *csv, hawser_error *error)
+/* Finds the columns of labels and groups, whose whole numbers may be larger than a double holds exactly. */
+static hawser_status find_labels(const hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
     hw_table_rules *rules = &csv->rules;
     for (size_t j = 0; j < rules->width; j++) {
@@ -432,21 +440,21 @@ static hawser_status find_labels(const hw_job *job, hw_csv *csv, hawser_error *e
             continue;
         if (rules->known != NULL) {
             csv->exact_labels = hw_levels_are_labels(&rules->known->target);
-        } else if (job->load->labels == HW_LABELS_AS_WORDS && !words) {
+        } else if (reading->load->labels == HW_LABELS_AS_WORDS && !words) {
             csv->exact_labels = true;
             if (rules->texts == NULL)
                 HAWSER_TRY(HW_NEW(&rules->texts, rules->width, "columns", error));
             rules->texts[j] = HW_TEXT_WORDS;
-        } else if (job->load->labels != 0 && !words) {
+        } else if (reading->load->labels != 0 && !words) {
             csv->label = j + 1;
         }
     }
     return HAWSER_OK;
 }
 
-static hawser_status give_roles(hw_job *job, hw_csv *csv, hawser_error *error)
+static hawser_status give_roles(hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     hw_table_rules *rules = &csv->rules;
     HAWSER_TRY(read_missing(load->missing, rules, error));
     HAWSER_TRY(HW_NEW(&rules->roles, rules->width, "columns", error));
@@ -454,43 +462,43 @@ static hawser_status give_roles(hw_job *job, hw_csv *csv, hawser_error *error)
     if (!known && load->target == NULL)
         rules->roles[0] = HW_TARGET; /* the first, whatever it is called: a name may be a number */
     if (!known && load->outputs && load->target != NULL)
-        HAWSER_TRY(give_targets(job, csv, load->target, error));
+        HAWSER_TRY(give_targets(reading, csv, load->target, error));
     else if (!known)
-        HAWSER_TRY(give_role(job, csv, "target", load->target, HW_TARGET, false, error));
-    HAWSER_TRY(give_role(job, csv, "weights", load->weights, HW_WEIGHTS, false, error));
+        HAWSER_TRY(give_role(reading, csv, "target", load->target, HW_TARGET, false, error));
+    HAWSER_TRY(give_role(reading, csv, "weights", load->weights, HW_WEIGHTS, false, error));
     const char *offset = hw_load_exposes(load) ? "exposure" : "offset";
-    HAWSER_TRY(give_role(job, csv, offset, hw_load_offset(load), HW_OFFSET, false, error));
+    HAWSER_TRY(give_role(reading, csv, offset, hw_load_offset(load), HW_OFFSET, false, error));
     for (size_t j = 0; hw_load_exposes(load) && j < rules->width; j++)
         csv->exposure = rules->roles[j] == HW_OFFSET ? j + 1 : csv->exposure;
     for (size_t j = 0; j < rules->width; j++)
         csv->weights = rules->roles[j] == HW_WEIGHTS ? j + 1 : csv->weights;
     csv->weighed_later = csv->weights == 0 && load->weights != NULL && strcmp(load->weights, "none") != 0;
-    HAWSER_TRY(give_groups(job, csv, error));
+    HAWSER_TRY(give_groups(reading, csv, error));
     if (load->id != NULL)
-        HAWSER_TRY(give_id(job, csv, error));
+        HAWSER_TRY(give_id(reading, csv, error));
     if (known)
-        HAWSER_TRY(give_target(job, csv, error));
+        HAWSER_TRY(give_target(reading, csv, error));
     if (load->ignore != NULL)
-        HAWSER_TRY(each_column(job, csv, "ignored column", load->ignore, false, ignore_column, error));
+        HAWSER_TRY(each_column(reading, csv, "ignored column", load->ignore, false, ignore_column, error));
     for (size_t j = 0; load->select != NULL && j < rules->width; j++)
         rules->roles[j] = rules->roles[j] == HW_FEATURE ? HW_IGNORED : rules->roles[j];
     if (load->select != NULL)
-        HAWSER_TRY(each_column(job, csv, "feature", load->select, false, select_column, error));
+        HAWSER_TRY(each_column(reading, csv, "feature", load->select, false, select_column, error));
     if (load->schema != NULL)
-        return match_model(job, csv, error);
+        return match_model(reading, csv, error);
     bool words = load->categories != NULL && strcmp(load->categories, "auto") != 0 && strcmp(load->categories, "none") != 0;
     if (known && (words || load->dates != NULL))
         return hawser_fail(error, HAWSER_BAD_OPTION, "%s = '%s': the columns are a model's that has numbers only",
                            words ? "categories" : "dates", words ? load->categories : load->dates);
     if (load->dates != NULL)
-        HAWSER_TRY(each_column(job, csv, "dates", load->dates, false, read_as_dates, error));
+        HAWSER_TRY(each_column(reading, csv, "dates", load->dates, false, read_as_dates, error));
     if (words)
-        HAWSER_TRY(each_column(job, csv, "categories", load->categories, false, read_as_words, error));
-    return match_count(job, csv, error);
+        HAWSER_TRY(each_column(reading, csv, "categories", load->categories, false, read_as_words, error));
+    return match_count(reading, csv, error);
 }
 
-hawser_status hw_csv_roles(hw_job *job, hw_csv *csv, hawser_error *error)
+hawser_status hw_csv_roles(hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
-    HAWSER_TRY(give_roles(job, csv, error));
-    return find_labels(job, csv, error);
+    HAWSER_TRY(give_roles(reading, csv, error));
+    return find_labels(reading, csv, error);
 }

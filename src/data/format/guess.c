@@ -27,8 +27,8 @@ static const char *skip_digits(const char *at, const char *end)
     return at;
 }
 
-/* Returns whether a word is INDEX:VALUE. A value that is no number, but may be meant for one, counts as well: the reader of svmlight says best what is
- * wrong with it. */
+/* Returns whether a word is INDEX:VALUE. A value that is no number, but may be meant for one, counts as well: the reader of
+ * svmlight says best what is wrong with it. */
 static bool is_entry(const char *at, const char *end)
 {
     const char *colon = skip_digits(at, end), *value = colon + 1;

@@ -1,5 +1,5 @@
-/* idx.c - idx files (MNIST's images and labels): any dimensions, six types of numbers, big-endian. The first dimension gives the rows, the
- * product of the others the columns. No text begins like an idx file, because text has no zero bytes. */
+/* idx.c - idx files (MNIST's images and labels): any dimensions, six types of numbers, big-endian. The first dimension gives
+ * the rows, the product of the others the columns. No text begins like an idx file, because text has no zero bytes. */
 #include "data/format/binary.h"
 #include "data/formats.h"
 
@@ -49,11 +49,11 @@ static hawser_status read_sizes(hw_binary *f, const unsigned char *at, unsigned 
     return HAWSER_OK;
 }
 
-static hawser_status read_header(hw_job *job, size_t number, hw_binary *f, hawser_error *error)
+static hawser_status read_header(hw_reading *reading, size_t number, hw_binary *f, hawser_error *error)
 {
     const char *text;
     size_t bytes;
-    HAWSER_TRY(hw_input_first(&job->input, number, MAGIC, &text, &bytes, error));
+    HAWSER_TRY(hw_input_first(&reading->input, number, MAGIC, &text, &bytes, error));
     if (bytes >= 2 && (text[0] != 0 || text[1] != 0))
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not an idx file, by its first bytes", f->name);
     if (bytes < MAGIC)
@@ -63,14 +63,14 @@ static hawser_status read_header(hw_job *job, size_t number, hw_binary *f, hawse
     if (dimensions == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has no dimensions; expected one or more", f->name);
     f->start = MAGIC + (size_t)dimensions * SIZE;
-    HAWSER_TRY(hw_input_first(&job->input, number, f->start, &text, &bytes, error));
+    HAWSER_TRY(hw_input_first(&reading->input, number, f->start, &text, &bytes, error));
     if (bytes < f->start)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is cut off in its header", f->name);
     f->big_endian = true;
     return read_sizes(f, (const unsigned char *)text + MAGIC, dimensions, error);
 }
 
-hawser_status hw_idx_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_idx_load(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    return hw_binary_load(job, read_header, dataset, error);
+    return hw_binary_load(reading, read_header, dataset, error);
 }

@@ -10,8 +10,9 @@
 #include "data/layout/assemble.h"
 #include "data/source/runs.h"
 
-/* What the first lines declare. The sizes are claims: memory for values is allocated only after as many were read. What rows or columns of
- * a sparse matrix take even if empty (offsets and counts) is part of the estimate, which the budget can refuse. */
+/* What the first lines declare. The sizes are claims: memory for values is allocated only after as many were read. What rows
+ * or columns of a sparse matrix take even if empty (offsets and counts) is part of the estimate, which the budget can
+ * refuse. */
 typedef struct market {
     bool array, symmetric, skew, pattern; /* skew: also symmetric, but for the sign, and without a diagonal */
     uint64_t rows, cols, entries;
@@ -19,7 +20,8 @@ typedef struct market {
     uint64_t skip;     /* text bytes before the first entry */
 } market;
 
-/* Reads a whole number and its end, which must be a blank or a line end; returns NULL if it is not one or too large for 32 bits less one. */
+/* Reads a whole number and its end, which must be a blank or a line end; returns NULL if it is not one or too large for 32
+ * bits less one. */
 static inline const char *whole(const char *at, uint64_t *number)
 {
     *number = 0;
@@ -97,27 +99,27 @@ static hawser_status read_words_size(const hw_chunk *line, uint64_t number, mark
 }
 
 /* Reads banner, comments and sizes from a copy of each line, because nothing after a line may be read. */
-static hawser_status read_head(hw_job *job, market *m, hawser_error *error)
+static hawser_status read_head(hw_reading *reading, market *m, hawser_error *error)
 {
     const char *text;
     size_t bytes, least = 1 << 16, at = 0;
-    HAWSER_TRY(hw_input_head(&job->input, 0, least, &text, &bytes, error));
+    HAWSER_TRY(hw_input_head(&reading->input, 0, least, &text, &bytes, error));
     for (uint64_t number = 1;; number++) {
         const char *end = at < bytes ? memchr(text + at, '\n', bytes - at) : NULL;
         while (end == NULL && bytes >= least) {
             least *= 2;
-            HAWSER_TRY(hw_input_head(&job->input, 0, least, &text, &bytes, error));
+            HAWSER_TRY(hw_input_head(&reading->input, 0, least, &text, &bytes, error));
             end = at < bytes ? memchr(text + at, '\n', bytes - at) : NULL;
-            least = job->input.files[0].map != NULL ? SIZE_MAX : least; /* that is the whole file */
+            least = reading->input.files[0].map != NULL ? SIZE_MAX : least; /* that is the whole file */
         }
         if (at >= bytes)
-            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: ends before the line of sizes", job->input.files[0].name);
+            return hawser_fail(error, HAWSER_BAD_INPUT, "%s: ends before the line of sizes", reading->input.files[0].name);
         size_t length = (size_t)((end != NULL ? end : text + bytes) - (text + at));
         char copy[400 + HW_CHUNK_SLACK] = {0};
         memcpy(copy, text + at, length < 400 ? length : 400);
         copy[length < 400 ? length : 400] = '\n';
         hw_chunk line = {
-            .file = &job->input.files[0], .begin = copy, .end = copy + (length < 400 ? length : 400), .line = number};
+            .file = &reading->input.files[0], .begin = copy, .end = copy + (length < 400 ? length : 400), .line = number};
         at += length + 1;
         if (text[0] != '%') {
             m->skip = at;
@@ -165,10 +167,10 @@ static inline hawser_status read_index(const hw_chunk *chunk, const char **at, u
     return HAWSER_OK;
 }
 
-static hawser_status store(const hw_job *job, const hw_chunk *chunk, const char *at, hw_text_part *part, double value,
-                           hawser_error *error)
+static hawser_status store(const hw_reading *reading, const hw_chunk *chunk, const char *at, hw_text_part *part,
+                           double value, hawser_error *error)
 {
-    if (job->load->type != HAWSER_F32) {
+    if (reading->load->type != HAWSER_F32) {
         ((double *)part->values)[part->entries++] = value;
         return HAWSER_OK;
     }
@@ -179,7 +181,7 @@ static hawser_status store(const hw_job *job, const hw_chunk *chunk, const char 
     return HAWSER_OK;
 }
 
-static hawser_status read_entry(const market *m, const hw_job *job, const hw_chunk *chunk, const char **at,
+static hawser_status read_entry(const market *m, const hw_reading *reading, const hw_chunk *chunk, const char **at,
                                 hw_text_part *part, hawser_error *error)
 {
     uint64_t row = 0, column = 0;
@@ -191,33 +193,34 @@ static hawser_status read_entry(const market *m, const hw_job *job, const hw_chu
     const char *begin = hw_skip_blanks(*at);
     HAWSER_TRY(read_value(m, chunk, at, &value, error));
     if (m->array)
-        return store(job, chunk, begin, part, value, error);
+        return store(reading, chunk, begin, part, value, error);
     if (m->skew && row == column && value != 0)
         return hw_chunk_fail(chunk, begin, error, "the diagonal of a skew-symmetric matrix is zero, and this is on it");
     part->rows_of[part->entries] = (uint32_t)row - 1;
     part->indices[part->entries] = (uint32_t)column - 1;
     uint64_t most = m->symmetric && row > column ? row : column;
     part->most = most - 1 > part->most ? (uint32_t)most - 1 : part->most;
-    return store(job, chunk, begin, part, value, error);
+    return store(reading, chunk, begin, part, value, error);
 }
 
-static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
+static hawser_status parse_lines(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                                 hawser_error *error)
 {
     const market *m = context;
     const char *at = chunk->begin;
     if (chunk->offset < m->skip)
         at += m->skip - chunk->offset < (uint64_t)(chunk->end - at) ? m->skip - chunk->offset : (uint64_t)(chunk->end - at);
     uint64_t lines = hw_count(at, chunk->end, '\n'), indices = m->array ? 0 : lines;
-    hw_part_sizes sizes = {.rows_of = indices, .indices = indices, .value_bytes = lines * hw_type_size(job->load->type)};
-    HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
+    hw_part_sizes sizes = {.rows_of = indices, .indices = indices, .value_bytes = lines * hw_type_size(reading->load->type)};
+    HAWSER_TRY(hw_part_reserve(reading, part, &sizes, error));
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at == '%')
             at = memchr(at, '\n', (size_t)(chunk->end - at));
         if (at == NULL || (*at != '\n' && part->entries == lines))
-            return hw_runs_changed(job, chunk->file, error);
+            return hw_runs_changed(reading, chunk->file, error);
         if (*at != '\n') {
-            HAWSER_TRY(read_entry(m, job, chunk, &at, part, error));
+            HAWSER_TRY(read_entry(m, reading, chunk, &at, part, error));
             at = hw_skip_blanks(at);
             if (*at != '\n')
                 return hw_chunk_fail(chunk, at, error, "other text follows the entry");
@@ -229,25 +232,25 @@ static hawser_status parse_lines(void *context, hw_job *job, const hw_chunk *chu
 }
 
 /* Appends the parts' values, up to the capacity. */
-static void append_parts(hw_job *job, void *values, uint64_t capacity, size_t size)
+static void append_parts(hw_reading *reading, void *values, uint64_t capacity, size_t size)
 {
     uint64_t at = 0;
-    for (uint64_t p = 0; p < hw_job_parts(job); p++) {
-        hw_text_part *part = hw_job_part(job, p);
+    for (uint64_t p = 0; p < hw_reading_parts(reading); p++) {
+        hw_text_part *part = hw_reading_part(reading, p);
         uint64_t some = part->entries < capacity - at ? part->entries : capacity - at;
         if (some > 0)
             memcpy((char *)values + at * size, part->values, some * size);
         at += some;
-        hw_part_free(job, part);
+        hw_part_free(reading, part);
     }
 }
 
 /* The parts' values are column by column, and are stored row by row. */
-static void turn_parts(hw_job *job, uint64_t rows, uint64_t keep, void *values, size_t size)
+static void turn_parts(hw_reading *reading, uint64_t rows, uint64_t keep, void *values, size_t size)
 {
     uint64_t i = 0, j = 0;
-    for (uint64_t p = 0; p < hw_job_parts(job); p++) {
-        hw_text_part *part = hw_job_part(job, p);
+    for (uint64_t p = 0; p < hw_reading_parts(reading); p++) {
+        hw_text_part *part = hw_reading_part(reading, p);
         for (uint64_t e = 0; e < part->entries && j < keep; e++) {
             memcpy((char *)values + (i * keep + j) * size, (const char *)part->values + e * size, size);
             if (++i == rows) {
@@ -255,7 +258,7 @@ static void turn_parts(hw_job *job, uint64_t rows, uint64_t keep, void *values, 
                 j++;
             }
         }
-        hw_part_free(job, part);
+        hw_part_free(reading, part);
     }
 }
 
@@ -269,14 +272,15 @@ static void negate(char *value, size_t size)
 }
 
 /* The parts' values are the lower triangle, of a skew-symmetric array without the diagonal. */
-static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, bool by_row, bool skew, void *values, size_t size)
+static void mirror_parts(hw_reading *reading, uint64_t rows, uint64_t keep, bool by_row, bool skew, void *values,
+                         size_t size)
 {
     uint64_t down = by_row ? keep : 1, across = by_row ? 1 : rows; /* from one row, and column, to the next */
     uint64_t i = skew, j = 0;
     for (uint64_t k = 0; skew && k < keep; k++)
         memset((char *)values + (k * across + k * down) * size, 0, size);
-    for (uint64_t p = 0; p < hw_job_parts(job); p++) {
-        hw_text_part *part = hw_job_part(job, p);
+    for (uint64_t p = 0; p < hw_reading_parts(reading); p++) {
+        hw_text_part *part = hw_reading_part(reading, p);
         for (uint64_t e = 0; e < part->entries; e++) {
             const char *value = (const char *)part->values + e * size;
             if (j < keep)
@@ -288,42 +292,42 @@ static void mirror_parts(hw_job *job, uint64_t rows, uint64_t keep, bool by_row,
             if (++i == rows)
                 i = ++j + skew;
         }
-        hw_part_free(job, part);
+        hw_part_free(reading, part);
     }
 }
 
-/* Fills an array, whose values are column by column, or the lower triangle if symmetric. For a part of the input, their places are not
- * known yet. */
-static hawser_status fill_array(hw_job *job, const market *m, bool part, uint64_t found, hawser_dataset *dataset,
+/* Fills an array, whose values are column by column, or the lower triangle if symmetric. For a part of the input, their
+ * places are not known yet. */
+static hawser_status fill_array(hw_reading *reading, const market *m, bool part, uint64_t found, hawser_dataset *dataset,
                                 hawser_error *error)
 {
-    size_t size = hw_type_size(job->load->type);
-    uint64_t keep = job->load->columns != 0 && job->load->columns < m->cols ? job->load->columns : m->cols;
-    if (job->load->columns > m->cols)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, but %zu are needed", job->input.files[0].name,
-                           (unsigned long long)m->cols, job->load->columns);
+    size_t size = hw_type_size(reading->load->type);
+    uint64_t keep = reading->load->columns != 0 && reading->load->columns < m->cols ? reading->load->columns : m->cols;
+    if (reading->load->columns > m->cols)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns, but %zu are needed", reading->input.files[0].name,
+                           (unsigned long long)m->cols, reading->load->columns);
     uint64_t rows = part ? found : m->rows, cols = part ? 1 : keep;
     void *values;
-    HAWSER_TRY(hw_budget_array(&job->budget, &values, rows * cols, size, "the matrix", error));
+    HAWSER_TRY(hw_budget_array(&reading->budget, &values, rows * cols, size, "the matrix", error));
     hw_dataset_own(dataset, values);
-    bool by_row = !part && job->load->rows_layout != 0;
+    bool by_row = !part && reading->load->rows_layout != 0;
     if (m->symmetric && !part)
-        mirror_parts(job, rows, cols, by_row, m->skew, values, size);
+        mirror_parts(reading, rows, cols, by_row, m->skew, values, size);
     else if (by_row)
-        turn_parts(job, rows, cols, values, size);
+        turn_parts(reading, rows, cols, values, size);
     else
-        append_parts(job, values, rows * cols, size);
+        append_parts(reading, values, rows * cols, size);
     dataset->matrix = (hawser_matrix){.rows = rows,
                                       .cols = cols,
                                       .stored = rows * cols,
                                       .layout = by_row ? HAWSER_DENSE_ROWS : HAWSER_DENSE,
-                                      .type = job->load->type,
+                                      .type = reading->load->type,
                                       .values = values,
                                       .stride = by_row ? cols : rows};
     if (part)
         dataset->array = (hw_array_part){.rows = m->rows, .cols = keep, .symmetric = m->symmetric};
     dataset->figures.unseen_columns = m->cols - keep;
-    if (!part || job->load->part == 0)
+    if (!part || reading->load->part == 0)
         dataset->figures.unseen_entries = (m->cols - keep) * m->rows;
     return HAWSER_OK;
 }
@@ -335,59 +339,63 @@ hawser_status hw_market_sizes(const char *name, uint64_t declared, uint64_t foun
 }
 
 /* Checks the rows and columns, which take memory even if empty. An array's are bounded by the numbers that were read. */
-static hawser_status check_claims(const hw_job *job, const market *m, uint64_t text, uint64_t slack, hawser_error *error)
+static hawser_status check_claims(const hw_reading *reading, const market *m, uint64_t text, uint64_t slack,
+                                  hawser_error *error)
 {
     const uint64_t sizes[2] = {m->rows, m->cols};
     for (int i = 0; i < 2 && !m->array; i++) {
         if (sizes[i] <= hw_claims_most(slack * text))
             continue;
         char where[4096 + 32];
-        hw_spot_print(&(hw_spot){&job->input.files[0], m->lines[i], 0}, where, sizeof where);
-        HAWSER_TRY(hw_check_claim(where, sizes[i], i == 0 ? "rows" : "columns", text, job->load->memory_limit != 0, error));
+        hw_spot_print(&(hw_spot){&reading->input.files[0], m->lines[i], 0}, where, sizeof where);
+        HAWSER_TRY(
+            hw_check_claim(where, sizes[i], i == 0 ? "rows" : "columns", text, reading->load->memory_limit != 0, error));
     }
     return HAWSER_OK;
 }
 
-hawser_status hw_market_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_market_load(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
     market m = {0};
-    const char *name = job->input.files[0].name;
-    if (job->input.count > 1)
+    const char *name = reading->input.files[0].name;
+    if (reading->input.count > 1)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: a Matrix Market input is one file, and %zu were given", name,
-                           job->input.count);
-    HAWSER_TRY(read_head(job, &m, error));
+                           reading->input.count);
+    HAWSER_TRY(read_head(reading, &m, error));
     if (m.entries > UINT64_MAX / 64)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the line of sizes declares %llu entries", name,
                            (unsigned long long)m.entries);
-    uint64_t text = hw_input_text_bytes(&job->input), sides = m.symmetric ? 2 : 1, size = hw_type_size(job->load->type);
-    bool part = job->load->parts > 1 && !(m.array && m.skew);
+    uint64_t text = hw_input_text_bytes(&reading->input), sides = m.symmetric ? 2 : 1,
+             size = hw_type_size(reading->load->type);
+    bool part = reading->load->parts > 1 && !(m.array && m.skew);
     if (text != 0) /* for an archive it is an estimate, and the final check is after reading */
-        HAWSER_TRY(check_claims(job, &m, text, job->input.all_mapped ? 1 : 8, error));
+        HAWSER_TRY(check_claims(reading, &m, text, reading->input.all_mapped ? 1 : 8, error));
     if (part)
-        hw_input_part(&job->input, job->load->part, job->load->parts);
+        hw_input_part(&reading->input, reading->load->part, reading->load->parts);
     uint64_t least = m.array ? 2 : m.pattern ? 4 : 6; /* bytes of the shortest entry: the text cannot have more entries */
     uint64_t entries = text != 0 && text / least < m.entries ? text / least : m.entries;
     if (part)
-        entries = entries / job->load->parts + 1;
+        entries = entries / reading->load->parts + 1;
     uint64_t parts = entries * (m.array ? size : 8 + size),
              whole_bytes = entries * (part && m.array ? 1 : sides) * (m.array ? size : 4 + size);
-    uint64_t majors = m.array ? 0 : (job->load->rows_layout || part ? m.rows : m.cols) * 16;
-    HAWSER_TRY(hw_budget_estimate(&job->budget, parts + whole_bytes + majors + (4 << 20) * (uint64_t)job->threads, error));
-    HAWSER_TRY(hw_parse(job, parse_lines, &m, error));
+    uint64_t majors = m.array ? 0 : (reading->load->rows_layout || part ? m.rows : m.cols) * 16;
+    HAWSER_TRY(
+        hw_budget_estimate(&reading->budget, parts + whole_bytes + majors + (4 << 20) * (uint64_t)reading->threads, error));
+    HAWSER_TRY(hw_parse(reading, parse_lines, &m, error));
     uint64_t found = 0;
-    for (uint64_t p = 0; p < hw_job_parts(job); p++)
-        found += hw_job_part(job, p)->entries;
+    for (uint64_t p = 0; p < hw_reading_parts(reading); p++)
+        found += hw_reading_part(reading, p)->entries;
     if (found != m.entries && !part)
         return hw_market_sizes(name, m.entries, found, error);
-    if (!job->input.all_mapped)
-        HAWSER_TRY(check_claims(job, &m, text > job->input.text ? text : job->input.text, 1, error));
+    if (!reading->input.all_mapped)
+        HAWSER_TRY(check_claims(reading, &m, text > reading->input.text ? text : reading->input.text, 1, error));
     dataset->figures.index_base = 1;
     dataset->figures.parted = dataset->scattered = part;
     dataset->declared = m.entries;
     dataset->found = found;
     hw_mirror mirror = m.skew ? HW_MIRROR_NEGATED : m.symmetric ? HW_MIRROR_SAME : HW_MIRROR_NONE;
-    HAWSER_TRY(m.array ? fill_array(job, &m, part, found, dataset, error)
-                       : hw_assemble_coordinates(job, m.rows, m.cols, mirror, dataset, error));
+    HAWSER_TRY(m.array ? fill_array(reading, &m, part, found, dataset, error)
+                       : hw_assemble_coordinates(reading, m.rows, m.cols, mirror, dataset, error));
     const hw_market_shape shape = {m.array, m.symmetric, m.skew, m.pattern, m.rows, m.skip};
-    return part ? HAWSER_OK : hw_market_equals(job, &shape, dataset, error);
+    return part ? HAWSER_OK : hw_market_equals(reading, &shape, dataset, error);
 }

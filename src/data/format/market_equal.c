@@ -1,5 +1,5 @@
-/* market_equal.c - the columns of Matrix Market that have one value (data/equal.h). Entries come in any order, so that the loaded matrix says which columns are
- * full and equal; only if there are such is the text read again, for them. */
+/* market_equal.c - the columns of Matrix Market that have one value (data/equal.h). Entries come in any order, so that the
+ * loaded matrix says which columns are full and equal; only if there are such is the text read again, for them. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,7 +59,7 @@ static void take_place(second_look *look, uint64_t *row, uint64_t *column)
     }
 }
 
-static hawser_status look_at_lines(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part,
+static hawser_status look_at_lines(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
                                    hawser_error *error)
 {
     second_look *look = context;
@@ -86,9 +86,9 @@ static hawser_status look_at_lines(void *context, hw_job *job, const hw_chunk *c
             if (end == NULL)
                 return hw_chunk_fail(chunk, at, error, "the file has changed while it was read");
             uint64_t digits = end - at >= HW_EQUAL_DIGITS ? hw_equal_digits(at, end) : 0;
-            see(look, column, value, digits, job->load->type);
+            see(look, column, value, digits, reading->load->type);
             if (shape->symmetric && row != column)
-                see(look, row, shape->skew ? -value : value, digits, job->load->type);
+                see(look, row, shape->skew ? -value : value, digits, reading->load->type);
         }
         at = memchr(at, '\n', (size_t)(chunk->end - at));
         if (at == NULL)
@@ -98,21 +98,21 @@ static hawser_status look_at_lines(void *context, hw_job *job, const hw_chunk *c
 }
 
 /* Reads the text again, by one thread. */
-static hawser_status look_again(const hw_job *job, second_look *look, hawser_error *error)
+static hawser_status look_again(const hw_reading *reading, second_look *look, hawser_error *error)
 {
-    hw_job again;
-    const char *name = job->input.files[0].name;
-    hw_load_begin(&again, job->load, job->budget.limit, false);
+    hw_reading again;
+    const char *name = reading->input.files[0].name;
+    hw_load_begin(&again, reading->load, reading->budget.limit, false);
     again.threads = 1;
     hawser_status status = hw_input_open(&again.input, &name, 1, &again.budget, error);
     if (status == HAWSER_OK)
         status = hw_parse(&again, look_at_lines, look, error);
-    hw_job_free(&again);
+    hw_reading_free(&again);
     return status;
 }
 
-static hawser_status find(const hw_job *job, const hw_market_shape *shape, double *first, uint64_t *counts, bool *full,
-                          hawser_dataset *dataset, hawser_error *error)
+static hawser_status find(const hw_reading *reading, const hw_market_shape *shape, double *first, uint64_t *counts,
+                          bool *full, hawser_dataset *dataset, hawser_error *error)
 {
     hw_equals *list = &dataset->equals;
     second_look look = {.shape = shape, .list = list, .i = shape->symmetric && shape->skew};
@@ -121,13 +121,14 @@ static hawser_status find(const hw_job *job, const hw_market_shape *shape, doubl
         if (full[j])
             HAWSER_TRY(hw_equals_add(list, (uint32_t)j, NAN, 0, error));
     list->begun = list->count == 0;
-    if (list->begun || !job->input.all_mapped)
+    if (list->begun || !reading->input.all_mapped)
         return HAWSER_OK;
     list->begun = true;
-    return look_again(job, &look, error);
+    return look_again(reading, &look, error);
 }
 
-hawser_status hw_market_equals(const hw_job *job, const hw_market_shape *shape, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_market_equals(const hw_reading *reading, const hw_market_shape *shape, hawser_dataset *dataset,
+                               hawser_error *error)
 {
     size_t cols = dataset->matrix.cols;
     double *first = NULL;
@@ -139,7 +140,7 @@ hawser_status hw_market_equals(const hw_job *job, const hw_market_shape *shape, 
     if (status == HAWSER_OK)
         status = HW_NEW(&full, cols, "columns of one value", error);
     if (status == HAWSER_OK)
-        status = find(job, shape, first, counts, full, dataset, error);
+        status = find(reading, shape, first, counts, full, dataset, error);
     free(first);
     free(counts);
     free(full);

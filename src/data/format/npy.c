@@ -123,15 +123,15 @@ static void take_facts(const hw_npy_facts *facts, hw_binary *f)
     f->target_first = facts->dimensions == 2;
 }
 
-hawser_status hw_npy_header(hw_job *job, size_t number, hw_binary *f, hawser_error *error)
+hawser_status hw_npy_header(hw_reading *reading, size_t number, hw_binary *f, hawser_error *error)
 {
     const char *text;
     size_t bytes, start = 0, length = 0;
     hw_npy_facts facts;
-    HAWSER_TRY(hw_input_first(&job->input, number, 12, &text, &bytes, error));
+    HAWSER_TRY(hw_input_first(&reading->input, number, 12, &text, &bytes, error));
     HAWSER_TRY(measure_header(f->name, text, bytes, &start, &length, error));
     if (length <= HEADER_MOST)
-        HAWSER_TRY(hw_input_first(&job->input, number, start + length, &text, &bytes, error));
+        HAWSER_TRY(hw_input_first(&reading->input, number, start + length, &text, &bytes, error));
     HAWSER_TRY(hw_npy_facts_of(f->name, text, bytes, &facts, error));
     take_facts(&facts, f);
     return HAWSER_OK;

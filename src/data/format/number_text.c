@@ -23,7 +23,8 @@ static bool reads_back(const char *text, double value, hawser_type type)
     return type == HAWSER_F32 ? hw_number_strtof(text) == (float)value : hw_number_strtod(text) == value;
 }
 
-/* Returns the number of digits that always survive reading and writing; enough_digits the number that always distinguishes two numbers. */
+/* Returns the number of digits that always survive reading and writing; enough_digits the number that always distinguishes
+ * two numbers. */
 static int few_digits(hawser_type type)
 {
     return type == HAWSER_F32 ? FLT_DIG : DBL_DIG;
@@ -54,8 +55,8 @@ static const long double POWERS[MOST_POWER + 1] = {1e0L,  1e1L,  1e2L,  1e3L,  1
 
 typedef enum verdict { OTHER, SAME, UNSURE } verdict;
 
-/* Compares with what a correct reader makes of digits / 10^power. One rounding to 64 bits and one to the type give the result of a single
- * rounding, unless the first ends half-way between two numbers of the type. */
+/* Compares with what a correct reader makes of digits / 10^power. One rounding to 64 bits and one to the type give the
+ * result of a single rounding, unless the first ends half-way between two numbers of the type. */
 static verdict compare(uint64_t digits, int power, double value, hawser_type type)
 {
     long double quotient = (long double)digits / POWERS[power];
@@ -89,7 +90,8 @@ static size_t fixed_text(char *text, uint64_t digits, int power)
     return length;
 }
 
-/* Writes numbers of usual size without the library's printing and reading; returns 0 if that is not possible. `size` is positive. */
+/* Writes numbers of usual size without the library's printing and reading; returns 0 if that is not possible. `size` is
+ * positive. */
 static size_t quick_text(char *text, double size, hawser_type type)
 {
     if (!(size >= 1e-4 && size < 1e15))

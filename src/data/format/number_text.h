@@ -8,8 +8,8 @@
 
 enum { HW_NUMBER_TEXT = 32 };
 
-/* Writes `value` into text (of HW_NUMBER_TEXT bytes, no final zero) and returns the length. With HAWSER_F32 the text only needs to read
- * back as the same float. */
+/* Writes `value` into text (of HW_NUMBER_TEXT bytes, no final zero) and returns the length. With HAWSER_F32 the text only
+ * needs to read back as the same float. */
 size_t hw_number_text(char *text, double value, hawser_type type);
 
 #endif

@@ -24,9 +24,10 @@ typedef struct hw_number_file {
     size_t own_bytes;
 } hw_number_file;
 
-/* Reads a file. An .npy file has the type and either the shape that is wanted, in C or Fortran order, or one dimension with as many numbers, in the
- * order in memory. Text has this many lines, also in this order. Returns HAWSER_BAD_INPUT, with the path, if it has others. Whether numbers are
- * finite is not checked, except in text. hw_number_file_close releases the numbers, also after a failure. */
+/* Reads a file. An .npy file has the type and either the shape that is wanted, in C or Fortran order, or one dimension with
+ * as many numbers, in the order in memory. Text has this many lines, also in this order. Returns HAWSER_BAD_INPUT, with the
+ * path, if it has others. Whether numbers are finite is not checked, except in text. hw_number_file_close releases the
+ * numbers, also after a failure. */
 hawser_status hw_number_file_read(const char *path, const hw_numbers_wanted *wanted, hw_number_file *file,
                                   hawser_error *error) HAWSER_MUST_USE;
 void hw_number_file_close(hw_number_file *file);

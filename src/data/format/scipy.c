@@ -1,5 +1,5 @@
-/* scipy.c - sparse matrices as scipy.sparse.save_npz writes them: an .npz archive with the arrays of CSR, CSC or coordinates. Each part of the input is a
- * share of the rows, in a matrix with the rows of the whole. */
+/* scipy.c - sparse matrices as scipy.sparse.save_npz writes them: an .npz archive with the arrays of CSR, CSC or
+ * coordinates. Each part of the input is a share of the rows, in a matrix with the rows of the whole. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,11 +15,11 @@
 
 enum { ROWS = 0, COLUMNS, VALUES, ARRAYS };
 
-/* The arrays of the archive. One of the first two is the places where each row (CSR) or column (CSC) ends, the other those of entries; of coordinates
- * both are of entries. */
+/* The arrays of the archive. One of the first two is the places where each row (CSR) or column (CSC) ends, the other those
+ * of entries; of coordinates both are of entries. */
 typedef struct scipy_matrix {
     const char *name;
-    hw_job *job;
+    hw_reading *reading;
     const char *members[ARRAYS];
     hw_binary arrays[ARRAYS];
     void *pages[ARRAYS];
@@ -32,9 +32,9 @@ typedef struct scipy_matrix {
 
 static hawser_status unpack(const scipy_matrix *m, const char *member, void **pages, size_t *bytes, hawser_error *error)
 {
-    const hw_input_file *file = &m->job->input.files[0];
+    const hw_input_file *file = &m->reading->input.files[0];
     bool sparse;
-    return hw_npz_unpack(file->map, file->bytes, m->name, member, &m->job->budget, pages, bytes, &sparse, error);
+    return hw_npz_unpack(file->map, file->bytes, m->name, member, &m->reading->budget, pages, bytes, &sparse, error);
 }
 
 /* Reads 'csr', 'csc' or 'coo', in one byte or four per character, and names the arrays. */
@@ -47,7 +47,7 @@ static hawser_status read_format(scipy_matrix *m, hawser_error *error)
     char word[8];
     HAWSER_TRY(unpack(m, "format", &pages, &bytes, error));
     hawser_status status = hw_npy_word(m->name, pages, bytes, word, sizeof word, error);
-    hw_pages_free(&m->job->budget, pages, bytes);
+    hw_pages_free(&m->reading->budget, pages, bytes);
     HAWSER_TRY(status);
     for (int k = 0; k < 3; k++)
         if (strcmp(word, members[k][0]) == 0) {
@@ -86,7 +86,7 @@ static hawser_status read_shape(scipy_matrix *m, hawser_error *error)
     bool fits = status == HAWSER_OK && shape.rows == 2 && shape.width == 1 && shape.number != HW_FLOATING;
     for (int k = 0; fits && k < 2; k++)
         fits = hw_binary_place(&shape, (uint64_t)k, UINT32_MAX, &m->sizes[k]);
-    hw_pages_free(&m->job->budget, pages, bytes);
+    hw_pages_free(&m->reading->budget, pages, bytes);
     if (status == HAWSER_OK && (!fits || m->sizes[0] == 0 || m->sizes[1] == 0))
         return hawser_fail(error, HAWSER_BAD_INPUT,
                            "%s: the array 'shape' must be two numbers, of rows and columns, from 1 to 4294967294", m->name);
@@ -148,7 +148,7 @@ static hawser_status put(const scipy_matrix *m, hw_text_part *part, const uint64
                          hawser_error *error)
 {
     double value = hw_binary_value(&m->arrays[VALUES], entry);
-    bool single = m->job->load->type == HAWSER_F32;
+    bool single = m->reading->load->type == HAWSER_F32;
     if (value - value != 0 || (single && isinf((float)value)))
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: row %llu, column %llu (from 0): the value %g %s", m->name,
                            (unsigned long long)place[0], (unsigned long long)place[1], value,
@@ -183,16 +183,16 @@ static hawser_status locate(const scipy_matrix *m, uint64_t entry, uint64_t *nex
 static hawser_status fill_part(void *context, uint32_t k, hawser_error *error)
 {
     const scipy_matrix *m = context;
-    hw_job *job = m->job;
-    hw_text_part *part = &job->parts[k][0];
-    uint64_t begin = hw_share_of(m->entries, k, job->input.readers),
-             end = hw_share_of(m->entries, k + 1, job->input.readers), count = 0, next = 0, place[2] = {0};
+    hw_reading *reading = m->reading;
+    hw_text_part *part = &reading->parts[k][0];
+    uint64_t begin = hw_share_of(m->entries, k, reading->input.readers),
+             end = hw_share_of(m->entries, k + 1, reading->input.readers), count = 0, next = 0, place[2] = {0};
     for (uint64_t entry = begin; entry < end; entry++) {
         HAWSER_TRY(locate(m, entry, &next, place, error));
         count += place[ROWS] >= m->first && place[ROWS] < m->last;
     }
-    hw_part_sizes sizes = {.rows_of = count, .indices = count, .value_bytes = count * hw_type_size(job->load->type)};
-    HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
+    hw_part_sizes sizes = {.rows_of = count, .indices = count, .value_bytes = count * hw_type_size(reading->load->type)};
+    HAWSER_TRY(hw_part_reserve(reading, part, &sizes, error));
     next = 0;
     for (uint64_t entry = begin; entry < end; entry++) {
         HAWSER_TRY(locate(m, entry, &next, place, error));
@@ -203,92 +203,92 @@ static hawser_status fill_part(void *context, uint32_t k, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Makes a part of the job for each thread. */
-static hawser_status make_parts(hw_job *job, uint32_t threads, hawser_error *error)
+/* Makes a part of the reading for each thread. */
+static hawser_status make_parts(hw_reading *reading, uint32_t threads, hawser_error *error)
 {
-    HAWSER_TRY(HW_NEW(&job->parts, threads, "parts", error));
-    HAWSER_TRY(HW_NEW(&job->part_counts, threads, "parts", error));
-    HAWSER_TRY(HW_NEW(&job->part_capacities, threads, "parts", error));
-    HAWSER_TRY(HW_NEW(&job->rows_read, threads, "figures", error));
-    job->input.readers = threads;
+    HAWSER_TRY(HW_NEW(&reading->parts, threads, "parts", error));
+    HAWSER_TRY(HW_NEW(&reading->part_counts, threads, "parts", error));
+    HAWSER_TRY(HW_NEW(&reading->part_capacities, threads, "parts", error));
+    HAWSER_TRY(HW_NEW(&reading->rows_read, threads, "figures", error));
+    reading->input.readers = threads;
     for (uint32_t k = 0; k < threads; k++) {
-        HAWSER_TRY(HW_GROW(&job->parts[k], &job->part_capacities[k], 1, "a list of parts", error));
-        job->parts[k][0] = (hw_text_part){.least = UINT32_MAX};
-        job->part_counts[k] = 1;
+        HAWSER_TRY(HW_GROW(&reading->parts[k], &reading->part_capacities[k], 1, "a list of parts", error));
+        reading->parts[k][0] = (hw_text_part){.least = UINT32_MAX};
+        reading->part_counts[k] = 1;
     }
-    job->input.sequence = threads;
+    reading->input.sequence = threads;
     return HAWSER_OK;
 }
 
 /* Checks the sizes, of which each row and column takes memory, and what the entries take. */
 static hawser_status check_sizes(scipy_matrix *m, hawser_error *error)
 {
-    hw_job *job = m->job;
-    uint64_t text = 0, size = hw_type_size(job->load->type);
+    hw_reading *reading = m->reading;
+    uint64_t text = 0, size = hw_type_size(reading->load->type);
     for (int k = 0; k < ARRAYS; k++)
         text += m->bytes[k];
     for (int k = 0; k < 2; k++)
-        HAWSER_TRY(
-            hw_check_claim(m->name, m->sizes[k], k == 0 ? "rows" : "columns", text, job->load->memory_limit != 0, error));
-    uint64_t majors = (job->load->rows_layout || job->load->parts > 1 ? m->sizes[0] : m->sizes[1]) * 16;
-    job->input.text = text;
-    return hw_budget_estimate(&job->budget,
-                              text +
-                                  (m->entries / (job->load->parts > 1 ? job->load->parts : 1) + 1) * (8 + size + 4 + size) +
-                                  majors + (4 << 20) * (uint64_t)job->threads,
-                              error);
+        HAWSER_TRY(hw_check_claim(m->name, m->sizes[k], k == 0 ? "rows" : "columns", text, reading->load->memory_limit != 0,
+                                  error));
+    uint64_t majors = (reading->load->rows_layout || reading->load->parts > 1 ? m->sizes[0] : m->sizes[1]) * 16;
+    reading->input.text = text;
+    return hw_budget_estimate(
+        &reading->budget,
+        text + (m->entries / (reading->load->parts > 1 ? reading->load->parts : 1) + 1) * (8 + size + 4 + size) + majors +
+            (4 << 20) * (uint64_t)reading->threads,
+        error);
 }
 
 static void free_arrays(scipy_matrix *m)
 {
     for (int k = 0; k < ARRAYS; k++) {
-        hw_pages_free(&m->job->budget, m->pages[k], m->bytes[k]);
+        hw_pages_free(&m->reading->budget, m->pages[k], m->bytes[k]);
         m->pages[k] = NULL;
     }
 }
 
 static hawser_status load(scipy_matrix *m, hawser_dataset *dataset, hawser_error *error)
 {
-    hw_job *job = m->job;
-    hw_input_file *file = &job->input.files[0];
+    hw_reading *reading = m->reading;
+    hw_input_file *file = &reading->input.files[0];
     HAWSER_TRY(read_arrays(m, error));
-    bool part = job->load->parts > 1;
-    uint32_t number = part ? job->load->part : 0, parts = part ? job->load->parts : 1;
-    job->whole_rows = true;
+    bool part = reading->load->parts > 1;
+    uint32_t number = part ? reading->load->part : 0, parts = part ? reading->load->parts : 1;
+    reading->whole_rows = true;
     m->first = hw_share_of(m->sizes[ROWS], number, parts); /* so that repeated entries are in one part */
     m->last = hw_share_of(m->sizes[ROWS], number + 1, parts);
     file->from = hw_share_of(file->bytes, number, parts);
     file->to = hw_share_of(file->bytes, number + 1, parts);
     HAWSER_TRY(check_sizes(m, error));
-    HAWSER_TRY(make_parts(job, job->threads, error));
-    HAWSER_TRY(hw_in_parallel(job->input.readers, fill_part, m, error));
+    HAWSER_TRY(make_parts(reading, reading->threads, error));
+    HAWSER_TRY(hw_in_parallel(reading->input.readers, fill_part, m, error));
     free_arrays(m);
     dataset->figures.parted = dataset->scattered = part;
     dataset->declared = m->entries;
-    for (uint32_t k = 0; k < job->input.readers; k++)
-        dataset->found += job->parts[k][0].entries;
-    return hw_assemble_coordinates(job, m->sizes[0], m->sizes[1], HW_MIRROR_NONE, dataset, error);
+    for (uint32_t k = 0; k < reading->input.readers; k++)
+        dataset->found += reading->parts[k][0].entries;
+    return hw_assemble_coordinates(reading, m->sizes[0], m->sizes[1], HW_MIRROR_NONE, dataset, error);
 }
 
-static hawser_status load_sparse(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+static hawser_status load_sparse(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    scipy_matrix m = {.name = job->input.files[0].name, .job = job};
-    if (job->input.count > 1)
+    scipy_matrix m = {.name = reading->input.files[0].name, .reading = reading};
+    if (reading->input.count > 1)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: a sparse matrix of scipy is one file, and %zu were given", m.name,
-                           job->input.count);
-    if (job->load->groups != NULL)
+                           reading->input.count);
+    if (reading->load->groups != NULL)
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
             "--folds by:%.100s: %s is a sparse matrix of scipy, which has no column of groups; name a file of "
             "fold numbers",
-            job->load->groups, m.name);
+            reading->load->groups, m.name);
     hawser_status status = load(&m, dataset, error);
     free_arrays(&m);
     return status;
 }
 
-hawser_status hw_npy_load(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_npy_load(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    return job->input.files[0].sparse ? load_sparse(job, dataset, error)
-                                      : hw_binary_load(job, hw_npy_header, dataset, error);
+    return reading->input.files[0].sparse ? load_sparse(reading, dataset, error)
+                                          : hw_binary_load(reading, hw_npy_header, dataset, error);
 }

@@ -9,7 +9,8 @@
 #include "data/source/runs.h"
 #include "data/table/exact.h"
 
-/* Fails for a wrong entry: an index without a value, a text, a wrong character after a number. A word before the entries is one, too. */
+/* Fails for a wrong entry: an index without a value, a text, a wrong character after a number. A word before the entries is
+ * one, too. */
 static hawser_status bad_entry(const hw_chunk *chunk, const char *at, hawser_error *error)
 {
     const char *end = at;
@@ -79,8 +80,8 @@ static bool read_unusual(const char *colon, size_t length, const char *end, bool
     return fits(*value, single);
 }
 
-/* Reads the entries of a row that are "index:value" followed by a blank or line end. Returns the position of the first other thing, which
- * is the line end if there is none. The loop after this one handles everything unusual or wrong. */
+/* Reads the entries of a row that are "index:value" followed by a blank or line end. Returns the position of the first other
+ * thing, which is the line end if there is none. The loop after this one handles everything unusual or wrong. */
 static inline const char *read_usual(const char *at, hw_words *w, sink *out)
 {
     const char *const begin = w->begin;
@@ -115,7 +116,7 @@ static inline const char *read_usual(const char *at, hw_words *w, sink *out)
 
 /* Reads the entries of a row, up to its line end or comment. One body for both storage types. */
 static inline const char *read_entries(const char *at, uint64_t first, hw_words *w, hw_text_part *part, bool single,
-                                       const hw_job *job, const hw_chunk *chunk, hawser_error *error)
+                                       const hw_reading *reading, const hw_chunk *chunk, hawser_error *error)
 {
     sink to = {part->indices, part->values, part->entries, first, part->capacity.indices, single};
     at = read_usual(at, w, &to);
@@ -133,7 +134,7 @@ static inline const char *read_entries(const char *at, uint64_t first, hw_words 
         if (!fits(value, single))
             return (void)hw_chunk_fail(chunk, colon + 1, error, "the value is too large for the storage type"), NULL;
         if (to.entries == to.capacity)
-            return (void)hw_runs_changed(job, chunk->file, error), NULL;
+            return (void)hw_runs_changed(reading, chunk->file, error), NULL;
         put_entry(&to, index, value);
     }
     if (to.entries > part->entries) {
@@ -186,70 +187,71 @@ static void note_widest(const hw_chunk *chunk, hw_text_part *part)
 }
 
 /* A label that other whole numbers have the same double as: all are read again as words. `exact`: they are. */
-static hawser_status take_label(hw_job *job, const hw_chunk *chunk, const char *begin, bool exact, double *label,
+static hawser_status take_label(hw_reading *reading, const hw_chunk *chunk, const char *begin, bool exact, double *label,
                                 hawser_error *error)
 {
     double value;
     if (exact)
-        return hw_exact_label(job, chunk, begin, hw_number(begin, &value), label, error);
-    atomic_store(&job->met_labels, true);
+        return hw_exact_label(reading, chunk, begin, hw_number(begin, &value), label, error);
+    atomic_store(&reading->met_labels, true);
     return hw_chunk_fail(
         chunk, begin, error,
         "the label is beyond 2^53, and the input cannot be read again to tell such labels apart; give a file");
 }
 
-static inline hawser_status read_rows(hw_job *job, const hw_chunk *chunk, hw_text_part *part, bool single,
+static inline hawser_status read_rows(hw_reading *reading, const hw_chunk *chunk, hw_text_part *part, bool single,
                                       hawser_error *error)
 {
     uint32_t before = part->most;
-    bool none = hw_svmlight_no_target(job->load), labels = hw_svmlight_has_labels(job->load),
-         exact = labels && hw_exact_is_wanted(job);
-    labels = labels && job->load->schema == NULL;
-    uint64_t first = job->load->index_base == 2;
+    bool none = hw_svmlight_no_target(reading->load), labels = hw_svmlight_has_labels(reading->load),
+         exact = labels && hw_exact_is_wanted(reading);
+    labels = labels && reading->load->schema == NULL;
+    uint64_t first = reading->load->index_base == 2;
     const char *at = hw_chunk_text(chunk);
     hw_words w;
     hw_words_begin(&w, at, chunk->end, ':');
-    HAWSER_TRY(hw_part_begin_equals(job, part, error));
+    HAWSER_TRY(hw_part_begin_equals(reading, part, error));
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
         if (*at != '\n' && *at != '#') {
             if (part->rows == part->capacity.ends)
-                return hw_runs_changed(job, chunk->file, error);
+                return hw_runs_changed(reading, chunk->file, error);
             const char *text = at, *entries = at = read_target(at, none, &part->target[part->rows], chunk, error);
             if (at != NULL && (exact || (labels && hw_label_is_doubtful(part->target[part->rows]))))
-                HAWSER_TRY(take_label(job, chunk, text, exact, &part->target[part->rows], error));
+                HAWSER_TRY(take_label(reading, chunk, text, exact, &part->target[part->rows], error));
             if (at != NULL)
-                at = read_entries(at, first, &w, part, single, job, chunk, error);
+                at = read_entries(at, first, &w, part, single, reading, chunk, error);
             if (at == NULL)
                 return error != NULL ? error->status : HAWSER_BAD_INPUT;
             part->ends[part->rows++] = part->entries;
             if (hw_part_sees(part))
-                HAWSER_TRY(hw_svmlight_see(job, part, part->rows - 1, text, entries, at, error));
+                HAWSER_TRY(hw_svmlight_see(reading, part, part->rows - 1, text, entries, at, error));
         }
         at = hw_next_line(at, chunk->end);
     }
     if (part->most > before && part->most >= HW_CLAIMS_FREE)
         note_widest(chunk, part);
-    return hw_part_end_equals(job, part, error);
+    return hw_part_end_equals(reading, part, error);
 }
 
-hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
+hawser_status hw_svmlight_parse(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                                hawser_error *error)
 {
     (void)context;
-    bool single = job->load->type == HAWSER_F32;
+    bool single = reading->load->type == HAWSER_F32;
     uint64_t lines = hw_count(chunk->begin, chunk->end, '\n'), entries = hw_count(chunk->begin, chunk->end, ':');
     hw_part_sizes sizes = {.ends = lines, .target = lines, .indices = entries, .value_bytes = entries * (single ? 4 : 8)};
-    HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
-    return single ? read_rows(job, chunk, part, true, error) : read_rows(job, chunk, part, false, error);
+    HAWSER_TRY(hw_part_reserve(reading, part, &sizes, error));
+    return single ? read_rows(reading, chunk, part, true, error) : read_rows(reading, chunk, part, false, error);
 }
 
-hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
+hawser_status hw_svmlight_read(hw_reading *reading, const hw_chunk *chunk, hw_text_part *part, hawser_error *error)
 {
     enum { ROW = 2, ENTRY = 4 }; /* bytes of the shortest row and entry, with what ends them: "1\n", "1:1 " */
-    bool single = job->load->type == HAWSER_F32;
+    bool single = reading->load->type == HAWSER_F32;
     uint64_t bytes = (uint64_t)(chunk->end - chunk->begin), rows = bytes / ROW + 1, entries = bytes / ENTRY + 1;
     hw_part_sizes sizes = {.ends = rows, .target = rows, .indices = entries, .value_bytes = entries * (single ? 4 : 8)};
-    HAWSER_TRY(hw_part_reserve(job, part, &sizes, error));
+    HAWSER_TRY(hw_part_reserve(reading, part, &sizes, error));
     part->rows = part->entries = 0;
-    return single ? read_rows(job, chunk, part, true, error) : read_rows(job, chunk, part, false, error);
+    return single ? read_rows(reading, chunk, part, true, error) : read_rows(reading, chunk, part, false, error);
 }

@@ -5,14 +5,18 @@
 #include "base/number.h"
 #include "data/source/parse.h"
 
-/* A hw_parser; the context is not used. Refuses words that are not numbers, index 0 if the base is 1, and indices that do not ascend. */
-hawser_status hw_svmlight_parse(void *context, hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error);
+/* A hw_parser; the context is not used. Refuses words that are not numbers, index 0 if the base is 1, and indices that do
+ * not ascend. */
+hawser_status hw_svmlight_parse(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                                hawser_error *error);
 
-/* Like hw_svmlight_parse, for a part that is reused: its capacity is what a chunk of that length can hold, and only written pages take
- * memory. least and most continue from their values. */
-hawser_status hw_svmlight_read(hw_job *job, const hw_chunk *chunk, hw_text_part *part, hawser_error *error) HAWSER_MUST_USE;
+/* Like hw_svmlight_parse, for a part that is reused: its capacity is what a chunk of that length can hold, and only written
+ * pages take memory. least and most continue from their values. */
+hawser_status hw_svmlight_read(hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                               hawser_error *error) HAWSER_MUST_USE;
 
-/* Reads an index of more than eight digits, which the hot loops do not. Returns the position of its colon, or NULL if it is not an index. */
+/* Reads an index of more than eight digits, which the hot loops do not. Returns the position of its colon, or NULL if it is
+ * not an index. */
 const char *hw_svmlight_long_index(const char *at, uint64_t *index);
 
 /* Reads the index before a colon. Returns the position of the colon, or NULL if it is not an index. */
@@ -45,17 +49,18 @@ static inline const char *hw_next_line(const char *at, const char *end)
     return found != NULL ? found + 1 : end; /* a file that is overwritten may lose the line end of its last line */
 }
 
-/* svmlight_equal.c: compares row `row` of a part with what part->equals has. `text`: of the row; its entries are in [entries, end). */
-hawser_status hw_svmlight_see(const hw_job *job, hw_text_part *part, uint64_t row, const char *text, const char *entries,
-                              const char *end, hawser_error *error) HAWSER_MUST_USE;
-/* svmlight_equal.c: moves the job's list to the dataset, whose index base is known. */
-void hw_svmlight_take_equals(hw_job *job, hawser_dataset *dataset);
+/* svmlight_equal.c: compares row `row` of a part with what part->equals has. `text`: of the row; its entries are in
+ * [entries, end). */
+hawser_status hw_svmlight_see(const hw_reading *reading, hw_text_part *part, uint64_t row, const char *text,
+                              const char *entries, const char *end, hawser_error *error) HAWSER_MUST_USE;
+/* svmlight_equal.c: moves the reading's list to the dataset, whose index base is known. */
+void hw_svmlight_take_equals(hw_reading *reading, hawser_dataset *dataset);
 
 /* svmlight_columns.c, svmlight_rows.c. */
 /* Reads svmlight text once, to CSC. Determines the index base of the whole input. */
-hawser_status hw_gather_columns(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
-/* Reads svmlight text in memory twice, to CSR without parts. *done is false if that is impossible: archives, pipes, a limit on columns, a
- * part of the input. */
-hawser_status hw_place_rows(hw_job *job, hawser_dataset *dataset, bool *done, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_gather_columns(hw_reading *reading, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+/* Reads svmlight text in memory twice, to CSR without parts. *done is false if that is impossible: archives, pipes, a limit
+ * on columns, a part of the input. */
+hawser_status hw_place_rows(hw_reading *reading, hawser_dataset *dataset, bool *done, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -1,5 +1,6 @@
-/* svmlight_columns.c - reads svmlight text once, into compressed columns. Every reader distributes its entries over buckets of neighbouring
- * columns. Then each bucket is counted by column and sorted while it is in a cache; its memory is released as the columns take theirs. */
+/* svmlight_columns.c - reads svmlight text once, into compressed columns. Every reader distributes its entries over buckets
+ * of neighbouring columns. Then each bucket is counted by column and sorted while it is in a cache; its memory is released
+ * as the columns take theirs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,7 @@
 #include "data/source/runs.h"
 
 typedef struct gather_work {
-    hw_job *job;
+    hw_reading *reading;
     hw_buckets *readers;
     hw_text_part *parts; /* of each reader: the current chunk */
     hw_stretch **order;  /* all readers' stretches in input order */
@@ -36,9 +37,9 @@ static hawser_status deal_chunk(void *context, uint32_t reader, const hw_chunk *
 {
     const gather_work *w = context;
     hw_text_part *part = &w->parts[reader];
-    HAWSER_TRY(hw_svmlight_read(w->job, chunk, part, error));
-    w->job->rows_read[reader] += part->rows;
-    return hw_buckets_add(&w->readers[reader], part, w->in_runs || w->job->input.readers == 1 ? reader : chunk->sequence,
+    HAWSER_TRY(hw_svmlight_read(w->reading, chunk, part, error));
+    w->reading->rows_read[reader] += part->rows;
+    return hw_buckets_add(&w->readers[reader], part, w->in_runs || w->reading->input.readers == 1 ? reader : chunk->sequence,
                           w->targets, error);
 }
 
@@ -52,14 +53,14 @@ static int compare_stretches(const void *a, const void *b)
 
 static hawser_status order_stretches(gather_work *w, hawser_error *error)
 {
-    for (uint32_t k = 0; k < w->job->input.readers; k++) {
+    for (uint32_t k = 0; k < w->reading->input.readers; k++) {
         HAWSER_TRY(hw_buckets_close(&w->readers[k], error));
         w->stretches += w->readers[k].stretch_count;
         w->buckets = w->readers[k].count > w->buckets ? w->readers[k].count : w->buckets;
     }
     HAWSER_TRY(HW_NEW(&w->order, w->stretches, "a list of rows", error));
     size_t count = 0;
-    for (uint32_t k = 0; k < w->job->input.readers; k++)
+    for (uint32_t k = 0; k < w->reading->input.readers; k++)
         for (size_t i = 0; i < w->readers[k].stretch_count; i++)
             w->order[count++] = &w->readers[k].stretches[i];
     qsort(w->order, count, sizeof *w->order, compare_stretches);
@@ -67,24 +68,24 @@ static hawser_status order_stretches(gather_work *w, hawser_error *error)
         w->order[i]->first = w->rows;
         w->rows += w->order[i]->rows;
     }
-    return hw_check_rows(w->job, w->rows, error);
+    return hw_check_rows(w->reading, w->rows, error);
 }
 
 static hawser_status read_all(gather_work *w, hawser_error *error)
 {
-    uint32_t most = w->job->threads;
+    uint32_t most = w->reading->threads;
     HAWSER_TRY(HW_NEW(&w->readers, most, "readers", error));
     HAWSER_TRY(HW_NEW(&w->parts, most, "readers", error));
     for (uint32_t k = 0; k < most; k++) {
-        hw_buckets_begin(&w->readers[k], &w->job->budget, k, w->single, w->job->budget.estimate / most);
+        hw_buckets_begin(&w->readers[k], &w->reading->budget, k, w->single, w->reading->budget.estimate / most);
         w->parts[k].least = UINT32_MAX;
     }
-    HAWSER_TRY(hw_runs_begin(w->job, &w->in_runs, error));
-    HAWSER_TRY(w->in_runs ? hw_runs(w->job, deal_chunk, w, error) : hw_chunks(w->job, deal_chunk, w, error));
+    HAWSER_TRY(hw_runs_begin(w->reading, &w->in_runs, error));
+    HAWSER_TRY(w->in_runs ? hw_runs(w->reading, deal_chunk, w, error) : hw_chunks(w->reading, deal_chunk, w, error));
     for (uint32_t k = 0; k < most; k++) {
         w->least = w->parts[k].least < w->least ? w->parts[k].least : w->least;
         hw_part_widen(&w->widest, &w->parts[k]);
-        hw_part_free(w->job, &w->parts[k]);
+        hw_part_free(w->reading, &w->parts[k]);
     }
     return order_stretches(w, error);
 }
@@ -108,7 +109,7 @@ static column_span span_of(const gather_work *w, size_t bucket)
 
 static void count_entries(const gather_work *w, size_t bucket, uint64_t *counts)
 {
-    for (uint32_t k = 0; k < w->job->input.readers; k++) {
+    for (uint32_t k = 0; k < w->reading->input.readers; k++) {
         const hw_buckets *own = &w->readers[k];
         uint64_t left = bucket < own->count ? own->buckets[bucket].entries : 0;
         for (const hw_bucket_block *block = left > 0 ? own->buckets[bucket].first : NULL; left > 0; block = block->next) {
@@ -146,8 +147,8 @@ static void place_columns(gather_work *w, size_t bucket, const column_span *s, u
     atomic_fetch_add(&w->unseen_columns, columns);
 }
 
-/* Finds the places of a batch and prefetches their cache lines before anything is written there: stores to distant memory would be waited
- * for one by one. */
+/* Finds the places of a batch and prefetches their cache lines before anything is written there: stores to distant memory
+ * would be waited for one by one. */
 static inline void scatter(const gather_work *w, const char *at, uint64_t count, uint64_t row, size_t seen, uint64_t *places,
                            bool single, bool full)
 {
@@ -213,9 +214,9 @@ static void scatter_stretch(const gather_work *w, size_t bucket, const hw_stretc
 static hawser_status take_pages(const gather_work *w, size_t bucket, hawser_error *error)
 {
     uint64_t entries = 0;
-    for (uint32_t k = 0; k < w->job->input.readers; k++)
+    for (uint32_t k = 0; k < w->reading->input.readers; k++)
         entries += bucket < w->readers[k].count ? w->readers[k].buckets[bucket].entries : 0;
-    return hw_budget_take(&w->job->budget, entries * (sizeof *w->indices + (w->single ? sizeof(float) : sizeof(double))),
+    return hw_budget_take(&w->reading->budget, entries * (sizeof *w->indices + (w->single ? sizeof(float) : sizeof(double))),
                           error);
 }
 
@@ -226,13 +227,13 @@ static hawser_status gather_bucket(gather_work *w, size_t bucket, uint64_t *coun
     memset(counts, 0, s.width * sizeof *counts);
     count_entries(w, bucket, counts);
     place_columns(w, bucket, &s, counts);
-    for (uint32_t k = 0; k < w->job->input.readers; k++)
+    for (uint32_t k = 0; k < w->reading->input.readers; k++)
         from[k] = (column_reading){.block = bucket < w->readers[k].count ? w->readers[k].buckets[bucket].first : NULL};
     if (s.seen > 0)
         HAWSER_TRY(take_pages(w, bucket, error));
     for (size_t i = 0; i < w->stretches; i++)
         scatter_stretch(w, bucket, w->order[i], &from[w->order[i]->reader], s.seen, counts);
-    for (uint32_t k = 0; k < w->job->input.readers; k++)
+    for (uint32_t k = 0; k < w->reading->input.readers; k++)
         hw_bucket_done(&w->readers[k], bucket);
     return HAWSER_OK;
 }
@@ -245,7 +246,7 @@ static hawser_status gather_some(void *context, uint32_t thread, hawser_error *e
     (void)thread;
     hawser_status status = HW_NEW(&counts, 1 << HW_BUCKET_MOST, "counts of entries", error);
     if (status == HAWSER_OK)
-        status = HW_NEW(&from, w->job->input.readers, "readers", error);
+        status = HW_NEW(&from, w->reading->input.readers, "readers", error);
     while (status == HAWSER_OK) {
         size_t bucket = atomic_fetch_add(&w->next, 1);
         if (bucket >= w->buckets)
@@ -257,15 +258,15 @@ static hawser_status gather_some(void *context, uint32_t thread, hawser_error *e
     return status;
 }
 
-/* Computes where each bucket's entries are stored. The last bucket of the matrix may also have columns beyond it, so its end is found
- * later. */
+/* Computes where each bucket's entries are stored. The last bucket of the matrix may also have columns beyond it, so its end
+ * is found later. */
 static hawser_status place_buckets(gather_work *w, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&w->places, w->buckets + 1, "places of columns", error));
     for (size_t b = 0; b < w->buckets; b++) {
         w->places[b] = w->stored;
         if (span_of(w, b).seen > 0)
-            for (uint32_t k = 0; k < w->job->input.readers; k++)
+            for (uint32_t k = 0; k < w->reading->input.readers; k++)
                 w->stored += b < w->readers[k].count ? w->readers[k].buckets[b].entries : 0;
     }
     return HAWSER_OK;
@@ -273,7 +274,7 @@ static hawser_status place_buckets(gather_work *w, hawser_error *error)
 
 static hawser_status make_arrays(gather_work *w, hawser_dataset *dataset, hawser_error *error)
 {
-    hw_budget *budget = &w->job->budget;
+    hw_budget *budget = &w->reading->budget;
     HAWSER_TRY(hw_budget_array(budget, (void **)&w->offsets, w->cols + 1, sizeof *w->offsets, "offsets", error));
     hw_dataset_own(dataset, w->offsets);
     HAWSER_TRY(hw_huge_array((void **)&w->indices, w->stored, sizeof *w->indices, "indices", error));
@@ -295,16 +296,16 @@ static hawser_status make_arrays(gather_work *w, hawser_dataset *dataset, hawser
 
 static hawser_status gather(gather_work *w, hawser_dataset *dataset, hawser_error *error)
 {
-    const hawser_load *load = w->job->load;
+    const hawser_load *load = w->reading->load;
     HAWSER_TRY(read_all(w, error));
     w->base = load->index_base != 0 ? (uint32_t)load->index_base - 1 : w->least != 0;
     w->cols = load->columns != 0 ? load->columns : w->buckets > 0 ? (uint64_t)w->widest.most + 1 - w->base : 0;
-    HAWSER_TRY(hw_check_columns(w->job, &w->widest, w->base, dataset, error));
+    HAWSER_TRY(hw_check_columns(w->reading, &w->widest, w->base, dataset, error));
     HAWSER_TRY(place_buckets(w, error));
     HAWSER_TRY(make_arrays(w, dataset, error));
-    HAWSER_TRY(hw_in_parallel(w->job->input.readers, gather_some, w, error));
+    HAWSER_TRY(hw_in_parallel(w->reading->input.readers, gather_some, w, error));
     uint64_t covered = hw_bucket_begin(w->buckets), unseen = atomic_load(&w->unseen_entries), all = 0;
-    for (uint32_t k = 0; k < w->job->input.readers; k++)
+    for (uint32_t k = 0; k < w->reading->input.readers; k++)
         for (size_t b = 0; b < w->readers[k].count; b++)
             all += w->readers[k].buckets[b].entries;
     w->stored = all - unseen;
@@ -327,18 +328,18 @@ static hawser_status gather(gather_work *w, hawser_dataset *dataset, hawser_erro
     return HAWSER_OK;
 }
 
-hawser_status hw_gather_columns(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_gather_columns(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    gather_work w = {.job = job,
+    gather_work w = {.reading = reading,
                      .least = UINT32_MAX,
-                     .single = job->load->type == HAWSER_F32,
-                     .targets = !hw_svmlight_no_target(job->load)};
+                     .single = reading->load->type == HAWSER_F32,
+                     .targets = !hw_svmlight_no_target(reading->load)};
     hawser_status status = gather(&w, dataset, error);
-    for (uint32_t k = 0; k < job->threads; k++) {
+    for (uint32_t k = 0; k < reading->threads; k++) {
         if (w.readers != NULL)
             hw_buckets_free(&w.readers[k]);
         if (w.parts != NULL)
-            hw_part_free(job, &w.parts[k]);
+            hw_part_free(reading, &w.parts[k]);
     }
     free(w.readers);
     free(w.parts);

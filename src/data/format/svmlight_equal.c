@@ -13,7 +13,8 @@ static uint64_t digits_of(const char *begin, const char *end)
     return end - begin >= HW_EQUAL_DIGITS ? hw_equal_digits(begin, end) : 0;
 }
 
-/* Returns the text of an entry's value, which is behind those that were found before. Each entry has one colon, and they are counted from the nearer end. */
+/* Returns the text of an entry's value, which is behind those that were found before. Each entry has one colon, and they are
+ * counted from the nearer end. */
 static const char *text_of(row_text *row, uint64_t number)
 {
     if (number > row->passed + (row->count - number)) {
@@ -98,8 +99,8 @@ static hawser_status see_target(hw_equals *list, bool first, double value, const
     return HAWSER_OK;
 }
 
-hawser_status hw_svmlight_see(const hw_job *job, hw_text_part *part, uint64_t row, const char *text, const char *entries,
-                              const char *end, hawser_error *error)
+hawser_status hw_svmlight_see(const hw_reading *reading, hw_text_part *part, uint64_t row, const char *text,
+                              const char *entries, const char *end, hawser_error *error)
 {
     uint64_t before = row > 0 ? part->ends[row - 1] : 0;
     row_text r = {.indices = part->indices + before, .count = part->ends[row] - before, .at = entries, .end = end};
@@ -107,13 +108,14 @@ hawser_status hw_svmlight_see(const hw_job *job, hw_text_part *part, uint64_t ro
     if (first)
         HAWSER_TRY(begin(&part->equals, &r, error));
     else
-        see(&part->equals, &r, job->load->type);
-    return hw_svmlight_no_target(job->load) ? HAWSER_OK : see_target(&part->equals, first, part->target[row], text, error);
+        see(&part->equals, &r, reading->load->type);
+    return hw_svmlight_no_target(reading->load) ? HAWSER_OK
+                                                : see_target(&part->equals, first, part->target[row], text, error);
 }
 
-void hw_svmlight_take_equals(hw_job *job, hawser_dataset *dataset)
+void hw_svmlight_take_equals(hw_reading *reading, hawser_dataset *dataset)
 {
-    hw_equals *list = &job->equals;
+    hw_equals *list = &reading->equals;
     for (size_t k = 0; k < list->count; k++)
         if (!hw_equal_is_target(list->items[k].column))
             list->items[k].column -= (uint32_t)dataset->figures.index_base;

@@ -1,5 +1,5 @@
-/* svmlight_rows.c - reads svmlight text into compressed rows and writes each entry once: the rows and entries of every thread's run are
- * counted, the counts become places, then the runs are parsed chunk by chunk into them. */
+/* svmlight_rows.c - reads svmlight text into compressed rows and writes each entry once: the rows and entries of every
+ * thread's run are counted, the counts become places, then the runs are parsed chunk by chunk into them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ typedef struct row_run {
 } row_run;
 
 typedef struct rows_work {
-    hw_job *job;
+    hw_reading *reading;
     row_run *runs;
     uint32_t readers, base;
     uint64_t rows, stored;
@@ -31,7 +31,7 @@ static hawser_status count_chunk(void *context, uint32_t reader, const hw_chunk 
 {
     const rows_work *w = context;
     (void)error;
-    hw_svmlight_count(w->job, chunk, &w->runs[reader].tally);
+    hw_svmlight_count(w->reading, chunk, &w->runs[reader].tally);
     return HAWSER_OK;
 }
 
@@ -55,13 +55,13 @@ static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk 
     const rows_work *w = context;
     row_run *run = &w->runs[reader];
     hw_text_part *part = &run->part;
-    HAWSER_TRY(hw_svmlight_read(w->job, chunk, part, error));
+    HAWSER_TRY(hw_svmlight_read(w->reading, chunk, part, error));
     if (part->rows > run->last_row - run->row || !append(w, run))
-        return hw_runs_changed(w->job, chunk->file, error);
+        return hw_runs_changed(w->reading, chunk->file, error);
     if (w->target != NULL && part->rows > 0)
         memcpy(w->target + run->row, part->target, part->rows * sizeof *w->target);
     run->row += part->rows;
-    w->job->rows_read[reader] += part->rows;
+    w->reading->rows_read[reader] += part->rows;
     return HAWSER_OK;
 }
 
@@ -75,7 +75,7 @@ static hawser_status sum_runs(rows_work *w, hawser_error *error)
         run->last_row = w->rows += run->tally.rows;
         run->last_entry = w->stored += run->tally.entries;
     }
-    return hw_check_rows(w->job, w->rows, error);
+    return hw_check_rows(w->reading, w->rows, error);
 }
 
 static hawser_status check_places(const rows_work *w, hawser_error *error)
@@ -83,19 +83,19 @@ static hawser_status check_places(const rows_work *w, hawser_error *error)
     bool same = true;
     for (uint32_t k = 0; k < w->readers; k++)
         same &= w->runs[k].row == w->runs[k].last_row && w->runs[k].entry == w->runs[k].last_entry;
-    return same ? HAWSER_OK : hw_runs_changed(w->job, NULL, error);
+    return same ? HAWSER_OK : hw_runs_changed(w->reading, NULL, error);
 }
 
 static hawser_status make_arrays(rows_work *w, hawser_dataset *dataset, hawser_error *error)
 {
-    hw_budget *budget = &w->job->budget;
+    hw_budget *budget = &w->reading->budget;
     HAWSER_TRY(hw_budget_array(budget, (void **)&w->offsets, w->rows + 1, sizeof *w->offsets, "offsets", error));
     hw_dataset_own(dataset, w->offsets);
     HAWSER_TRY(hw_budget_array(budget, (void **)&w->indices, w->stored, sizeof *w->indices, "indices", error));
     hw_dataset_own(dataset, w->indices);
     HAWSER_TRY(hw_budget_array(budget, &w->values, w->stored, w->single ? 4 : 8, "values", error));
     hw_dataset_own(dataset, w->values);
-    if (hw_svmlight_no_target(w->job->load))
+    if (hw_svmlight_no_target(w->reading->load))
         return HAWSER_OK;
     HAWSER_TRY(hw_budget_array(budget, (void **)&w->target, w->rows, sizeof(double), "the target", error));
     hw_dataset_own(dataset, w->target);
@@ -112,12 +112,12 @@ static void correct_base(rows_work *w, uint32_t base)
 
 static hawser_status count_and_place(rows_work *w, hawser_dataset *dataset, hawser_error *error)
 {
-    const hawser_load *load = w->job->load;
-    HAWSER_TRY(hw_runs(w->job, count_chunk, w, error));
+    const hawser_load *load = w->reading->load;
+    HAWSER_TRY(hw_runs(w->reading, count_chunk, w, error));
     HAWSER_TRY(sum_runs(w, error));
     w->base = load->index_base != 0 ? (uint32_t)load->index_base - 1 : 1;
     HAWSER_TRY(make_arrays(w, dataset, error));
-    HAWSER_TRY(hw_runs(w->job, place_chunk, w, error));
+    HAWSER_TRY(hw_runs(w->reading, place_chunk, w, error));
     HAWSER_TRY(check_places(w, error));
     uint32_t least = UINT32_MAX;
     hw_text_part widest = {0};
@@ -127,7 +127,7 @@ static hawser_status count_and_place(rows_work *w, hawser_dataset *dataset, haws
     }
     if (load->index_base == 0)
         correct_base(w, least != 0);
-    HAWSER_TRY(hw_check_columns(w->job, &widest, w->base, dataset, error));
+    HAWSER_TRY(hw_check_columns(w->reading, &widest, w->base, dataset, error));
     w->offsets[0] = 0;
     dataset->figures.index_base = (int)w->base;
     dataset->figures.base_guessed = load->index_base == 0 && least > 1;
@@ -143,20 +143,20 @@ static hawser_status count_and_place(rows_work *w, hawser_dataset *dataset, haws
     return HAWSER_OK;
 }
 
-hawser_status hw_place_rows(hw_job *job, hawser_dataset *dataset, bool *done, hawser_error *error)
+hawser_status hw_place_rows(hw_reading *reading, hawser_dataset *dataset, bool *done, hawser_error *error)
 {
     *done = false;
-    if (job->load->columns == 0)
-        HAWSER_TRY(hw_runs_begin(job, done, error));
+    if (reading->load->columns == 0)
+        HAWSER_TRY(hw_runs_begin(reading, done, error));
     if (!*done)
         return HAWSER_OK;
-    rows_work w = {.job = job, .single = job->load->type == HAWSER_F32, .readers = job->input.readers};
+    rows_work w = {.reading = reading, .single = reading->load->type == HAWSER_F32, .readers = reading->input.readers};
     HAWSER_TRY(HW_NEW(&w.runs, w.readers, "runs", error));
     for (uint32_t k = 0; k < w.readers; k++)
         w.runs[k].part.least = UINT32_MAX;
     hawser_status status = count_and_place(&w, dataset, error);
     for (uint32_t k = 0; k < w.readers; k++)
-        hw_part_free(job, &w.runs[k].part);
+        hw_part_free(reading, &w.runs[k].part);
     free(w.runs);
     return status;
 }

@@ -40,9 +40,9 @@ static inline const char *pass_target(const char *at, bool none)
     return memcmp(at, "qid:", 4) == 0 ? past_word(at) : at;
 }
 
-static void count_rows(const hw_job *job, const hw_chunk *chunk, hw_tally *tally)
+static void count_rows(const hw_reading *reading, const hw_chunk *chunk, hw_tally *tally)
 {
-    bool none = hw_svmlight_no_target(job->load);
+    bool none = hw_svmlight_no_target(reading->load);
     const char *at = hw_chunk_text(chunk);
     while (at < chunk->end) {
         at = hw_skip_blanks(at);
@@ -54,8 +54,8 @@ static void count_rows(const hw_job *job, const hw_chunk *chunk, hw_tally *tally
     }
 }
 
-/* Counts lines and colons, which are rows and entries if nothing unusual occurs: a comment, a query, a line that begins with a blank, or a
- * byte order mark that may hide one. */
+/* Counts lines and colons, which are rows and entries if nothing unusual occurs: a comment, a query, a line that begins with
+ * a blank, or a byte order mark that may hide one. */
 static bool count_plain(const hw_chunk *chunk, hw_tally *tally)
 {
     enum { LANES = 64, MOST = 255 };
@@ -89,8 +89,8 @@ static bool count_plain(const hw_chunk *chunk, hw_tally *tally)
     return true;
 }
 
-void hw_svmlight_count(const hw_job *job, const hw_chunk *chunk, hw_tally *tally)
+void hw_svmlight_count(const hw_reading *reading, const hw_chunk *chunk, hw_tally *tally)
 {
     if (!count_plain(chunk, tally))
-        count_rows(job, chunk, tally);
+        count_rows(reading, chunk, tally);
 }

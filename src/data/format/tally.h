@@ -10,6 +10,6 @@ typedef struct hw_tally {
 } hw_tally;
 
 /* Adds the counts of a chunk. Several times faster without comments and queries. */
-void hw_svmlight_count(const hw_job *job, const hw_chunk *chunk, hw_tally *tally);
+void hw_svmlight_count(const hw_reading *reading, const hw_chunk *chunk, hw_tally *tally);
 
 #endif

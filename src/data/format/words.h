@@ -9,7 +9,8 @@
 /* Bytes that are searched at a time, and bytes that must precede a word which is read from its end. */
 enum { HW_WORDS_PIECE = 4096, HW_WORDS_FRONT = 32 };
 
-/* Ends are offsets from the chunk's begin; places[at] is the next. The array is not cleared, because only found ends are read. */
+/* Ends are offsets from the chunk's begin; places[at] is the next. The array is not cleared, because only found ends are
+ * read. */
 typedef struct hw_words {
     const char *begin, *next, *end; /* the chunk; the rest that was not searched yet */
     size_t at, count;

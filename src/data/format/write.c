@@ -1,4 +1,5 @@
-/* write.c - implements hawser_dataset_write: rows of a dataset in formats of other software. Sparse data are written row by row. */
+/* write.c - implements hawser_dataset_write: rows of a dataset in formats of other software. Sparse data are written row by
+ * row. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static double sparse_at(const hawser_matrix *A, uint64_t entry)
     return hw_value_at(A->values, A->type, entry);
 }
 
-/* Returns number j of row i, for ascending j. *e is the first entry of the row that was not returned; it begins at that of the row. */
+/* Returns number j of row i, for ascending j. *e is the first entry of the row that was not returned; it begins at that of
+ * the row. */
 static double next_at(const hawser_matrix *A, size_t i, size_t j, uint64_t *e)
 {
     if (hw_is_dense(A))
@@ -254,8 +256,8 @@ static hawser_status begin_target(const hawser_dataset *d, const char *path, haw
     return status;
 }
 
-/* The format has no place for a target, so it is written to a file of its own, for --target PATH.target. Both files get their names only
- * after both are written: a new target beside an old matrix would be taken for its target. */
+/* The format has no place for a target, so it is written to a file of its own, for --target PATH.target. Both files get
+ * their names only after both are written: a new target beside an old matrix would be taken for its target. */
 static hawser_status write_market_pair(const hawser_dataset *d, const char *path, hawser_error *error)
 {
     hawser_dataset column;

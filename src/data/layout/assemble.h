@@ -5,15 +5,15 @@
 #include "data/source/parse.h"
 
 /* Converts parts of sparse rows (ends, indices) to CSR. */
-hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_assemble_rows(hw_reading *reading, hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 
 /* The triangle that the entries of a file leave out. */
 typedef enum hw_mirror { HW_MIRROR_NONE = 0, HW_MIRROR_SAME, HW_MIRROR_NEGATED } hw_mirror;
 
-/* Converts parts of coordinates (rows_of, indices, from zero) to CSC or CSR of rows x cols; `mirror` adds the other triangle. Entries of the same place
- * are added in the order of the file. */
-hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, hw_mirror mirror, hawser_dataset *dataset,
-                                      hawser_error *error) HAWSER_MUST_USE;
+/* Converts parts of coordinates (rows_of, indices, from zero) to CSC or CSR of rows x cols; `mirror` adds the other
+ * triangle. Entries of the same place are added in the order of the file. */
+hawser_status hw_assemble_coordinates(hw_reading *reading, size_t rows, size_t cols, hw_mirror mirror,
+                                      hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 
 /* Memory to sort in, initially zero; the owner frees `pairs`. */
 typedef struct hw_pair {
@@ -24,7 +24,8 @@ typedef struct hw_sorter {
     hw_pair *pairs;
     size_t capacity;
 } hw_sorter;
-/* Sorts the entries of a column or row by index; equal ones keep their order. *twice: an index that occurs twice, or UINT32_MAX. */
+/* Sorts the entries of a column or row by index; equal ones keep their order. *twice: an index that occurs twice, or
+ * UINT32_MAX. */
 hawser_status hw_sort_entries(uint32_t *indices, void *values, bool single, uint64_t count, hw_sorter *sorter,
                               uint32_t *twice, hawser_error *error) HAWSER_MUST_USE;
 /* Fails for an entry that occurs twice, where nodes have it. Row and column count from zero. */
@@ -42,20 +43,21 @@ enum {
     HW_IGNORED
 };
 
-/* Converts parts of width doubles per row to a dense matrix, whose layout the load sets; roles has one item per column. With `means`, NaN marks a missing value and
- * becomes the mean of its column. */
-hawser_status hw_assemble_dense(hw_job *job, size_t width, const unsigned char *roles, bool means, hawser_dataset *dataset,
-                                hawser_error *error) HAWSER_MUST_USE;
+/* Converts parts of width doubles per row to a dense matrix, whose layout the load sets; roles has one item per column. With
+ * `means`, NaN marks a missing value and becomes the mean of its column. */
+hawser_status hw_assemble_dense(hw_reading *reading, size_t width, const unsigned char *roles, bool means,
+                                hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 
-/* Like hw_assemble_dense, but without parts, from text in memory that `parser` parses; the text is read twice. `skip` bytes precede the
- * first row. *done is false if the text must be read as a stream. */
-hawser_status hw_place_dense(hw_job *job, hw_parser parser, void *context, uint64_t skip, size_t width,
+/* Like hw_assemble_dense, but without parts, from text in memory that `parser` parses; the text is read twice. `skip` bytes
+ * precede the first row. *done is false if the text must be read as a stream. */
+hawser_status hw_place_dense(hw_reading *reading, hw_parser parser, void *context, uint64_t skip, size_t width,
                              const unsigned char *roles, bool means, hawser_dataset *dataset, bool *done,
                              hawser_error *error) HAWSER_MUST_USE;
 
-/* The target arrays of rows that become a dense matrix. Rows must be in bounds and put once. Several threads may put different rows. */
+/* The target arrays of rows that become a dense matrix. Rows must be in bounds and put once. Several threads may put
+ * different rows. */
 typedef struct hw_dense {
-    hw_job *job;
+    hw_reading *reading;
     const unsigned char *roles;
     size_t width;
     uint64_t rows, features;
@@ -69,7 +71,7 @@ typedef struct hw_dense {
 } hw_dense;
 
 /* Makes the dataset's arrays. Does not count the matrix yet: hw_dense_put counts it as it is filled. */
-hawser_status hw_dense_begin(hw_dense *dense, hw_job *job, uint64_t rows, size_t width, const unsigned char *roles,
+hawser_status hw_dense_begin(hw_dense *dense, hw_reading *reading, uint64_t rows, size_t width, const unsigned char *roles,
                              hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 /* Puts `count` rows of width numbers, which the storage type can hold, from row `first` on. */
 hawser_status hw_dense_put(const hw_dense *dense, const double *rows, uint64_t first, uint64_t count,
@@ -83,8 +85,8 @@ typedef struct hw_column_values {
     const uint32_t *indices; /* the rows of the entries; NULL: every row has one */
     const double *weights;   /* of the rows; NULL: all are 1 */
 } hw_column_values;
-/* Replaces NaN, which stands for a missing value, by `given`, or if that is NULL by the weighted mean of the others, which is returned; NaN if
- * there are none with a weight above 0 (hw_no_mean). */
+/* Replaces NaN, which stands for a missing value, by `given`, or if that is NULL by the weighted mean of the others, which
+ * is returned; NaN if there are none with a weight above 0 (hw_no_mean). */
 double hw_fill_mean(const hw_column_values *column, const double *given);
 /* The unit in which a sum cannot overflow if its mean does not: there are fewer rows than 1 / unit. */
 #define HW_MEAN_UNIT 0x1p-40
@@ -95,8 +97,8 @@ typedef struct hw_mean {
 } hw_mean;
 /* Adds a value, or a missing one (NaN), of a row of this weight. */
 void hw_mean_add(hw_mean *mean, double value, double weight);
-/* Returns the mean over rows of the total weight, of which `counted` rows have a weight above 0. Rows without an added value have zeros. NaN: no
- * row with weight has a value. */
+/* Returns the mean over rows of the total weight, of which `counted` rows have a weight above 0. Rows without an added value
+ * have zeros. NaN: no row with weight has a value. */
 double hw_mean_of(const hw_mean *mean, double total, double counted);
 /* Adds weights, one after another, to *total, and to *counted how many are above 0. weights NULL: all are 1. */
 void hw_mean_weigh(const double *weights, uint64_t rows, double *total, double *counted);
@@ -107,8 +109,9 @@ hawser_status hw_dense_means(hw_dense *dense, hawser_dataset *dataset, hawser_er
 void hw_dense_end(const hw_dense *dense, hawser_dataset *dataset);
 
 /* Returns HAWSER_BAD_INPUT for more rows than 32 bits hold, and for none. */
-hawser_status hw_check_rows(const hw_job *job, uint64_t rows, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_check_rows(const hw_reading *reading, uint64_t rows, hawser_error *error) HAWSER_MUST_USE;
 /* Counts and checks the rows of all parts. first_rows has parts + 1 items, and the caller frees it. */
-hawser_status hw_job_rows(const hw_job *job, uint64_t *rows, uint64_t **first_rows, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_reading_rows(const hw_reading *reading, uint64_t *rows, uint64_t **first_rows,
+                              hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -9,9 +9,9 @@
 
 enum { STRETCH_ROWS = 1 << 16, HUGE_PAGE = 2 << 20, SMALL_AREA = 1 << 16, GROUPS = 32 };
 
-/* Chooses the size of an area. Small pages cost several times as much as large ones, and a large page is released as a whole, so the
- * buckets of a group share their memory. Half an area is left over in each group, and one or two groups exist twice, as entries and as
- * columns; the square root minimises the sum. */
+/* Chooses the size of an area. Small pages cost several times as much as large ones, and a large page is released as a
+ * whole, so the buckets of a group share their memory. Half an area is left over in each group, and one or two groups exist
+ * twice, as entries and as columns; the square root minimises the sum. */
 static size_t area_for(uint64_t expected)
 {
     return expected < (uint64_t)32 * HUGE_PAGE ? SMALL_AREA : HUGE_PAGE;
@@ -138,7 +138,8 @@ static hawser_status new_block(hw_buckets *own, size_t number, hawser_error *err
     return HAWSER_OK;
 }
 
-/* From now on the bucket's values are stored in full. The rest of its last block becomes such a block if it is large enough. */
+/* From now on the bucket's values are stored in full. The rest of its last block becomes such a block if it is large
+ * enough. */
 static void keep_whole(hw_buckets *own, size_t number)
 {
     enum { LEAST = 64 };
@@ -230,7 +231,8 @@ void hw_stretch_drop(hw_buckets *own, hw_stretch *stretch)
 
 /* ------------------------------------------------------------------------------------------------------ dealing ---- */
 
-/* Divides the buckets into groups of about as many entries each, judged by the first rows. Later buckets belong to the last group. */
+/* Divides the buckets into groups of about as many entries each, judged by the first rows. Later buckets belong to the last
+ * group. */
 static hawser_status make_groups(hw_buckets *own, const hw_text_part *part, hawser_error *error)
 {
     uint64_t *counts, sum = 0;
@@ -260,7 +262,8 @@ static hawser_status more_buckets(hw_buckets *own, size_t needed, hawser_error *
     return HAWSER_OK;
 }
 
-/* Distributes rows [begin, end) of a part, the first of which is row `row` of its stretch. One body for both storage types. */
+/* Distributes rows [begin, end) of a part, the first of which is row `row` of its stretch. One body for both storage
+ * types. */
 static inline hawser_status deal_rows(hw_buckets *own, const hw_text_part *part, uint64_t begin, uint64_t end, uint64_t row,
                                       bool single, hawser_error *error)
 {

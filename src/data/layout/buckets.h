@@ -1,5 +1,6 @@
-/* buckets.h - distributes entries that arrive row by row over buckets of neighbouring columns. This is the first half of the conversion to
- * compressed columns; the second half then has one bucket in the caches at a time. Each reader has its own buckets, without locks. */
+/* buckets.h - distributes entries that arrive row by row over buckets of neighbouring columns. This is the first half of the
+ * conversion to compressed columns; the second half then has one bucket in the caches at a time. Each reader has its own
+ * buckets, without locks. */
 #ifndef HW_DATA_BUCKETS_H
 #define HW_DATA_BUCKETS_H
 
@@ -8,9 +9,9 @@
 #include "base/bytes.h"
 #include "data/source/parse.h"
 
-/* An index of at most HW_BUCKET_BITS + 1 binary digits has its own bucket. Above, each power of two is divided into 2^HW_BUCKET_BITS
- * buckets, because in real data the first columns are the fuller ones. No bucket is wider than 2^HW_BUCKET_MOST, so that a column's place
- * in its bucket takes two bytes. */
+/* An index of at most HW_BUCKET_BITS + 1 binary digits has its own bucket. Above, each power of two is divided into
+ * 2^HW_BUCKET_BITS buckets, because in real data the first columns are the fuller ones. No bucket is wider than
+ * 2^HW_BUCKET_MOST, so that a column's place in its bucket takes two bytes. */
 enum { HW_BUCKET_BITS = 5, HW_BUCKET_MOST = 16 };
 
 static inline unsigned hw_bucket_shift(uint32_t index)
@@ -96,8 +97,8 @@ typedef struct hw_buckets {
 
 /* Starts buckets for about `expected` bytes of entries. */
 void hw_buckets_begin(hw_buckets *buckets, hw_budget *budget, uint32_t reader, bool single, uint64_t expected);
-/* Returns the most memory that `readers` buckets take, beyond the entries themselves, while columns are made of `expected` bytes of
- * entries. */
+/* Returns the most memory that `readers` buckets take, beyond the entries themselves, while columns are made of `expected`
+ * bytes of entries. */
 uint64_t hw_buckets_extra(uint32_t readers, uint64_t expected);
 /* Distributes a part's rows, and keeps their targets on request. Rows of the same `order` are consecutive. */
 hawser_status hw_buckets_add(hw_buckets *buckets, const hw_text_part *part, uint64_t order, bool targets,
@@ -118,8 +119,8 @@ static inline bool hw_small_count(double value, unsigned char *count)
     return bits == whole;
 }
 
-/* Releases a bucket that is not needed any more; the memory is freed with the last bucket of its group. Several threads may release
- * different buckets. */
+/* Releases a bucket that is not needed any more; the memory is freed with the last bucket of its group. Several threads may
+ * release different buckets. */
 void hw_bucket_done(hw_buckets *buckets, size_t bucket);
 /* Frees a stretch's targets. */
 void hw_stretch_drop(hw_buckets *buckets, hw_stretch *stretch);

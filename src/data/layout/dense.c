@@ -52,7 +52,7 @@ static void put_tile(const hw_dense *w, const double *rows, uint64_t first, size
 /* The matrix's pages take memory as its rows arrive, while those of the parts are released; they are counted accordingly. */
 hawser_status hw_dense_put(const hw_dense *w, const double *rows, uint64_t first, uint64_t count, hawser_error *error)
 {
-    HAWSER_TRY(hw_budget_take(&w->job->budget, count * w->features * (w->single ? 4 : 8), error));
+    HAWSER_TRY(hw_budget_take(&w->reading->budget, count * w->features * (w->single ? 4 : 8), error));
     for (uint64_t r = 0; r < count; r += TILE) {
         size_t some = count - r < TILE ? count - r : TILE;
         put_tile(w, rows + r * w->width, first + r, some);
@@ -63,11 +63,11 @@ hawser_status hw_dense_put(const hw_dense *w, const double *rows, uint64_t first
 static hawser_status put_parts(void *context, uint32_t thread, hawser_error *error)
 {
     const dense_work *w = context;
-    hw_job *job = w->dense.job;
-    for (uint64_t p = thread; p < hw_job_parts(job); p += job->threads) {
-        hw_text_part *part = hw_job_part(job, p);
+    hw_reading *reading = w->dense.reading;
+    for (uint64_t p = thread; p < hw_reading_parts(reading); p += reading->threads) {
+        hw_text_part *part = hw_reading_part(reading, p);
         HAWSER_TRY(hw_dense_put(&w->dense, part->values, w->first_rows[p], part->rows, error));
-        hw_part_free(job, part);
+        hw_part_free(reading, part);
     }
     return HAWSER_OK;
 }
@@ -146,9 +146,9 @@ hawser_status hw_no_mean(const char *name, const char *column, hawser_error *err
 static hawser_status fill_means(void *context, uint32_t thread, hawser_error *error)
 {
     const hw_dense *w = context;
-    const double *given = w->job->load->means;
+    const double *given = w->reading->load->means;
     char text[HW_COLUMN_CALLED];
-    for (uint64_t j = thread; j < w->features; j += w->job->threads) {
+    for (uint64_t j = thread; j < w->features; j += w->reading->threads) {
         uint64_t place = w->by_row ? j : j * w->rows;
         hw_column_values column = {.values = (char *)w->values + place * (w->single ? sizeof(float) : sizeof(double)),
                                    .stored = w->rows,
@@ -158,11 +158,11 @@ static hawser_status fill_means(void *context, uint32_t thread, hawser_error *er
                                    .weights = w->weights};
         w->means[j] = hw_fill_mean(&column, given != NULL ? &given[j] : NULL);
         if (isnan(w->means[j]))
-            return hw_no_mean(w->job->input.files[0].name, hw_column_called(w->dataset, j, text), error);
+            return hw_no_mean(w->reading->input.files[0].name, hw_column_called(w->dataset, j, text), error);
         if (w->single && isinf((float)w->means[j]))
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "%s: the mean %g, which the model has for %s, is too large for type f32; use f64",
-                               w->job->input.files[0].name, w->means[j], hw_column_called(w->dataset, j, text));
+                               w->reading->input.files[0].name, w->means[j], hw_column_called(w->dataset, j, text));
     }
     return HAWSER_OK;
 }
@@ -173,43 +173,44 @@ hawser_status hw_dense_means(hw_dense *dense, hawser_dataset *dataset, hawser_er
     hw_dataset_own(dataset, dense->means);
     dense->dataset = dataset;
     dense->weights = dense->special[HW_WEIGHTS];
-    if (dense->weights == NULL && dense->job->load->means == NULL) {
-        HAWSER_TRY(hw_load_weights(dense->job, dense->rows, dataset, error));
+    if (dense->weights == NULL && dense->reading->load->means == NULL) {
+        HAWSER_TRY(hw_load_weights(dense->reading, dense->rows, dataset, error));
         dense->weights = dataset->weights;
     }
-    return hw_in_parallel(dense->job->threads, fill_means, dense, error);
+    return hw_in_parallel(dense->reading->threads, fill_means, dense, error);
 }
 
-hawser_status hw_dense_begin(hw_dense *w, hw_job *job, uint64_t rows, size_t width, const unsigned char *roles,
+hawser_status hw_dense_begin(hw_dense *w, hw_reading *reading, uint64_t rows, size_t width, const unsigned char *roles,
                              hawser_dataset *dataset, hawser_error *error)
 {
-    *w = (hw_dense){.job = job,
+    *w = (hw_dense){.reading = reading,
                     .roles = roles,
                     .width = width,
                     .rows = rows,
-                    .single = job->load->type == HAWSER_F32,
-                    .by_row = job->load->rows_layout != 0 || job->load->parts > 1};
+                    .single = reading->load->type == HAWSER_F32,
+                    .by_row = reading->load->rows_layout != 0 || reading->load->parts > 1};
     for (size_t j = 0; j < width; j++) {
         unsigned role = roles[j];
         w->features += role == HW_FEATURE;
         if (role == HW_FEATURE || role >= HW_UNSEEN)
             continue;
-        HAWSER_TRY(hw_budget_array(&job->budget, (void **)&w->special[role], rows, sizeof(double), "a column", error));
+        HAWSER_TRY(hw_budget_array(&reading->budget, (void **)&w->special[role], rows, sizeof(double), "a column", error));
         hw_dataset_own(dataset, w->special[role]);
     }
     size_t size = w->single ? sizeof(float) : sizeof(double);
     if (w->features > 0 && rows > SIZE_MAX / 2 / size / w->features)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the matrix is larger than the address space; split the input",
-                           job->input.files[0].name);
+                           reading->input.files[0].name);
     HAWSER_TRY(hw_huge_array(&w->values, rows * w->features, size, "a dense matrix", error));
     hw_dataset_own(dataset, w->values);
     return HAWSER_OK;
 }
 
-/* Moves the job's list of columns of one value to the dataset, with the numbers of its columns in place of those of the input. */
+/* Moves the reading's list of columns of one value to the dataset, with the numbers of its columns in place of those of the
+ * input. */
 static void take_equals(const hw_dense *w, hawser_dataset *dataset)
 {
-    hw_equals *list = &w->job->equals;
+    hw_equals *list = &w->reading->equals;
     uint32_t feature = 0;
     size_t at = 0;
     for (size_t j = 0; j < w->width && at < list->count; j++) {
@@ -243,16 +244,16 @@ void hw_dense_end(const hw_dense *w, hawser_dataset *dataset)
     dataset->means = w->means;
 }
 
-hawser_status hw_assemble_dense(hw_job *job, size_t width, const unsigned char *roles, bool means, hawser_dataset *dataset,
-                                hawser_error *error)
+hawser_status hw_assemble_dense(hw_reading *reading, size_t width, const unsigned char *roles, bool means,
+                                hawser_dataset *dataset, hawser_error *error)
 {
     dense_work w = {0};
     uint64_t rows, *first_rows = NULL;
-    HAWSER_TRY(hw_job_rows(job, &rows, &first_rows, error));
+    HAWSER_TRY(hw_reading_rows(reading, &rows, &first_rows, error));
     w.first_rows = first_rows;
-    hawser_status status = hw_dense_begin(&w.dense, job, rows, width, roles, dataset, error);
+    hawser_status status = hw_dense_begin(&w.dense, reading, rows, width, roles, dataset, error);
     if (status == HAWSER_OK)
-        status = hw_in_parallel(job->threads, put_parts, &w, error);
+        status = hw_in_parallel(reading->threads, put_parts, &w, error);
     if (status == HAWSER_OK && means)
         status = hw_dense_means(&w.dense, dataset, error);
     if (status == HAWSER_OK)

@@ -12,8 +12,8 @@ typedef struct hw_flipped {
     void *values;
 } hw_flipped;
 
-/* Converts rows [begin, end) of a CSC matrix to CSR, or columns [begin, end) of a CSR matrix to CSC; `first` stays zero. After a failure
- * there is nothing to free. */
+/* Converts rows [begin, end) of a CSC matrix to CSR, or columns [begin, end) of a CSR matrix to CSC; `first` stays zero.
+ * After a failure there is nothing to free. */
 hawser_status hw_flip(const hawser_matrix *A, size_t begin, size_t end, hw_flipped *out,
                       hawser_error *error) HAWSER_MUST_USE;
 /* Converts HAWSER_DENSE to HAWSER_DENSE_ROWS and back. After a failure there is nothing to free. */

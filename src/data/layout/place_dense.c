@@ -1,5 +1,5 @@
-/* place_dense.c - reads text into a dense matrix and writes each number once: lines are counted, then every thread's run is parsed chunk by
- * chunk into its place. Lines that are not rows leave gaps, which are closed at the end. */
+/* place_dense.c - reads text into a dense matrix and writes each number once: lines are counted, then every thread's run is
+ * parsed chunk by chunk into its place. Lines that are not rows leave gaps, which are closed at the end. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +13,7 @@ typedef struct line_run {
 } line_run;
 
 typedef struct place_work {
-    hw_job *job;
+    hw_reading *reading;
     hw_parser parser;
     void *context;
     line_run *runs;
@@ -28,7 +28,7 @@ static hawser_status count_chunk(void *context, uint32_t reader, const hw_chunk 
     const char *at = chunk->begin;
     uint64_t bytes = (uint64_t)(chunk->end - at);
     (void)error;
-    if (chunk->file == &w->job->input.files[0] && chunk->offset < w->skip)
+    if (chunk->file == &w->reading->input.files[0] && chunk->offset < w->skip)
         at += w->skip - chunk->offset < bytes ? w->skip - chunk->offset : bytes;
     uint64_t lines = hw_count(at, chunk->end, '\n'), most = (uint64_t)(chunk->end - at) / w->width + 1;
     w->runs[reader].lines +=
@@ -42,13 +42,13 @@ static hawser_status place_chunk(void *context, uint32_t reader, const hw_chunk 
     line_run *run = &w->runs[reader];
     hw_text_part *part = &run->part;
     part->rows = part->entries = part->dropped = 0;
-    HAWSER_TRY(w->parser(w->context, w->job, chunk, part, error));
+    HAWSER_TRY(w->parser(w->context, w->reading, chunk, part, error));
     if (part->rows > run->first + run->lines - run->row)
-        return hw_runs_changed(w->job, chunk->file, error);
+        return hw_runs_changed(w->reading, chunk->file, error);
     HAWSER_TRY(hw_dense_put(&w->dense, part->values, run->row, part->rows, error));
     run->row += part->rows;
     run->dropped += part->dropped;
-    w->job->rows_read[reader] += part->rows + part->dropped;
+    w->reading->rows_read[reader] += part->rows + part->dropped;
     return HAWSER_OK;
 }
 
@@ -57,7 +57,7 @@ static void close_gaps(const place_work *w, void *values, size_t size, uint64_t 
 {
     char *to = values;
     for (uint64_t j = 0; rows < w->dense.rows && j < columns; j++)
-        for (uint32_t k = 0; k < w->job->input.readers; k++) {
+        for (uint32_t k = 0; k < w->reading->input.readers; k++) {
             const line_run *run = &w->runs[k];
             memmove(to, (const char *)values + (j * w->dense.rows + run->first) * size, (run->row - run->first) * size);
             to += (run->row - run->first) * size;
@@ -67,21 +67,21 @@ static void close_gaps(const place_work *w, void *values, size_t size, uint64_t 
 static hawser_status place(place_work *w, size_t width, const unsigned char *roles, hawser_dataset *dataset,
                            hawser_error *error)
 {
-    uint32_t readers = w->job->input.readers;
+    uint32_t readers = w->reading->input.readers;
     uint64_t lines = 0, rows = 0;
-    HAWSER_TRY(hw_runs(w->job, count_chunk, w, error));
+    HAWSER_TRY(hw_runs(w->reading, count_chunk, w, error));
     for (uint32_t k = 0; k < readers; k++) {
         w->runs[k].first = w->runs[k].row = lines;
         lines += w->runs[k].lines;
     }
-    HAWSER_TRY(hw_dense_begin(&w->dense, w->job, lines, width, roles, dataset, error));
+    HAWSER_TRY(hw_dense_begin(&w->dense, w->reading, lines, width, roles, dataset, error));
     size_t size = w->dense.single ? sizeof(float) : sizeof(double);
-    HAWSER_TRY(hw_runs(w->job, place_chunk, w, error));
+    HAWSER_TRY(hw_runs(w->reading, place_chunk, w, error));
     for (uint32_t k = 0; k < readers; k++) {
         rows += w->runs[k].row - w->runs[k].first;
         dataset->figures.rows_dropped += w->runs[k].dropped;
     }
-    HAWSER_TRY(hw_check_rows(w->job, rows, error));
+    HAWSER_TRY(hw_check_rows(w->reading, rows, error));
     if (w->dense.by_row)
         close_gaps(w, w->dense.values, size * w->dense.features, 1, rows);
     else
@@ -93,22 +93,22 @@ static hawser_status place(place_work *w, size_t width, const unsigned char *rol
     return HAWSER_OK;
 }
 
-hawser_status hw_place_dense(hw_job *job, hw_parser parser, void *context, uint64_t skip, size_t width,
+hawser_status hw_place_dense(hw_reading *reading, hw_parser parser, void *context, uint64_t skip, size_t width,
                              const unsigned char *roles, bool means, hawser_dataset *dataset, bool *done,
                              hawser_error *error)
 {
-    HAWSER_TRY(hw_runs_begin(job, done, error));
+    HAWSER_TRY(hw_runs_begin(reading, done, error));
     if (!*done)
         return HAWSER_OK;
-    place_work w = {.job = job, .parser = parser, .context = context, .width = width, .skip = skip};
-    HAWSER_TRY(HW_NEW(&w.runs, job->input.readers, "runs", error));
+    place_work w = {.reading = reading, .parser = parser, .context = context, .width = width, .skip = skip};
+    HAWSER_TRY(HW_NEW(&w.runs, reading->input.readers, "runs", error));
     hawser_status status = place(&w, width, roles, dataset, error);
     if (status == HAWSER_OK && means)
         status = hw_dense_means(&w.dense, dataset, error);
     if (status == HAWSER_OK)
         hw_dense_end(&w.dense, dataset);
-    for (uint32_t k = 0; k < job->input.readers; k++)
-        hw_part_free(job, &w.runs[k].part);
+    for (uint32_t k = 0; k < reading->input.readers; k++)
+        hw_part_free(reading, &w.runs[k].part);
     free(w.runs);
     return status;
 }

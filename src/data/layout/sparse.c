@@ -1,5 +1,6 @@
-/* sparse.c - converts parts of parsed entries to compressed rows, and parts of coordinates to rows or columns. Every thread counts the
- * entries of its run of parts by row or column, the counts become places, then every thread stores its entries there. */
+/* sparse.c - converts parts of parsed entries to compressed rows, and parts of coordinates to rows or columns. Every thread
+ * counts the entries of its run of parts by row or column, the counts become places, then every thread stores its entries
+ * there. */
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "data/layout/assemble.h"
 
 typedef struct scatter_work {
-    hw_job *job;
+    hw_reading *reading;
     uint64_t parts;
     uint64_t *first_rows;  /* of each part */
     uint64_t *first_parts; /* of each thread */
@@ -25,24 +26,24 @@ typedef struct scatter_work {
     _Atomic bool repeated; /* some entries were added to others, and left UINT32_MAX as index at the end of their major */
 } scatter_work;
 
-hawser_status hw_check_rows(const hw_job *job, uint64_t rows, hawser_error *error)
+hawser_status hw_check_rows(const hw_reading *reading, uint64_t rows, hawser_error *error)
 {
-    if ((rows > 0 || job->load->parts > 1) && rows < UINT32_MAX)
+    if ((rows > 0 || reading->load->parts > 1) && rows < UINT32_MAX)
         return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %s", job->input.files[0].name,
+    return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %s", reading->input.files[0].name,
                        rows == 0 ? "no rows in the input" : "more than 4294967294 rows; split the input");
 }
 
-hawser_status hw_job_rows(const hw_job *job, uint64_t *rows, uint64_t **first_rows, hawser_error *error)
+hawser_status hw_reading_rows(const hw_reading *reading, uint64_t *rows, uint64_t **first_rows, hawser_error *error)
 {
-    uint64_t parts = hw_job_parts(job), sum = 0, *first;
+    uint64_t parts = hw_reading_parts(reading), sum = 0, *first;
     HAWSER_TRY(HW_NEW(&first, parts + 1, "row numbers", error));
     for (uint64_t p = 0; p < parts; p++) {
         first[p] = sum;
-        sum += hw_job_part(job, p)->rows;
+        sum += hw_reading_part(reading, p)->rows;
     }
     first[parts] = sum;
-    hawser_status status = hw_check_rows(job, sum, error);
+    hawser_status status = hw_check_rows(reading, sum, error);
     if (status != HAWSER_OK) {
         free(first);
         return status;
@@ -94,7 +95,7 @@ static hawser_status run_of_parts(void *context, uint32_t thread, hawser_error *
     uint64_t *places = w->places + thread * w->majors;
     (void)error;
     for (uint64_t p = w->first_parts[thread]; p < w->first_parts[thread + 1]; p++) {
-        hw_text_part *part = hw_job_part(w->job, p);
+        hw_text_part *part = hw_reading_part(w->reading, p);
         if (!w->scattering) {
             count_part(w, part, places);
             continue;
@@ -103,23 +104,23 @@ static hawser_status run_of_parts(void *context, uint32_t thread, hawser_error *
             scatter_coordinates(w, part, places, true);
         else
             scatter_coordinates(w, part, places, false);
-        hw_part_free(w->job, part);
+        hw_part_free(w->reading, part);
     }
     return HAWSER_OK;
 }
 
-/* Copies entries of rows, without those beyond the model's columns. The arrays' pages take memory as rows arrive, while the parts are released; they are counted
- * accordingly. */
+/* Copies entries of rows, without those beyond the model's columns. The arrays' pages take memory as rows arrive, while the
+ * parts are released; they are counted accordingly. */
 static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *error)
 {
     const scatter_work *w = context;
     const size_t size = w->single ? sizeof(float) : sizeof(double);
     for (uint64_t p = w->first_parts[thread]; p < w->first_parts[thread + 1]; p++) {
-        hw_text_part *part = hw_job_part(w->job, p);
+        hw_text_part *part = hw_reading_part(w->reading, p);
         uint64_t row = w->first_rows[p], place = w->scattering ? w->offsets[row] : 0;
         if (w->scattering)
-            HAWSER_TRY(hw_budget_take(&w->job->budget, (w->offsets[row + part->rows] - place) * (sizeof *w->indices + size),
-                                      error));
+            HAWSER_TRY(hw_budget_take(&w->reading->budget,
+                                      (w->offsets[row + part->rows] - place) * (sizeof *w->indices + size), error));
         for (uint64_t r = 0, e = 0; r < part->rows; r++, row++) {
             uint64_t begin = e, kept = 0;
             for (; e < part->ends[r]; e++)
@@ -137,7 +138,7 @@ static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *err
             continue;
         if (w->target != NULL && part->rows > 0)
             memcpy(w->target + w->first_rows[p], part->target, part->rows * sizeof *w->target);
-        hw_part_free(w->job, part);
+        hw_part_free(w->reading, part);
     }
     return HAWSER_OK;
 }
@@ -146,7 +147,7 @@ static hawser_status copy_rows(void *context, uint32_t thread, hawser_error *err
 static hawser_status deal_parts(scatter_work *w, uint64_t entries, hawser_error *error)
 {
     uint64_t capacity = (entries * 4 > 1 << 24 ? entries * 4 : 1 << 24) / (w->majors * sizeof *w->places + 1);
-    w->threads = w->job->threads;
+    w->threads = w->reading->threads;
     if (w->threads > w->parts)
         w->threads = (uint32_t)w->parts;
     if (w->threads > capacity)
@@ -157,7 +158,7 @@ static hawser_status deal_parts(scatter_work *w, uint64_t entries, hawser_error 
     uint64_t sum = 0;
     uint32_t thread = 1;
     for (uint64_t p = 0; p < w->parts; p++) {
-        sum += hw_job_part(w->job, p)->entries;
+        sum += hw_reading_part(w->reading, p)->entries;
         while (thread < w->threads && sum * w->threads >= entries * thread)
             w->first_parts[thread++] = p + 1;
     }
@@ -184,7 +185,7 @@ static uint64_t counts_to_places(scatter_work *w)
 static hawser_status make_arrays(scatter_work *w, uint64_t stored, uint64_t targets, hawser_dataset *dataset,
                                  hawser_error *error)
 {
-    hw_budget *budget = &w->job->budget;
+    hw_budget *budget = &w->reading->budget;
     const size_t size = w->single ? 4 : 8;
     if (w->coordinates)
         HAWSER_TRY(hw_budget_take(budget, stored * (sizeof *w->indices + size), error));
@@ -203,7 +204,8 @@ static hawser_status count_and_scatter(scatter_work *w, uint64_t targets, hawser
 {
     hw_work work = w->coordinates ? run_of_parts : copy_rows;
     uint64_t stored = 0;
-    HAWSER_TRY(hw_budget_array(&w->job->budget, (void **)&w->offsets, w->majors + 1, sizeof *w->offsets, "offsets", error));
+    HAWSER_TRY(
+        hw_budget_array(&w->reading->budget, (void **)&w->offsets, w->majors + 1, sizeof *w->offsets, "offsets", error));
     hw_dataset_own(dataset, w->offsets);
     HAWSER_TRY(hw_in_parallel(w->threads, work, w, error));
     if (!w->coordinates) {
@@ -231,7 +233,7 @@ static hawser_status count_and_scatter(scatter_work *w, uint64_t targets, hawser
 static hawser_status assemble(scatter_work *w, uint64_t entries, uint64_t targets, hawser_dataset *dataset,
                               hawser_error *error)
 {
-    hw_budget *budget = &w->job->budget;
+    hw_budget *budget = &w->reading->budget;
     HAWSER_TRY(deal_parts(w, entries, error));
     size_t bytes = !w->coordinates ? 8 : (w->threads * w->majors + 1) * sizeof *w->places;
     hawser_status status = hw_pages_new(budget, (void **)&w->places, bytes, error);
@@ -250,19 +252,19 @@ static void note_unseen(uint64_t column, unsigned char *seen, hawser_load_figure
     seen[column / 8] |= (unsigned char)(1 << column % 8);
 }
 
-/* Counts entries and different columns beyond the model's. Mirrored, an entry off the diagonal also counts for the column with its row's
- * number. */
-static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, bool mirrored, hawser_load_figures *figures,
-                                  hawser_error *error)
+/* Counts entries and different columns beyond the model's. Mirrored, an entry off the diagonal also counts for the column
+ * with its row's number. */
+static hawser_status count_unseen(hw_reading *reading, uint64_t base, uint64_t most, bool mirrored,
+                                  hawser_load_figures *figures, hawser_error *error)
 {
-    uint64_t limit = job->load->columns;
+    uint64_t limit = reading->load->columns;
     if (limit == 0 || most < base + limit)
         return HAWSER_OK;
     size_t bytes = (size_t)((most - base - limit) / 8 + 1);
     unsigned char *seen;
-    HAWSER_TRY(hw_pages_new(&job->budget, (void **)&seen, bytes, error));
-    for (uint64_t p = 0; p < hw_job_parts(job); p++) {
-        const hw_text_part *part = hw_job_part(job, p);
+    HAWSER_TRY(hw_pages_new(&reading->budget, (void **)&seen, bytes, error));
+    for (uint64_t p = 0; p < hw_reading_parts(reading); p++) {
+        const hw_text_part *part = hw_reading_part(reading, p);
         for (uint64_t e = 0; e < part->entries; e++) {
             uint64_t column = part->indices[e] - base;
             if (column >= limit)
@@ -271,19 +273,20 @@ static hawser_status count_unseen(hw_job *job, uint64_t base, uint64_t most, boo
                 note_unseen(part->rows_of[e] - limit, seen, figures);
         }
     }
-    hw_pages_free(&job->budget, seen, bytes);
+    hw_pages_free(&reading->budget, seen, bytes);
     return HAWSER_OK;
 }
 
-hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_assemble_rows(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    const hawser_load *load = job->load;
-    scatter_work w = {.job = job, .parts = hw_job_parts(job), .single = load->type == HAWSER_F32, .by_row = true};
+    const hawser_load *load = reading->load;
+    scatter_work w = {
+        .reading = reading, .parts = hw_reading_parts(reading), .single = load->type == HAWSER_F32, .by_row = true};
     uint64_t rows, entries = 0, least = UINT32_MAX;
     hw_text_part widest = {0};
-    hawser_status status = hw_job_rows(job, &rows, &w.first_rows, error);
+    hawser_status status = hw_reading_rows(reading, &rows, &w.first_rows, error);
     for (uint64_t p = 0; p < w.parts; p++) {
-        const hw_text_part *part = hw_job_part(job, p);
+        const hw_text_part *part = hw_reading_part(reading, p);
         entries += part->entries;
         least = part->least < least ? part->least : least;
         hw_part_widen(&widest, part);
@@ -297,9 +300,9 @@ hawser_status hw_assemble_rows(hw_job *job, hawser_dataset *dataset, hawser_erro
     w.minors = cols;
     bool targets = !load->target_optional && (load->target == NULL || strcmp(load->target, "none") != 0);
     if (status == HAWSER_OK)
-        status = hw_check_columns(job, &widest, w.base, dataset, error);
+        status = hw_check_columns(reading, &widest, w.base, dataset, error);
     if (status == HAWSER_OK && entries > 0)
-        status = count_unseen(job, w.base, widest.most, false, figures, error);
+        status = count_unseen(reading, w.base, widest.most, false, figures, error);
     if (status == HAWSER_OK)
         status = assemble(&w, entries, targets ? rows : 0, dataset, error);
     free(w.first_rows);
@@ -377,7 +380,7 @@ static hawser_status add_repeated(const scatter_work *w, uint64_t j, hawser_erro
         if (!isfinite(stored_at(w, kept)))
             return hawser_fail(error, HAWSER_BAD_INPUT,
                                "%s: the entries in row %llu and column %llu add up to %g, which cannot be stored",
-                               w->job->input.files[0].name, (unsigned long long)(w->by_row ? j : index) + 1,
+                               w->reading->input.files[0].name, (unsigned long long)(w->by_row ? j : index) + 1,
                                (unsigned long long)(w->by_row ? index : j) + 1, stored_at(w, kept));
     }
     for (; kept < end; kept++)
@@ -411,8 +414,8 @@ static hawser_status sort_major(scatter_work *w, uint64_t j, hw_sorter *sorter, 
     HAWSER_TRY(hw_sort_entries(w->indices + begin, values, w->single, w->offsets[j + 1] - begin, sorter, &twice, error));
     if (twice == UINT32_MAX)
         return HAWSER_OK;
-    if (w->job->load->parts > 1 && !w->job->whole_rows) /* the other nodes may have more of them */
-        return hw_given_twice(w->job->input.files[0].name, w->by_row ? j : twice, w->by_row ? twice : j, error);
+    if (w->reading->load->parts > 1 && !w->reading->whole_rows) /* the other nodes may have more of them */
+        return hw_given_twice(w->reading->input.files[0].name, w->by_row ? j : twice, w->by_row ? twice : j, error);
     atomic_store(&w->repeated, true);
     return add_repeated(w, j, error);
 }
@@ -429,23 +432,23 @@ static hawser_status sort_majors(void *context, uint32_t thread, hawser_error *e
     return status;
 }
 
-hawser_status hw_assemble_coordinates(hw_job *job, size_t rows, size_t cols, hw_mirror mirror, hawser_dataset *dataset,
-                                      hawser_error *error)
+hawser_status hw_assemble_coordinates(hw_reading *reading, size_t rows, size_t cols, hw_mirror mirror,
+                                      hawser_dataset *dataset, hawser_error *error)
 {
-    const hawser_load *load = job->load;
-    scatter_work w = {.job = job,
-                      .parts = hw_job_parts(job),
+    const hawser_load *load = reading->load;
+    scatter_work w = {.reading = reading,
+                      .parts = hw_reading_parts(reading),
                       .single = load->type == HAWSER_F32,
                       .by_row = load->rows_layout != 0 || load->parts > 1,
                       .coordinates = true,
                       .mirror = mirror};
     uint64_t entries = 0, most = 0;
     for (uint64_t p = 0; p < w.parts; p++) {
-        entries += hw_job_part(job, p)->entries;
-        most = hw_job_part(job, p)->most > most ? hw_job_part(job, p)->most : most;
+        entries += hw_reading_part(reading, p)->entries;
+        most = hw_reading_part(reading, p)->most > most ? hw_reading_part(reading, p)->most : most;
     }
     if (entries > 0)
-        HAWSER_TRY(count_unseen(job, 0, most, mirror != HW_MIRROR_NONE, &dataset->figures, error));
+        HAWSER_TRY(count_unseen(reading, 0, most, mirror != HW_MIRROR_NONE, &dataset->figures, error));
     cols = load->columns != 0 ? load->columns : cols;
     w.majors = w.by_row ? rows : cols;
     w.minors = w.by_row ? cols : rows;

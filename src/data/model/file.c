@@ -18,14 +18,15 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
                "model and cache files are little-endian and written without conversion");
 
-static const char *const TYPE_NAMES[] = {[HAWSER_F64] = "F64", [HAWSER_F32] = "F32", [HAWSER_I64] = "I64"};
+static const char *const TYPE_NAMES[] = {
+    [HAWSER_F64] = "F64", [HAWSER_F32] = "F32", [HAWSER_I64] = "I64", [HAWSER_I32] = "I32"};
 
 /* ---- writing ---- */
 
 /* Tensors of eight-byte numbers are first, so that every tensor is aligned without the gaps that the format forbids. */
 static bool in_pass(const hw_tensor *tensor, int pass)
 {
-    return (tensor->type == HAWSER_F32) == (pass == 1);
+    return (hw_type_size(tensor->type) == 4) == (pass == 1);
 }
 
 /* Adds a member. Takes over `value`; NULL is allowed. */
@@ -206,7 +207,7 @@ static bool whole(const json_t *json, size_t most, size_t *out)
 
 static bool read_type(const json_t *json, hawser_type *type)
 {
-    for (int t = HAWSER_F64; json_is_string(json) && t <= HAWSER_I64; t++)
+    for (int t = HAWSER_F64; json_is_string(json) && t <= HAWSER_I32; t++)
         if (strcmp(json_string_value(json), TYPE_NAMES[t]) == 0) {
             *type = (hawser_type)t;
             return true;
@@ -228,14 +229,15 @@ static bool read_shape(const json_t *json, size_t most, size_t dims[2])
     return count < 2 || dims[1] > 0;
 }
 
-/* Reads a tensor. *covered is the number of data bytes of the tensors so far; the last check in read_header detects overlaps by it. */
+/* Reads a tensor. *covered is the number of data bytes of the tensors so far; the last check in read_header detects overlaps
+ * by it. */
 static hawser_status read_tensor(source *in, const char *name, const json_t *json, size_t *covered, hawser_error *error)
 {
     hawser_type type;
     size_t dims[2], begin, end;
     const json_t *offsets = json_object_get(json, "data_offsets");
     if (!read_type(json_object_get(json, "dtype"), &type))
-        return bad_tensor(in, name, "dtype must be F64, F32 or I64", error);
+        return bad_tensor(in, name, "dtype must be F64, F32, I64 or I32", error);
     if (!read_shape(json_object_get(json, "shape"), in->size, dims))
         return bad_tensor(in, name, "shape must be one or two sizes that the file can hold", error);
     if (json_array_size(offsets) != 2 || !whole(json_array_get(offsets, 0), in->size, &begin) ||

@@ -59,7 +59,7 @@ static hawser_status check_tensor(const hawser_model *model, const char *name, h
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the model already has a tensor \"%s\"", name);
     if (model->tensor_count + 1 == HW_MODEL_MOST_NAMES)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "tensor \"%s\": a model has at most %zu", name, model->tensor_count);
-    if (type != HAWSER_F64 && type != HAWSER_F32 && type != HAWSER_I64)
+    if (type != HAWSER_F64 && type != HAWSER_F32 && type != HAWSER_I64 && type != HAWSER_I32)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "tensor \"%s\": unknown type %d", name, (int)type);
     size_t columns = dims[1] == 0 ? 1 : dims[1];
     if (dims[0] > SIZE_MAX / 16 / columns)

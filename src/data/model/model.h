@@ -6,14 +6,14 @@
 
 #include "hawser/data.h"
 
-/* Facts that Hawser adds to a model's own: a version and a checksum. One without the other means damage, so that a damaged key cannot hide
- * the checksum. A file without both was written by other software. */
+/* Facts that Hawser adds to a model's own: a version and a checksum. One without the other means damage, so that a damaged
+ * key cannot hide the checksum. A file without both was written by other software. */
 #define HW_MODEL_FORMAT   "hawser.format"
 #define HW_MODEL_VERSION  "1"
 #define HW_MODEL_CHECKSUM "hawser.checksum"
 
-/* Of the format: bytes of a header's length, and the longest header. Of Hawser: tensors, the index of the facts among them, and facts
- * including the two above; names are compared pairwise. */
+/* Of the format: bytes of a header's length, and the longest header. Of Hawser: tensors, the index of the facts among them,
+ * and facts including the two above; names are compared pairwise. */
 enum { HW_MODEL_LENGTH_BYTES = 8, HW_MODEL_MOST_HEADER = 100000000, HW_MODEL_MOST_NAMES = 1000 };
 
 /* Reads a model from the bytes of a file; `name` is for messages. Any bytes are allowed and give a model or an error. */
@@ -23,7 +23,8 @@ hawser_status hw_model_parse(const unsigned char *bytes, size_t size, const char
 /* Reads the bytes of a model file, for hw_model_parse; the caller frees *bytes, also after a failure. */
 hawser_status hw_model_read(const char *path, unsigned char **bytes, size_t *size, hawser_error *error) HAWSER_MUST_USE;
 
-/* Returns a digest of all tensors and facts that does not depend on their order, so it stays right if software rewrites a file. */
+/* Returns a digest of all tensors and facts that does not depend on their order, so it stays right if software rewrites a
+ * file. */
 uint64_t hw_model_digest(const hawser_model *model);
 
 /* What model.c (in memory) and file.c (in files) share. */

@@ -1,4 +1,5 @@
-/* schema.c - the columns of a model: by its schema, or by the names of older models and of tables without words, one per line. */
+/* schema.c - the columns of a model: by its schema, or by the names of older models and of tables without words, one per
+ * line. */
 #include <string.h>
 
 #include "base/argument.h"

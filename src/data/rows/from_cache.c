@@ -1,4 +1,5 @@
-/* from_cache.c - a cache file in pieces: rows are gathered from its columns, and pages that were read are released from memory. */
+/* from_cache.c - a cache file in pieces: rows are gathered from its columns, and pages that were read are released from
+ * memory. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,9 @@
 #include "data/load.h"
 #include "data/rows/rows.h"
 
-/* Entries of a sparse piece, bytes of a dense one, and bytes after which pages are released. Each piece passes over all columns, so a wider
- * matrix has larger pieces. The rows of a narrow dense matrix are used in place, and released LAG pieces later. */
+/* Entries of a sparse piece, bytes of a dense one, and bytes after which pages are released. Each piece passes over all
+ * columns, so a wider matrix has larger pieces. The rows of a narrow dense matrix are used in place, and released LAG pieces
+ * later. */
 enum { ENTRIES = 1 << 19, DENSE = 4 << 20, ENTRIES_PER_COLUMN = 4, DONE = 8 << 20, NARROW = 128, LAG = 4 };
 
 typedef struct cache_rows {
@@ -187,7 +189,7 @@ hawser_status hw_rows_cache(hawser_rows *rows, hawser_error *error)
 {
     static const hw_rows_kind kind = {.next = next_cache, .close = close_cache};
     cache_rows *c;
-    const char *path = rows->job.input.files[0].name;
+    const char *path = rows->reading.input.files[0].name;
     HAWSER_TRY(HW_NEW(&c, 1, "a reader of rows", error));
     rows->own = c;
     rows->kind = &kind;

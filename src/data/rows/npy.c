@@ -44,13 +44,13 @@ static hawser_status other_size(const npy_rows *n, hawser_error *error)
 /* Reads the header of the next file, which follows the rows of the last. */
 static hawser_status begin_file(hawser_rows *rows, npy_rows *n, hawser_error *error)
 {
-    hw_input *input = &rows->job.input;
+    hw_input *input = &rows->reading.input;
     hw_input_file *file = &input->files[n->at];
     n->file = (hw_binary){.input = file, .name = file->name};
     n->done = n->carried = 0;
     n->ended = false;
     input->eager = false; /* a header is read as a whole */
-    hawser_status status = hw_npy_header(&rows->job, n->at, &n->file, error);
+    hawser_status status = hw_npy_header(&rows->reading, n->at, &n->file, error);
     input->eager = true;
     if (status != HAWSER_OK)
         return status;
@@ -132,7 +132,7 @@ static hawser_status cut(hawser_rows *rows, npy_rows *n, hw_rows_slot *slot, npy
     if (n->done == n->file.rows) {
         HAWSER_TRY(end_stream(rows, n, error));
         bool stopped = n->file.input->map == NULL && !n->ended;
-        if (n->at + 1 == rows->job.input.count || stopped)
+        if (n->at + 1 == rows->reading.input.count || stopped)
             return HAWSER_OK;
         n->at++;
         HAWSER_TRY(begin_file(rows, n, error));
@@ -172,10 +172,10 @@ static hawser_status next_npy(hawser_rows *rows, hw_rows_slot *slot, hawser_piec
     *more = got.count > 0;
     if (status != HAWSER_OK || !*more)
         return status;
-    hw_job job;
-    hw_rows_job(rows, &job);
+    hw_reading reading;
+    hw_rows_reading(rows, &reading);
     HAWSER_TRY(hw_rows_dataset(rows, &piece->data, error));
-    status = hw_binary_take(&job, &got.file, n->roles, got.first, got.count, piece->data, error);
+    status = hw_binary_take(&reading, &got.file, n->roles, got.first, got.count, piece->data, error);
     if (got.file.input->map != NULL)
         hw_text_done(got.file.input, (const char *)got.file.values,
                      (const char *)got.file.values + got.count * got.file.width * got.file.size);
@@ -198,14 +198,14 @@ hawser_status hw_rows_npy(hawser_rows *rows, const char **why, hawser_error *err
 {
     static const hw_rows_kind kind = {.next = next_npy, .close = close_npy};
     npy_rows *n;
-    hw_binary first = {.input = &rows->job.input.files[0], .name = rows->job.input.files[0].name};
+    hw_binary first = {.input = &rows->reading.input.files[0], .name = rows->reading.input.files[0].name};
     if (first.input->sparse) {
         *why = "it is a sparse matrix of scipy";
         return HAWSER_OK;
     }
-    rows->job.input.eager = false;
-    hawser_status status = hw_npy_header(&rows->job, 0, &first, error);
-    rows->job.input.eager = true;
+    rows->reading.input.eager = false;
+    hawser_status status = hw_npy_header(&rows->reading, 0, &first, error);
+    rows->reading.input.eager = true;
     if (status != HAWSER_OK)
         return status;
     if (first.fortran) {
@@ -217,7 +217,7 @@ hawser_status hw_rows_npy(hawser_rows *rows, const char **why, hawser_error *err
     rows->kind = &kind;
     HAWSER_TRY(begin_file(rows, n, error));
     HAWSER_TRY(HW_NEW(&n->roles, n->width, "columns", error));
-    HAWSER_TRY(hw_binary_roles(&rows->job, &n->file, n->roles, error));
+    HAWSER_TRY(hw_binary_roles(&rows->reading, &n->file, n->roles, error));
     *why = hw_rows_sides(&rows->load, n->roles, n->width);
     if (*why == NULL)
         return HAWSER_OK;

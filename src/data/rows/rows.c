@@ -39,10 +39,10 @@ static hawser_status load_whole(hawser_rows *rows, const char *const *paths, siz
     if (rows->load.id != NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--id %.100s: the rows of %s have no text to print, because it is loaded as a whole: %s",
-                           rows->load.id, rows->job.input.files[0].name, why);
+                           rows->load.id, rows->reading.input.files[0].name, why);
     rows->loaded = why;
-    hawser_status status = hw_load_opened(&rows->job, paths, count, &rows->load, &dataset, error);
-    memset(&rows->job, 0, sizeof rows->job);
+    hawser_status status = hw_load_opened(&rows->reading, paths, count, &rows->load, &dataset, error);
+    memset(&rows->reading, 0, sizeof rows->reading);
     if (status != HAWSER_OK)
         return status;
     rows->figures = *hawser_dataset_figures(dataset);
@@ -80,10 +80,11 @@ const char *hw_rows_sides(const hawser_load *load, unsigned char *roles, size_t 
     return measured && hw_rows_wants(load->target) && !found[HW_TARGET] ? "its target is in a file of its own" : NULL;
 }
 
-/* A row of svmlight without entries looks like CSV of one column. For a model with an index base and more columns it can only be the former. */
+/* A row of svmlight without entries looks like CSV of one column. For a model with an index base and more columns it can
+ * only be the former. */
 static hawser_format bare_rows(const hawser_rows *rows, hawser_format found)
 {
-    const hw_input_file *file = &rows->job.input.files[0];
+    const hw_input_file *file = &rows->reading.input.files[0];
     if (rows->load.format != HAWSER_GUESS || found != HAWSER_CSV || rows->load.index_base == 0 || rows->load.columns < 2 ||
         file->map != NULL)
         return found;
@@ -98,7 +99,7 @@ static hawser_status open_format(hawser_rows *rows, const char *const *paths, si
 {
     hawser_format format;
     const char *why = "this format cannot be read in pieces";
-    HAWSER_TRY(hw_load_format(&rows->job, &format, error));
+    HAWSER_TRY(hw_load_format(&rows->reading, &format, error));
     format = bare_rows(rows, format);
     rows->figures.format = format;
     rows->figures.index_base = -1;
@@ -114,15 +115,15 @@ static hawser_status open_format(hawser_rows *rows, const char *const *paths, si
         return load_whole(rows, paths, count, why, error);
     if (rows->load.id != NULL && format != HAWSER_CSV)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--id %.100s: %s is %s input, whose rows have no text to print",
-                           rows->load.id, rows->job.input.files[0].name, hw_format_name(format));
+                           rows->load.id, rows->reading.input.files[0].name, hw_format_name(format));
     return HAWSER_OK;
 }
 
 static hawser_status open_input(hawser_rows *rows, const char *const *paths, size_t count, hawser_error *error)
 {
-    hw_input *input = &rows->job.input;
-    HAWSER_TRY(hw_input_open(input, paths, count, &rows->job.budget, error));
-    if (!hw_load_is_cache(&rows->job, &rows->load)) {
+    hw_input *input = &rows->reading.input;
+    HAWSER_TRY(hw_input_open(input, paths, count, &rows->reading.budget, error));
+    if (!hw_load_is_cache(&rows->reading, &rows->load)) {
         hw_input_share(input, 1, rows->piece_bytes);
         input->eager = true;
         input->stop = rows->stop[0];
@@ -147,7 +148,7 @@ static hawser_status make(const hawser_load *load, size_t piece_bytes, hawser_ro
     uint64_t bytes = (uint64_t)load->columns * 4;
     bytes = bytes < HW_ROWS_PIECE ? HW_ROWS_PIECE : bytes > HW_ROWS_PIECE_MOST ? HW_ROWS_PIECE_MOST : bytes;
     r->piece_bytes = piece_bytes != 0 ? piece_bytes : (size_t)bytes;
-    hw_load_begin(&r->job, &r->load, load->memory_limit, false);
+    hw_load_begin(&r->reading, &r->load, load->memory_limit, false);
     pthread_mutex_init(&r->cutting, NULL); /* which cannot fail on Linux */
     pthread_mutex_init(&r->lock, NULL);
     if (pipe(r->stop) != 0)
@@ -168,7 +169,7 @@ hawser_status hw_rows_open(const char *const *paths, size_t count, const hawser_
     hawser_rows *made = NULL;
     hawser_status status = make(load, piece_bytes, &made, error);
     if (status == HAWSER_OK)
-        status = hw_load_cancelled(&made->job.input, open_input(made, paths, count, error), error);
+        status = hw_load_cancelled(&made->reading.input, open_input(made, paths, count, error), error);
     if (status != HAWSER_OK) {
         hawser_rows_close(made);
         return status;
@@ -194,12 +195,12 @@ void hawser_rows_close(hawser_rows *rows)
         rows->kind->close(rows);
     for (hw_rows_slot *slot = rows->slots, *next; slot != NULL; slot = next) {
         next = slot->next;
-        hw_chunk_release(&rows->job.input, &slot->chunk);
+        hw_chunk_release(&rows->reading.input, &slot->chunk);
         free(slot->bytes);
         free(slot);
     }
     hw_csv_free(&rows->csv);
-    hw_job_free(&rows->job);
+    hw_reading_free(&rows->reading);
     for (int k = 0; k < 2; k++)
         if (rows->stop[k] >= 0)
             (void)close(rows->stop[k]);
@@ -211,13 +212,14 @@ void hawser_rows_close(hawser_rows *rows)
 
 /* ---- pieces ---- */
 
-void hw_rows_job(const hawser_rows *rows, hw_job *job)
+void hw_rows_reading(const hawser_rows *rows, hw_reading *reading)
 {
-    *job = (hw_job){.load = &rows->load,
-                    .input = {.files = rows->job.input.files, .count = rows->job.input.count, .readers = 1, .sequence = 1},
-                    .threads = 1};
-    hw_budget_init(&job->budget, rows->job.budget.limit);
-    job->budget.cancellation = rows->job.budget.cancellation;
+    *reading = (hw_reading){
+        .load = &rows->load,
+        .input = {.files = rows->reading.input.files, .count = rows->reading.input.count, .readers = 1, .sequence = 1},
+        .threads = 1};
+    hw_budget_init(&reading->budget, rows->reading.budget.limit);
+    reading->budget.cancellation = rows->reading.budget.cancellation;
 }
 
 hawser_status hw_rows_dataset(const hawser_rows *rows, hawser_dataset **dataset, hawser_error *error)
@@ -247,7 +249,7 @@ hawser_status hawser_rows_next(hawser_rows *rows, hawser_piece *piece, bool *mor
     *more = false;
     HAWSER_TRY(take_slot(rows, &slot, error));
     hawser_status status = rows->kind->next(rows, slot, piece, more, error);
-    status = hw_load_cancelled(&rows->job.input, status, error);
+    status = hw_load_cancelled(&rows->reading.input, status, error);
     pthread_mutex_lock(&rows->lock);
     slot->next = rows->slots;
     rows->slots = slot;
@@ -263,10 +265,10 @@ void hawser_rows_stop(hawser_rows *rows)
     bool first = !rows->stopped;
     rows->stopped = true;
     pthread_mutex_unlock(&rows->lock);
-    if (!first || rows->job.input.files == NULL)
+    if (!first || rows->reading.input.files == NULL)
         return;
     (void)!write(rows->stop[1], "", 1);
-    hw_input_stop(&rows->job.input);
+    hw_input_stop(&rows->reading.input);
 }
 
 const char *hawser_rows_loaded(const hawser_rows *rows)

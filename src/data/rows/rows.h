@@ -1,4 +1,5 @@
-/* rows.h - an input that is read in pieces of rows. Each kind of input opens itself and cuts pieces; what they share is here. */
+/* rows.h - an input that is read in pieces of rows. Each kind of input opens itself and cuts pieces; what they share is
+ * here. */
 #ifndef HW_DATA_ROWS_H
 #define HW_DATA_ROWS_H
 
@@ -6,8 +7,8 @@
 
 #include "data/format/csv.h"
 
-/* Bytes of text in a piece, or of numbers in a binary one, if they can be read without waiting; more for a model of many columns, each of which
- * costs something in every piece. */
+/* Bytes of text in a piece, or of numbers in a binary one, if they can be read without waiting; more for a model of many
+ * columns, each of which costs something in every piece. */
 enum { HW_ROWS_PIECE = 1 << 19, HW_ROWS_PIECE_MOST = 16 << 20 };
 
 /* Memory in which a piece is made, for one call at a time. */
@@ -27,7 +28,7 @@ struct hawser_rows {
     const hw_rows_kind *kind;
     void *own; /* the kind's */
     hawser_load load;
-    hw_job job;         /* the opened input */
+    hw_reading reading; /* the opened input */
     hw_csv csv;         /* of CSV */
     const char *loaded; /* why the input was loaded as a whole; or NULL */
     size_t piece_bytes;
@@ -52,12 +53,13 @@ hawser_status hw_rows_npy(hawser_rows *rows, const char **why, hawser_error *err
 /* Opens the cache file that is the input. */
 hawser_status hw_rows_cache(hawser_rows *rows, hawser_error *error) HAWSER_MUST_USE;
 
-/* Makes a job for one piece, on one thread; the input's files and budget limit are those of the rows. hw_rows_job_end frees its part. */
-void hw_rows_job(const hawser_rows *rows, hw_job *job);
+/* Makes a reading for one piece, on one thread; the input's files and budget limit are those of the rows.
+ * hw_rows_reading_end frees its part. */
+void hw_rows_reading(const hawser_rows *rows, hw_reading *reading);
 /* Makes an empty dataset of the piece. */
 hawser_status hw_rows_dataset(const hawser_rows *rows, hawser_dataset **dataset, hawser_error *error) HAWSER_MUST_USE;
-/* Ignores the columns of weights of a dense input where no target is needed. Returns why the input must be loaded as a whole: target, weights or
- * offset are not in its columns; or NULL. */
+/* Ignores the columns of weights of a dense input where no target is needed. Returns why the input must be loaded as a
+ * whole: target, weights or offset are not in its columns; or NULL. */
 const char *hw_rows_sides(const hawser_load *load, unsigned char *roles, size_t width);
 /* Returns whether an option names a file of numbers by row, and not "none" or nothing. */
 bool hw_rows_wants(const char *spec);

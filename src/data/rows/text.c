@@ -55,12 +55,12 @@ static hawser_status drop_unseen(hawser_rows *rows, hw_text_part *part, hawser_e
     return status;
 }
 
-static hawser_status take_svmlight(hawser_rows *rows, hw_job *job, hw_text_part *part, hawser_dataset *dataset,
+static hawser_status take_svmlight(hawser_rows *rows, hw_reading *reading, hw_text_part *part, hawser_dataset *dataset,
                                    hawser_error *error)
 {
     const char *target = rows->load.target;
     HAWSER_TRY(drop_unseen(rows, part, error));
-    HAWSER_TRY(hw_assemble_rows(job, dataset, error));
+    HAWSER_TRY(hw_assemble_rows(reading, dataset, error));
     if (target != NULL && strcmp(target, "none") == 0)
         dataset->target = NULL;
     return HAWSER_OK;
@@ -105,12 +105,12 @@ static hawser_status keep_ids(const hw_csv *csv, const hw_chunk *chunk, const hw
     return HAWSER_OK;
 }
 
-static hawser_status take_table(const hawser_rows *rows, hw_job *job, hawser_dataset *dataset, hawser_error *error)
+static hawser_status take_table(const hawser_rows *rows, hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
     hw_table_rules rules = rows->csv.rules;
     struct hw_table *table;
     rules.borrowed = true;
-    HAWSER_TRY(hw_table_new(job, &rules, &table, error));
+    HAWSER_TRY(hw_table_new(reading, &rules, &table, error));
     hw_table_wishes wishes = {
         .type = rows->load.type, .by_row = true, .dense_rows = true, .means = rows->load.means, .threads = 1};
     hawser_status status = hw_table_settle(table, rows->csv.rules.known, &wishes, dataset, error);
@@ -128,14 +128,15 @@ static void name_targets(const hw_table_rules *rules, hawser_dataset *dataset)
             dataset->further_names[rules->roles[j] - HW_FURTHER] = rules->names[j];
 }
 
-static hawser_status take_csv(hawser_rows *rows, hw_job *job, hw_text_part *part, hawser_dataset *dataset,
+static hawser_status take_csv(hawser_rows *rows, hw_reading *reading, hw_text_part *part, hawser_dataset *dataset,
                               hawser_error *error)
 {
     const hw_csv *csv = &rows->csv;
     part->entries = part->rows * csv->rules.width;
-    if (rows->job.as_table || part->survey != NULL)
-        return take_table(rows, job, dataset, error);
-    return hw_assemble_dense(job, csv->rules.width, csv->rules.roles, csv->rules.missing_number == HW_MEAN, dataset, error);
+    if (rows->reading.as_table || part->survey != NULL)
+        return take_table(rows, reading, dataset, error);
+    return hw_assemble_dense(reading, csv->rules.width, csv->rules.roles, csv->rules.missing_number == HW_MEAN, dataset,
+                             error);
 }
 
 /* ---- pieces of both ---- */
@@ -145,7 +146,7 @@ static bool is_csv(const hawser_rows *rows)
     return rows->csv.rules.width > 0;
 }
 
-static hawser_status take_rows(hawser_rows *rows, hw_job *job, const hw_chunk *chunk, hw_text_part *part,
+static hawser_status take_rows(hawser_rows *rows, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
                                hawser_piece *piece, hawser_error *error)
 {
     hawser_dataset *dataset;
@@ -154,7 +155,8 @@ static hawser_status take_rows(hawser_rows *rows, hw_job *job, const hw_chunk *c
     if (is_csv(rows) && rows->csv.id != 0)
         HAWSER_TRY(keep_ids(&rows->csv, chunk, part, piece, error));
     uint64_t count = part->rows;
-    HAWSER_TRY(is_csv(rows) ? take_csv(rows, job, part, dataset, error) : take_svmlight(rows, job, part, dataset, error));
+    HAWSER_TRY(is_csv(rows) ? take_csv(rows, reading, part, dataset, error)
+                            : take_svmlight(rows, reading, part, dataset, error));
     if (is_csv(rows))
         name_targets(&rows->csv.rules, dataset);
     pthread_mutex_lock(&rows->lock);
@@ -164,29 +166,29 @@ static hawser_status take_rows(hawser_rows *rows, hw_job *job, const hw_chunk *c
     return HAWSER_OK;
 }
 
-/* Of a chunk with a bad row the rows before it are taken, too. */
+/* Reads the next piece. If a chunk has a bad row, the rows before it are taken, too. */
 static hawser_status next_text(hawser_rows *rows, hw_rows_slot *slot, hawser_piece *piece, bool *more, hawser_error *error)
 {
     hw_text_part part = {.least = UINT32_MAX}, *parts = &part;
     size_t one = 1;
-    hw_job job;
-    hawser_status cut = hw_input_next(&rows->job.input, 0, &slot->chunk, more, error);
+    hw_reading reading;
+    hawser_status cut = hw_input_next(&rows->reading.input, 0, &slot->chunk, more, error);
     piece->number = slot->chunk.sequence;
     if (cut != HAWSER_OK || !*more)
         return cut;
-    hw_rows_job(rows, &job);
-    job.parts = &parts;
-    job.part_counts = &one;
-    hawser_status parsed = is_csv(rows) ? hw_csv_parse(&rows->csv, &job, &slot->chunk, &part, error)
-                                        : hw_svmlight_parse(NULL, &job, &slot->chunk, &part, error);
+    hw_rows_reading(rows, &reading);
+    reading.parts = &parts;
+    reading.part_counts = &one;
+    hawser_status parsed = is_csv(rows) ? hw_csv_parse(&rows->csv, &reading, &slot->chunk, &part, error)
+                                        : hw_svmlight_parse(NULL, &reading, &slot->chunk, &part, error);
     pthread_mutex_lock(&rows->lock);
     rows->figures.rows_dropped += part.dropped;
     pthread_mutex_unlock(&rows->lock);
     hawser_status status = HAWSER_OK;
     hawser_error own = {0};
     if (part.rows > 0 && (parsed == HAWSER_OK || parsed == HAWSER_BAD_INPUT))
-        status = take_rows(rows, &job, &slot->chunk, &part, piece, parsed == HAWSER_OK ? error : &own);
-    hw_part_free(&job, &part);
+        status = take_rows(rows, &reading, &slot->chunk, &part, piece, parsed == HAWSER_OK ? error : &own);
+    hw_part_free(&reading, &part);
     hw_chunk_done(&slot->chunk);
     if (status != HAWSER_OK) {
         hawser_dataset_free(piece->data);
@@ -218,9 +220,9 @@ hawser_status hw_rows_csv(hawser_rows *rows, const char **why, hawser_error *err
 {
     hw_csv *csv = &rows->csv;
     hw_table_rules *rules = &csv->rules;
-    HAWSER_TRY(hw_csv_begin(&rows->job, csv, error));
+    HAWSER_TRY(hw_csv_begin(&rows->reading, csv, error));
     csv->quoted = true; /* chunks are cut in their order, so that this needs no search before the first */
-    HAWSER_TRY(hw_input_rows(&rows->job.input, csv->comments, true, csv->delimiter, false, error));
+    HAWSER_TRY(hw_input_rows(&rows->reading.input, csv->comments, true, csv->delimiter, false, error));
     for (size_t j = 0; j < rules->width; j++)
         rows->figures.unseen_columns += rules->roles[j] == HW_UNSEEN;
     *why = hw_rows_sides(&rows->load, rules->roles, rules->width);

@@ -17,8 +17,8 @@ void hw_array_add(hw_array_writer *to, hw_array_run r, const char *values, size_
     to->value += r.count * size;
 }
 
-/* Adds values to the piece of their column's node. Mirrored, a value belongs to the column with its row's number. Columns beyond those that
- * are kept have no owner. */
+/* Adds values to the piece of their column's node. Mirrored, a value belongs to the column with its row's number. Columns
+ * beyond those that are kept have no owner. */
 static void add_values(const hw_array_part *array, const void *homes, hw_array_run r, const char *values, size_t size,
                        hw_array_writer *writers)
 {

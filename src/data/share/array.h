@@ -22,7 +22,8 @@ void hw_array_add(hw_array_writer *to, hw_array_run r, const char *values, size_
 /* Adds the values of a run to the pieces of the nodes that need them; `homes` says which these are. */
 typedef void (*hw_array_split)(const hw_array_part *array, const void *homes, hw_array_run r, const char *values,
                                size_t size, hw_array_writer *writers);
-/* Packs the values for each node, given array.first. pieces has one item per node; the caller frees them, also after a failure. */
+/* Packs the values for each node, given array.first. pieces has one item per node; the caller frees them, also after a
+ * failure. */
 hawser_status hw_array_pack_by(const hawser_dataset *values, hw_array_split split, const void *homes, uint32_t nodes,
                                hw_bytes *pieces, hawser_error *error) HAWSER_MUST_USE;
 
@@ -36,8 +37,8 @@ typedef struct hw_array_reader {
 bool hw_array_open(const hw_bytes *piece, hw_array_reader *reader);
 bool hw_array_next(hw_array_reader *reader, uint64_t rows, uint64_t cols, size_t size, hw_array_run *r, const char **values);
 
-/* Packs for each node the values of its columns, given array.first; of a symmetric array also the mirrored values. pieces has one item per
- * node; the caller frees them, also after a failure. */
+/* Packs for each node the values of its columns, given array.first; of a symmetric array also the mirrored values. pieces
+ * has one item per node; the caller frees them, also after a failure. */
 hawser_status hw_array_pack(const hawser_dataset *values, const hw_owners *owners, uint32_t nodes, hw_bytes *pieces,
                             hawser_error *error) HAWSER_MUST_USE;
 /* Fails because a node sent data that do not match the sizes that it reported before. */

@@ -14,8 +14,8 @@ static uint32_t block_of(const struct hw_row_blocks *blocks, uint64_t row, uint3
     return b;
 }
 
-/* Adds values to the piece of their row's node. Mirrored, a value belongs to the row with its column's number as well; the node of a run stores
- * both. */
+/* Adds values to the piece of their row's node. Mirrored, a value belongs to the row with its column's number as well; the
+ * node of a run stores both. */
 static void add_values(const hw_array_part *array, const void *homes, hw_array_run r, const char *values, size_t size,
                        hw_array_writer *writers)
 {
@@ -34,9 +34,10 @@ static void add_values(const hw_array_part *array, const void *homes, hw_array_r
     }
 }
 
-hawser_status hw_array_pack_rows(const hawser_dataset *values, const struct hw_row_blocks *blocks, hw_bytes *pieces,
-                                 hawser_error *error)
+hawser_status hw_array_pack_rows(const struct hw_row_blocks *blocks, const hawser_dataset *values,
+                                 const hw_shard_facts *whole, size_t first, hw_bytes *pieces, hawser_error *error)
 {
+    (void)whole, (void)first;
     return hw_array_pack_by(values, add_values, blocks, blocks->view.nodes, pieces, error);
 }
 
@@ -95,17 +96,17 @@ static hawser_status take_piece(struct hw_row_blocks *blocks, const hw_shard_fac
     return reader.left == 0 ? HAWSER_OK : hw_share_misfit(node, error);
 }
 
-hawser_status hw_array_fill_rows(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
-                                 hawser_error *error)
+hawser_status hw_array_fill_rows(struct hw_row_blocks *blocks, const hw_row_pieces *from, hawser_error *error)
 {
+    const hw_shard_facts *whole = from->whole;
     hawser_status status = HAWSER_OK;
     for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++)
         if (hw_row_block_here(blocks, b))
             status = hw_row_block_new(blocks, b, whole, (blocks->bounds[b + 1] - blocks->bounds[b]) * whole->cols, error);
-    for (uint32_t node = 0; node < nodes && status == HAWSER_OK; node++) {
-        status = take_piece(blocks, whole, &pieces[node], node, error);
-        free(pieces[node].data);
-        pieces[node] = (hw_bytes){0};
+    for (uint32_t node = 0; node < from->nodes && status == HAWSER_OK; node++) {
+        status = take_piece(blocks, whole, &from->pieces[node], node, error);
+        free(from->pieces[node].data);
+        from->pieces[node] = (hw_bytes){0};
     }
     return status;
 }

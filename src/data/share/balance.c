@@ -86,12 +86,70 @@ void hw_balance_fit(size_t lines, size_t parts, size_t *bounds)
     bounds[parts] = lines;
 }
 
+/* Returns the entries of a column of a CSC matrix. */
+static uint64_t entries_of(const hawser_matrix *A, size_t j)
+{
+    return A->offsets[j + 1] - A->offsets[j];
+}
+
+static size_t count_occurring(const hawser_matrix *A)
+{
+    size_t count = 0;
+    for (size_t j = 0; j < A->cols; j++)
+        count += entries_of(A, j) != 0;
+    return count;
+}
+
+/* Finds the cuts of the columns with entries, side by side, as hw_balance_find does: bounds[p] is a number among these. */
+static void find_occurring(const hawser_matrix *A, size_t occurring, size_t parts, size_t *bounds)
+{
+    const uint64_t all = A->offsets[A->cols] - A->offsets[0] + (uint64_t)HW_LINE_COST * occurring;
+    uint64_t before = 0, cost = 0; /* of the columns below cut - 1 and below cut */
+    size_t cut = 0, next = 0;
+    for (size_t p = 1; p < parts; p++) {
+        const uint64_t wanted = hw_share_of(all, p, parts);
+        for (; cost < wanted; next++) {
+            if (entries_of(A, next) == 0)
+                continue;
+            before = cost;
+            cost += entries_of(A, next) + HW_LINE_COST;
+            cut++;
+        }
+        bounds[p] = cut > 0 && wanted - before < cost - wanted ? cut - 1 : cut;
+    }
+}
+
+/* Replaces numbers among the columns with entries by those among all columns. */
+static void spread_bounds(const hawser_matrix *A, size_t parts, size_t *bounds)
+{
+    size_t number = 0, p = 1;
+    for (size_t j = 0; j < A->cols && p < parts; j++) {
+        if (entries_of(A, j) == 0)
+            continue;
+        for (; p < parts && bounds[p] == number; p++)
+            bounds[p] = j;
+        number++;
+    }
+    for (; p < parts; p++)
+        bounds[p] = A->cols;
+    bounds[parts] = A->cols;
+}
+
 void hawser_balance(const hawser_matrix *matrix, size_t parts, size_t *bounds)
 {
     if (matrix == NULL || bounds == NULL)
         return;
     size_t lines = hw_lines(matrix);
-    if (hw_is_dense(matrix) || matrix->stored == 0 || hw_touch_rows(matrix))
+    const bool plain = hw_is_dense(matrix) || matrix->stored == 0 || hw_touch_rows(matrix),
+               columns = !plain && matrix->layout == HAWSER_CSC && hw_leaves_out(lines, matrix->stored);
+    const size_t occurring = columns ? count_occurring(matrix) : lines;
+    if (occurring < lines && hw_leaves_out(lines - occurring, matrix->stored)) {
+        find_occurring(matrix, occurring, parts, bounds);
+        hw_balance_fit(occurring, parts, bounds);
+        spread_bounds(matrix, parts, bounds);
+        return;
+    }
+    if (plain)
         for (size_t p = 1; p < parts; p++)
             bounds[p] = (size_t)hw_share_of(lines, p, parts);
     else

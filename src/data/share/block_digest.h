@@ -6,7 +6,7 @@
 
 /* Digests of data in different layouts differ. beside[kind] has a number per row, or is NULL. */
 uint64_t hw_rows_digest(const hawser_matrix *A, const double *const beside[HW_BESIDE_MOST]);
-/* The same of what belongs to the rows alone. */
+/* Digests `beside` alone, without a matrix. */
 uint64_t hw_beside_digest(size_t rows, const double *const beside[HW_BESIDE_MOST]);
 
 #endif

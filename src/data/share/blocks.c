@@ -47,6 +47,7 @@ void hw_row_blocks_free(struct hw_row_blocks *blocks)
     if (blocks->shadow != NULL)
         munmap(blocks->shadow, blocks->shadow_bytes);
     free(blocks->filling);
+    free(blocks->counted);
     free(blocks->block);
     free(blocks->bounds);
     hw_view_free(&blocks->view);
@@ -158,7 +159,8 @@ static size_t rows_of(const struct hw_row_blocks *blocks, uint64_t b)
     return blocks->bounds[b + 1] - blocks->bounds[b];
 }
 
-/* Makes the segment of some rows of a block, which begin at row `from` of the whole, and stores which of these rows is the first. */
+/* Makes the segment of some rows of a block, which begin at row `from` of the whole, and stores which of these rows is the
+ * first. */
 static row_segment new_segment(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t b, size_t first,
                                size_t from, size_t rows, size_t *at)
 {
@@ -179,7 +181,7 @@ static row_segment segment_of(const struct hw_row_blocks *blocks, const hawser_m
     return new_segment(blocks, A, b, first, from, rows, at);
 }
 
-/* Likewise, of the rows of this round. */
+/* Finds the rows of block b in this round. */
 static row_segment segment_in_round(const struct hw_row_blocks *blocks, const hawser_matrix *A, uint32_t b, size_t first,
                                     size_t *at)
 {
@@ -239,6 +241,28 @@ hawser_status hw_row_blocks_pack(const struct hw_row_blocks *blocks, const hawse
     return status;
 }
 
+/* Releases the entries of these rows from row `from` on that are in front of row `at`, which are copied. */
+static void release_rows(const hawser_matrix *A, size_t from, size_t at)
+{
+    size_t size = hw_type_size(A->type);
+    const char *values = A->values;
+    uint64_t begin = hw_is_dense(A) ? from * A->stride : A->offsets[from],
+             end = hw_is_dense(A) ? at * A->stride : A->offsets[at];
+    hw_release_pages(values + begin * size, values + end * size);
+    if (!hw_is_dense(A))
+        hw_release_pages(A->indices + begin, A->indices + end);
+}
+
+void hw_row_blocks_release(const struct hw_row_blocks *blocks, const hawser_dataset *rows, size_t first)
+{
+    size_t at;
+    for (uint32_t b = 0; b < blocks->view.blocks && !rows->lent; b++) {
+        const row_segment s = segment_in_round(blocks, &rows->matrix, b, first, &at);
+        if (!hw_row_block_here(blocks, b) && s.rows != 0)
+            release_rows(&rows->matrix, at, at + s.rows);
+    }
+}
+
 /* ------------------------------------------------------------------------------------------------------ filling ---- */
 
 /* How far a block is filled. */
@@ -262,13 +286,13 @@ static bool next_segment(const struct hw_row_blocks *blocks, const hw_shard_fact
     return segment_bytes(whole, s) <= piece->length - *at;
 }
 
-static hawser_status count_entries(const struct hw_row_blocks *blocks, const hw_shard_facts *whole, const hw_bytes *pieces,
-                                   uint32_t nodes, filling *fillings, hawser_error *error)
+static hawser_status count_entries(const struct hw_row_blocks *blocks, const hw_row_pieces *from, filling *fillings,
+                                   hawser_error *error)
 {
     row_segment s = {0};
-    for (uint32_t node = 0; node < nodes; node++)
-        for (size_t at = 0; at < pieces[node].length; at += segment_bytes(whole, &s)) {
-            if (!next_segment(blocks, whole, &pieces[node], &at, &s))
+    for (uint32_t node = 0; node < from->nodes; node++)
+        for (size_t at = 0; at < from->pieces[node].length; at += segment_bytes(from->whole, &s)) {
+            if (!next_segment(blocks, from->whole, &from->pieces[node], &at, &s))
                 return hw_share_misfit(node, error);
             fillings[s.block].entries += s.entries;
         }
@@ -375,19 +399,8 @@ static void copy_rows(hw_row_block *block, const hawser_dataset *rows, const hw_
     f->used += s->entries;
 }
 
-/* Releases the entries of these rows that are in front of row `at`, which are copied. */
-static void release_rows(const hawser_matrix *A, size_t from, size_t at)
-{
-    size_t size = hw_type_size(A->type);
-    const char *values = A->values;
-    uint64_t begin = hw_is_dense(A) ? from * A->stride : A->offsets[from],
-             end = hw_is_dense(A) ? at * A->stride : A->offsets[at];
-    hw_release_pages(values + begin * size, values + end * size);
-    if (!hw_is_dense(A))
-        hw_release_pages(A->indices + begin, A->indices + end);
-}
-
-/* Moves rows that this node has read to its own blocks, a run of rows at a time, so that there is hardly more than one copy of them. */
+/* Moves rows that this node has read to its own blocks, a run of rows at a time, so that there is hardly more than one copy
+ * of them. */
 static void take_own(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const hawser_dataset *rows, size_t first,
                      filling *fillings)
 {
@@ -414,24 +427,26 @@ static void take_own(struct hw_row_blocks *blocks, const hw_shard_facts *whole, 
     }
 }
 
-static hawser_status take_pieces(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces, uint32_t nodes,
-                                 const hawser_dataset *rows, size_t first, filling *fillings, hawser_error *error)
+static hawser_status take_pieces(struct hw_row_blocks *blocks, const hw_row_pieces *from, filling *fillings,
+                                 hawser_error *error)
 {
-    for (uint32_t node = 0; node < nodes; node++) {
+    for (uint32_t node = 0; node < from->nodes; node++) {
+        hw_bytes *piece = &from->pieces[node];
         row_segment s;
         if (node == blocks->self)
-            take_own(blocks, whole, rows, first, fillings);
-        for (size_t at = 0; at < pieces[node].length; at += segment_bytes(whole, &s))
-            if (!next_segment(blocks, whole, &pieces[node], &at, &s) ||
-                !take_segment(blocks, whole, &s, (const char *)pieces[node].data + at, &fillings[s.block]))
+            take_own(blocks, from->whole, from->rows, from->first, fillings);
+        for (size_t at = 0; at < piece->length; at += segment_bytes(from->whole, &s))
+            if (!next_segment(blocks, from->whole, piece, &at, &s) ||
+                !take_segment(blocks, from->whole, &s, (const char *)piece->data + at, &fillings[s.block]))
                 return hw_share_misfit(node, error);
-        free(pieces[node].data);
-        pieces[node] = (hw_bytes){0};
+        free(piece->data);
+        *piece = (hw_bytes){0};
     }
     return HAWSER_OK;
 }
 
-/* Makes a block a view of lent rows if these have all of its rows, and counts it as filled. What belongs to rows is copied. */
+/* Makes a block a view of lent rows if these have all of its rows, and counts it as filled. What belongs to rows is
+ * copied. */
 static hawser_status view_rows(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const hawser_dataset *rows,
                                uint32_t b, size_t first, filling *f, hawser_error *error)
 {
@@ -453,21 +468,21 @@ static hawser_status view_rows(struct hw_row_blocks *blocks, const hw_shard_fact
 }
 
 /* Before the first round: allocates own blocks, except those that are views. */
-static hawser_status start_filling(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const uint64_t *stored,
-                                   const hw_bytes *pieces, uint32_t nodes, const hawser_dataset *rows, size_t first,
-                                   hawser_error *error)
+static hawser_status start_filling(struct hw_row_blocks *blocks, const hw_row_pieces *from, hawser_error *error)
 {
+    const hawser_dataset *rows = from->rows;
     HAWSER_TRY(HW_NEW(&blocks->filling, blocks->view.blocks, "the blocks of the rows", error));
-    if (stored == NULL)
-        HAWSER_TRY(count_entries(blocks, whole, pieces, nodes, blocks->filling, error));
+    if (from->stored == NULL)
+        HAWSER_TRY(count_entries(blocks, from, blocks->filling, error));
     for (uint32_t b = 0; b < blocks->view.blocks; b++) {
         filling *f = &blocks->filling[b];
         if (!hw_row_block_here(blocks, b))
             continue;
-        f->entries = stored != NULL ? stored[b] : f->entries + hw_row_blocks_entries(blocks, &rows->matrix, b, first);
-        HAWSER_TRY(view_rows(blocks, whole, rows, b, first, f, error));
+        f->entries = from->stored != NULL ? from->stored[b]
+                                          : f->entries + hw_row_blocks_entries(blocks, &rows->matrix, b, from->first);
+        HAWSER_TRY(view_rows(blocks, from->whole, rows, b, from->first, f, error));
         if (f->rows == 0)
-            HAWSER_TRY(hw_row_block_new(blocks, b, whole, f->entries, error));
+            HAWSER_TRY(hw_row_block_new(blocks, b, from->whole, f->entries, error));
     }
     return HAWSER_OK;
 }
@@ -485,29 +500,27 @@ static hawser_status end_filling(struct hw_row_blocks *blocks, hawser_error *err
     return status;
 }
 
-hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const uint64_t *stored,
-                                 hw_bytes *pieces, uint32_t nodes, const hawser_dataset *rows, size_t first,
-                                 hawser_error *error)
+hawser_status hw_row_blocks_fill(struct hw_row_blocks *blocks, const hw_row_pieces *from, hawser_error *error)
 {
     if (blocks->filling == NULL)
-        HAWSER_TRY(start_filling(blocks, whole, stored, pieces, nodes, rows, first, error));
-    HAWSER_TRY(take_pieces(blocks, whole, pieces, nodes, rows, first, blocks->filling, error));
+        HAWSER_TRY(start_filling(blocks, from, error));
+    HAWSER_TRY(take_pieces(blocks, from, blocks->filling, error));
     return blocks->round + 1 >= blocks->rounds ? end_filling(blocks, error) : HAWSER_OK;
 }
 
 /* ------------------------------------------------------------------------------------------ scattered entries ---- */
 
 /* Adds the entries of each row to offsets[row + 1] of its block. */
-static hawser_status count_rows(struct hw_row_blocks *blocks, const hw_shard_facts *whole, const hw_bytes *pieces,
-                                uint32_t nodes, hawser_error *error)
+static hawser_status count_rows(struct hw_row_blocks *blocks, const hw_row_pieces *from, hawser_error *error)
 {
+    const hw_shard_facts *whole = from->whole;
     row_segment s;
-    for (uint32_t node = 0; node < nodes; node++)
-        for (size_t at = 0; at < pieces[node].length; at += segment_bytes(whole, &s)) {
-            if (!next_segment(blocks, whole, &pieces[node], &at, &s))
+    for (uint32_t node = 0; node < from->nodes; node++)
+        for (size_t at = 0; at < from->pieces[node].length; at += segment_bytes(whole, &s)) {
+            if (!next_segment(blocks, whole, &from->pieces[node], &at, &s))
                 return hw_share_misfit(node, error);
-            const char *from = (const char *)pieces[node].data + at + padded(s.entries * hw_type_size(whole->type));
-            const uint32_t *counts = (const uint32_t *)(const void *)from;
+            const char *values = (const char *)from->pieces[node].data + at + padded(s.entries * hw_type_size(whole->type));
+            const uint32_t *counts = (const uint32_t *)(const void *)values;
             uint64_t sum = 0;
             for (uint64_t r = 0; r < s.rows; r++) {
                 blocks->block[s.block].offsets[r + 1] += counts[r];
@@ -554,9 +567,10 @@ static hawser_status sort_block(hw_row_block *block, const char *name, hawser_er
     return status;
 }
 
-static hawser_status merge_block(struct hw_row_blocks *blocks, uint32_t b, const hw_shard_facts *whole,
-                                 const hw_bytes *pieces, uint32_t nodes, const char *name, hawser_error *error)
+static hawser_status merge_block(struct hw_row_blocks *blocks, uint32_t b, const hw_row_pieces *from, hawser_error *error)
 {
+    const hw_shard_facts *whole = from->whole;
+    const hw_bytes *pieces = from->pieces;
     hw_row_block *block = &blocks->block[b];
     uint64_t *places = NULL;
     size_t rows = rows_of(blocks, b);
@@ -564,7 +578,7 @@ static hawser_status merge_block(struct hw_row_blocks *blocks, uint32_t b, const
     row_segment s;
     HAWSER_TRY(HW_NEW(&places, rows + 1, "places of entries", error));
     memcpy(places, block->offsets, (rows + 1) * sizeof *places);
-    for (uint32_t node = 0; node < nodes; node++)
+    for (uint32_t node = 0; node < from->nodes; node++)
         for (size_t at = 0; at < pieces[node].length; at += segment_bytes(whole, &s))
             if (!next_segment(blocks, whole, &pieces[node], &at, &s) ||
                 (s.block == b && !scatter_segment(block, whole, &s, (const char *)pieces[node].data + at, places)))
@@ -573,27 +587,26 @@ static hawser_status merge_block(struct hw_row_blocks *blocks, uint32_t b, const
                 hw_release_pages((const char *)pieces[node].data + at, /* nothing reads the entries again */
                                  (const char *)pieces[node].data + at + segment_bytes(whole, &s));
     free(places);
-    return status == HAWSER_OK ? sort_block(block, name, error) : status;
+    return status == HAWSER_OK ? sort_block(block, from->name, error) : status;
 }
 
-hawser_status hw_row_blocks_merge(struct hw_row_blocks *blocks, const hw_shard_facts *whole, hw_bytes *pieces,
-                                  uint32_t nodes, const char *name, hawser_error *error)
+hawser_status hw_row_blocks_merge(struct hw_row_blocks *blocks, const hw_row_pieces *from, hawser_error *error)
 {
     filling *fillings = NULL;
     HAWSER_TRY(HW_NEW(&fillings, blocks->view.blocks, "the blocks of the rows", error));
-    hawser_status status = count_entries(blocks, whole, pieces, nodes, fillings, error);
+    hawser_status status = count_entries(blocks, from, fillings, error);
     for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++)
         if (hw_row_block_here(blocks, b))
-            status = hw_row_block_new(blocks, b, whole, fillings[b].entries, error);
+            status = hw_row_block_new(blocks, b, from->whole, fillings[b].entries, error);
     free(fillings);
     if (status == HAWSER_OK)
-        status = count_rows(blocks, whole, pieces, nodes, error);
+        status = count_rows(blocks, from, error);
     for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++) {
         if (!hw_row_block_here(blocks, b))
             continue;
         for (size_t r = 0; r < rows_of(blocks, b); r++)
             blocks->block[b].offsets[r + 1] += blocks->block[b].offsets[r];
-        status = merge_block(blocks, b, whole, pieces, nodes, name, error);
+        status = merge_block(blocks, b, from, error);
     }
     return status;
 }
@@ -710,7 +723,7 @@ hawser_status hw_row_blocks_settle(struct hw_row_blocks *blocks, hawser_dataset 
     return HAWSER_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------- what a program sees ---- */
+/* ---------------------------------------------------------------------------------------------- what a program sees ---- */
 
 static const struct hw_row_blocks *blocks_of(const hawser_dataset *dataset)
 {
@@ -725,7 +738,8 @@ const size_t *hawser_dataset_cut(const hawser_dataset *dataset, uint32_t *blocks
     return dataset == NULL ? NULL : rows != NULL ? rows->bounds : dataset->cut;
 }
 
-/* Finds the block that has all of the rows [first, first + count). Of no rows it is the first one that begins or ends there and is on this node. */
+/* Finds the block that has all of the rows [first, first + count). Of no rows it is the first one that begins or ends there
+ * and is on this node. */
 static hawser_status find_block(const struct hw_row_blocks *rows, size_t first, size_t count, uint32_t *block,
                                 hawser_error *error)
 {

@@ -138,7 +138,8 @@ void hw_shard_count(const hawser_dataset *rows, const hw_shard_facts *whole, uin
 
 /* ------------------------------------------------------------------------------------------------------ packing ---- */
 
-/* A sparse piece: head, entries per row (u32), columns (u32), padding to 8, values. A dense one: head, then column by column. */
+/* A sparse piece: head, entries per row (u32), columns (u32), padding to 8, values. A dense one: head, then column by
+ * column. */
 typedef struct shard_head {
     uint64_t rows, entries;
 } shard_head;
@@ -232,8 +233,8 @@ static void copy_numbers(const void *from, size_t step, size_t count, size_t siz
             ((double *)to)[i] = ((const double *)from)[i * step];
 }
 
-/* Writes some rows of a node's columns one after the other, `stride` numbers apart. Rows that are stored by row are read some at a time, so that a line of
- * the processor's cache serves the columns that it has. */
+/* Writes some rows of a node's columns one after the other, `stride` numbers apart. Rows that are stored by row are read
+ * some at a time, so that a line of the processor's cache serves the columns that it has. */
 static void put_columns(const hawser_matrix *A, const hw_owners *owners, sent_rows rows, uint32_t node, void *to,
                         size_t stride)
 {

@@ -48,7 +48,8 @@ static row_range in_round(const struct hw_row_blocks *blocks, uint32_t b)
                        begin + (size_t)hw_share_of(rows, blocks->round + 1, blocks->rounds)};
 }
 
-/* A sparse piece: head, rows and columns of the whole (u32), padding to 8, values. A dense one: head, then for each column its rows in each block. */
+/* A sparse piece: head, rows and columns of the whole (u32), padding to 8, values. A dense one: head, then for each column
+ * its rows in each block. */
 typedef struct turned_head {
     uint64_t first, columns, entries;
 } turned_head;
@@ -200,7 +201,8 @@ static bool fill_sparse(struct hw_row_blocks *blocks, const hw_shard_facts *whol
     return true;
 }
 
-/* Stores some rows of some columns, `step` numbers apart, a few rows at a time, so that a line of the processor's cache serves the columns that it has. */
+/* Stores some rows of some columns, `step` numbers apart, a few rows at a time, so that a line of the processor's cache
+ * serves the columns that it has. */
 static void put_rows(const void *from, size_t step, size_t rows, size_t columns, size_t size, void *to, size_t stride)
 {
     enum { SIDE = 16 };
@@ -264,7 +266,8 @@ hawser_status hw_turned_fill(struct hw_row_blocks *blocks, const hw_shard_facts 
     return HAWSER_OK;
 }
 
-/* Returns whether the columns of each row ascend. A row with an entry too many or too few would break this in it or in the next one. */
+/* Returns whether the columns of each row ascend. A row with an entry too many or too few would break this in it or in the
+ * next one. */
 static bool is_whole(const hawser_matrix *A)
 {
     if (A->offsets[A->rows] != A->stored)

@@ -70,7 +70,7 @@ hawser_status hw_pages_new(hw_budget *budget, void **pages, size_t bytes, hawser
     return HAWSER_OK;
 }
 
-/* The same pages with room for `wanted` bytes, at another address where need be; MAP_FAILED as mremap. */
+/* Enlarges pages to `wanted` bytes. They may move. Returns MAP_FAILED as mremap does. */
 static void *enlarge(void *pages, size_t bytes, size_t wanted)
 {
 #ifdef __SANITIZE_THREAD__
@@ -114,7 +114,8 @@ void hw_pages_free(hw_budget *budget, void *pages, size_t bytes)
     hw_budget_give(budget, bytes);
 }
 
-void hw_huge_pages(void *memory, size_t bytes)
+/* Requests large pages for an array that will be written completely; a large page takes memory as a whole when touched. */
+static void huge_pages(void *memory, size_t bytes)
 {
     uintptr_t begin = ((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE,
               end = ((uintptr_t)memory + bytes) / HUGE_PAGE * HUGE_PAGE;
@@ -130,7 +131,7 @@ hawser_status hw_huge_array(void **array, size_t count, size_t size, const char 
     if (memory == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate %s: %zu items of %zu bytes; free memory", what, count,
                            size);
-    hw_huge_pages(memory, bytes); /* entries are scattered into columns, so page walks would dominate */
+    huge_pages(memory, bytes); /* entries are scattered into columns, so page walks would dominate */
     *array = memory;
     return HAWSER_OK;
 }

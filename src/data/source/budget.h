@@ -1,5 +1,5 @@
-/* budget.h - the memory that a load may take. It is requested before it is allocated, so that a load that cannot fit ends with a message
- * instead of bringing the machine down. */
+/* budget.h - the memory that a load may take. It is requested before it is allocated, so that a load that cannot fit ends
+ * with a message instead of bringing the machine down. */
 #ifndef HW_DATA_BUDGET_H
 #define HW_DATA_BUDGET_H
 
@@ -29,15 +29,14 @@ void hw_budget_give(hw_budget *budget, uint64_t bytes);
 
 /* Allocates zeroed pages that are returned to the system when freed. Zero bytes give NULL. */
 hawser_status hw_pages_new(hw_budget *budget, void **pages, size_t bytes, hawser_error *error) HAWSER_MUST_USE;
-/* Enlarges pages (NULL allowed) and keeps their contents; unchanged on failure. Old and new pages never take memory at the same time. */
+/* Enlarges pages (NULL allowed) and keeps their contents; unchanged on failure. Old and new pages never take memory at the
+ * same time. */
 hawser_status hw_pages_grow(hw_budget *budget, void **pages, size_t *bytes, size_t wanted,
                             hawser_error *error) HAWSER_MUST_USE;
 void hw_pages_free(hw_budget *budget, void *pages, size_t bytes);
 
-/* Requests large pages for an array that will be written completely; a large page takes memory as a whole when touched. */
-void hw_huge_pages(void *memory, size_t bytes);
-
-/* Allocates an array of the dataset with malloc, aligned, not zeroed (its pages take memory as they are written). It stays counted. */
+/* Allocates an array of the dataset with malloc, aligned, not zeroed (its pages take memory as they are written). It stays
+ * counted. */
 hawser_status hw_budget_array(hw_budget *budget, void **array, size_t count, size_t size, const char *what,
                               hawser_error *error) HAWSER_MUST_USE;
 /* Like hw_budget_array, for an array that is filled while its source is freed: the caller counts it piece by piece. */

@@ -1,5 +1,6 @@
-/* claims.h - limits for sizes that a few bytes may claim. A column takes memory on every node even if it is empty, so one distant index or
- * a line of sizes could take gigabytes. The limit of rows and columns depends on the size of the input's text. */
+/* claims.h - limits for sizes that a few bytes may claim. A column takes memory on every node even if it is empty, so one
+ * distant index or a line of sizes could take gigabytes. The limit of rows and columns depends on the size of the input's
+ * text. */
 #ifndef HW_DATA_CLAIMS_H
 #define HW_DATA_CLAIMS_H
 
@@ -24,8 +25,8 @@ void hw_spots_number(hw_spot **spots, size_t count);
 
 /* Returns the most rows or columns that `text` bytes may claim. */
 uint64_t hw_claims_most(uint64_t text);
-/* Refuses more `count` columns (`what`, "columns") than the text may claim. `where`: FILE:LINE of the largest. `given`: the caller has set
- * a memory limit, which applies instead. */
+/* Refuses more `count` columns (`what`, "columns") than the text may claim. `where`: FILE:LINE of the largest. `given`: the
+ * caller has set a memory limit, which applies instead. */
 hawser_status hw_check_claim(const char *where, uint64_t count, const char *what, uint64_t text, bool given,
                              hawser_error *error) HAWSER_MUST_USE;
 

@@ -88,7 +88,8 @@ static int open_named(const hw_input *input, const char *path)
     return fd;
 }
 
-/* Attaches a file: a plain regular file is mapped, a pipe becomes a stream, an archive is opened in its turn. Takes over fd. */
+/* Attaches a file: a plain regular file is mapped, a pipe becomes a stream, an archive is opened in its turn. Takes over
+ * fd. */
 static hawser_status attach(hw_input *input, hw_input_file *file, const char *path, int fd, hawser_error *error)
 {
     struct stat facts;
@@ -249,7 +250,8 @@ static const char *first_row(const hw_input *input, const char *text, const char
     return input->comments ? hw_csv_pass_comments(text, end) : text;
 }
 
-/* Returns where a row starts at or after `least`. `at` is the start of a row, or of the file, whose first row is longer than that. */
+/* Returns where a row starts at or after `least`. `at` is the start of a row, or of the file, whose first row is longer than
+ * that. */
 static const char *row_from(const hw_input *input, const hw_input_file *file, const char *at, const char *least,
                             const char **open)
 {
@@ -542,7 +544,8 @@ hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t 
     chunk->next = (uint64_t)(next - file->map);
     chunk->begin = begin;
     chunk->end = end;
-    /* Searches only implausibly long lines. The line number is needed only in a failure, so lines are counted from the first. */
+    /* Searches only implausibly long lines. The line number is needed only in a failure, so lines are counted from the
+     * first. */
     if ((size_t)(end - begin) > LONG && memchr(begin, '\0', (size_t)(end - begin)) != NULL)
         HAWSER_TRY(hw_check_text(file, hw_chunk_line(chunk, begin), begin, end, error));
     if (whole - end <= HW_CHUNK_SLACK) {
@@ -573,7 +576,7 @@ static bool has_row(const char *at, const char *end)
 /* Refuses a run of chunks without a row that is longer than the input's size can explain. */
 static hawser_status check_rowless(hw_input *input, const hw_input_file *file, const hw_chunk *chunk, hawser_error *error)
 {
-    if (has_row(chunk->begin, chunk->end)) {
+    if (input->documents || has_row(chunk->begin, chunk->end)) {
         input->rowless = 0;
         return HAWSER_OK;
     }
@@ -583,8 +586,8 @@ static hawser_status check_rowless(hw_input *input, const hw_input_file *file, c
     return check_length(file, input->rowless_line, input->rowless, error);
 }
 
-/* Returns how many bytes of a stream's text, which starts with a row, are whole rows; all, if a quote is open for too long, at which the parser
- * fails. */
+/* Returns how many bytes of a stream's text, which starts with a row, are whole rows; all, if a quote is open for too long,
+ * at which the parser fails. */
 static size_t whole_rows(const hw_input *input, const char *text, size_t used)
 {
     const char *end = text + used, *open = NULL, *at = text;
@@ -600,8 +603,9 @@ static size_t whole_rows(const hw_input *input, const char *text, size_t used)
     return last > at ? (size_t)(last - text) : 0; /* comments stay with the first row, which may be a header */
 }
 
-/* Appends text to a buffer until it has `wanted` bytes, or of an eager input what can be read without waiting. `rows`: bytes of whole rows in the
- * buffer, before which it waits. If that fails behind a row, the failure is kept until the row is distributed. */
+/* Appends text to a buffer until it has `wanted` bytes, or of an eager input what can be read without waiting. `rows`: bytes
+ * of whole rows in the buffer, before which it waits. If that fails behind a row, the failure is kept until the row is
+ * distributed. */
 static hawser_status read_on(hw_input *input, const hw_input_file *file, char *buffer, size_t *used, size_t rows,
                              size_t wanted, bool *ended, hawser_error *error)
 {

@@ -1,6 +1,6 @@
-/* input.h - one input of several files, distributed to reader threads in chunks that end at line ends. // Chunk k of the whole input is for
- * reader k mod readers, whatever their speed, so the distribution of work and of results never depends on timing. Plain files are mapped;
- * archives and pipes are unpacked into the reader's buffer. */
+/* input.h - one input of several files, distributed to reader threads in chunks that end at line ends. // Chunk k of the
+ * whole input is for reader k mod readers, whatever their speed, so the distribution of work and of results never depends on
+ * timing. Plain files are mapped; archives and pipes are unpacked into the reader's buffer. */
 #ifndef HW_DATA_INPUT_H
 #define HW_DATA_INPUT_H
 
@@ -44,6 +44,7 @@ typedef struct hw_input {
     size_t chunk_bytes;
     uint32_t readers;
     bool all_mapped;
+    bool documents; /* every line is a row, whatever it has */
     bool comments;  /* lines in front of a file's first row may begin with '#' */
     bool quoted;    /* line ends in quoted fields end no row */
     char delimiter; /* between fields, if quoted */
@@ -78,8 +79,8 @@ typedef struct hw_chunk {
 
 /* Stores a copy of the name of the file that a path names, or that alone matches it as a pattern; NULL if several match. */
 hawser_status hw_input_only(const char *path, char **name, hawser_error *error) HAWSER_MUST_USE;
-/* Opens every path; globs are resolved in sorted order, "-" is standard input. A directory, an empty file, a pattern without match and an
- * unreadable file are refused by name. Call hw_input_close also after a failure. */
+/* Opens every path; globs are resolved in sorted order, "-" is standard input. A directory, an empty file, a pattern without
+ * match and an unreadable file are refused by name. Call hw_input_close also after a failure. */
 hawser_status hw_input_open(hw_input *input, const char *const *paths, size_t count, hw_budget *budget,
                             hawser_error *error) HAWSER_MUST_USE;
 /* Makes an input of a piece of memory, which the caller keeps. */
@@ -87,31 +88,33 @@ hawser_status hw_input_memory(hw_input *input, const char *name, const char *tex
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_input_close(hw_input *input);
 
-/* Says what CSV text has: comments in front of the rows of each file and, if `quoted`, fields with line ends, by which chunks then never end.
- * `anywhere`: mapped files are read once, in order, to find where rows start, so that hw_line_from may be called. Call it after the heads
- * were read, and before hw_input_part, if the input is cut, and hw_input_share. */
+/* Says what CSV text has: comments in front of the rows of each file and, if `quoted`, fields with line ends, by which
+ * chunks then never end. `anywhere`: mapped files are read once, in order, to find where rows start, so that hw_line_from
+ * may be called. Call it after the heads were read, and before hw_input_part, if the input is cut, and hw_input_share. */
 hawser_status hw_input_rows(hw_input *input, bool comments, bool quoted, char delimiter, bool anywhere,
                             hawser_error *error) HAWSER_MUST_USE;
 
 /* Returns the start of the first line (or row, if quoted) of a mapped file at or after `offset`, or the file's end. */
 uint64_t hw_line_from(const hw_input *input, const hw_input_file *file, uint64_t offset);
 
-/* A number of a part that has all lines: the input has rows of one node, and its table waits for those of the others as a part does. */
+/* A number of a part that has all lines: the input has rows of one node, and its table waits for those of the others as a
+ * part does. */
 #define HW_PART_OWN UINT32_MAX
 
-/* Distributes only part `part` of `parts`: the lines that begin in that share of all files' bytes, laid end to end. An archive or pipe
- * cannot be read from its middle, so it belongs to the part in which it begins. Call it before hw_input_share. */
+/* Distributes only part `part` of `parts`: the lines that begin in that share of all files' bytes, laid end to end. An
+ * archive or pipe cannot be read from its middle, so it belongs to the part in which it begins. Call it before
+ * hw_input_share. */
 void hw_input_part(hw_input *input, uint32_t part, uint32_t parts);
 
 /* Sets readers and chunk size; 0 chunk bytes: chosen so that the readers share evenly. */
 void hw_input_share(hw_input *input, uint32_t readers, size_t chunk_bytes);
 
-/* Returns the first `least` bytes of a file, or more if they are at hand, or all if it has fewer. They will be read again later. An empty
- * file is refused. Of an eager input it is what can be read without waiting, but a line at least. */
+/* Returns the first `least` bytes of a file, or more if they are at hand, or all if it has fewer. They will be read again
+ * later. An empty file is refused. Of an eager input it is what can be read without waiting, but a line at least. */
 hawser_status hw_input_first(hw_input *input, size_t file, size_t least, const char **text, size_t *bytes,
                              hawser_error *error) HAWSER_MUST_USE;
-/* Like hw_input_first, for text: returns at least one whole line. Refuses an archive whose first bytes unpack to more than HW_LINE_FREE and
- * HW_LINE_SHARE per byte of the archive. */
+/* Like hw_input_first, for text: returns at least one whole line. Refuses an archive whose first bytes unpack to more than
+ * HW_LINE_FREE and HW_LINE_SHARE per byte of the archive. */
 hawser_status hw_input_head(hw_input *input, size_t file, size_t least, const char **text, size_t *bytes,
                             hawser_error *error) HAWSER_MUST_USE;
 
@@ -122,8 +125,8 @@ hawser_status hw_input_head_on(hw_input *input, size_t file, const char **text, 
 /* Returns whether the whole of a file is in its head. */
 bool hw_input_is_all(const hw_input *input, size_t file);
 
-/* Returns the rest of a file as one piece: the mapping, or *buffer (free with hw_pages_free of *capacity). Of an archive that unpacks to
- * more than `most` bytes it is the first most + 1. */
+/* Returns the rest of a file as one piece: the mapping, or *buffer (free with hw_pages_free of *capacity). Of an archive
+ * that unpacks to more than `most` bytes it is the first most + 1. */
 hawser_status hw_input_whole(hw_input *input, size_t file, uint64_t most, const char **text, size_t *bytes, void **buffer,
                              size_t *capacity, hawser_error *error) HAWSER_MUST_USE;
 
@@ -131,15 +134,16 @@ hawser_status hw_input_whole(hw_input *input, size_t file, uint64_t most, const 
 hawser_status hw_check_text(const hw_input_file *file, uint64_t line, const char *begin, const char *end,
                             hawser_error *error) HAWSER_MUST_USE;
 
-/* Reads the reader's next chunk; *more is false at the end or after a stop. Zero `chunk` before the first call and pass it to
- * hw_chunk_release after the last. */
+/* Reads the reader's next chunk; *more is false at the end or after a stop. Zero `chunk` before the first call and pass it
+ * to hw_chunk_release after the last. */
 hawser_status hw_input_next(hw_input *input, uint32_t reader, hw_chunk *chunk, bool *more,
                             hawser_error *error) HAWSER_MUST_USE;
-/* Cuts the chunk of a mapped file at `offset`. It ends at `limit` at the latest, which is the file's end or a line end farther from it than
- * the slack. For callers that distribute a mapped input themselves. */
+/* Cuts the chunk of a mapped file at `offset`. It ends at `limit` at the latest, which is the file's end or a line end
+ * farther from it than the slack. For callers that distribute a mapped input themselves. */
 hawser_status hw_chunk_cut(hw_input *input, const hw_input_file *file, uint64_t offset, uint64_t limit, hw_chunk *chunk,
                            hawser_error *error) HAWSER_MUST_USE;
-/* Stops the input because a reader failed: no more chunks. The chunks distributed already, which include all earlier ones, are completed. */
+/* Stops the input because a reader failed: no more chunks. The chunks distributed already, which include all earlier ones,
+ * are completed. */
 void hw_input_stop(hw_input *input);
 /* Releases the mapped pages of a parsed chunk from this process's memory. */
 void hw_chunk_done(const hw_chunk *chunk);
@@ -155,7 +159,8 @@ uint64_t hw_input_consumed(const hw_input *input);
 /* Returns the number of the line at `at` in the chunk. */
 uint64_t hw_chunk_line(const hw_chunk *chunk, const char *at);
 
-/* Fails with "FILE:LINE:COLUMN: MESSAGE: "TEXT"", TEXT being the word at `at`. If the row began on an earlier line (chunk->row), says on which. */
+/* Fails with "FILE:LINE:COLUMN: MESSAGE: "TEXT"", TEXT being the word at `at`. If the row began on an earlier line
+ * (chunk->row), says on which. */
 hawser_status hw_chunk_fail(const hw_chunk *chunk, const char *at, hawser_error *error, const char *format, ...)
     HAWSER_PRINTF(4, 5);
 

@@ -73,7 +73,7 @@ hawser_status hw_in_parallel(uint32_t count, hw_work work, void *context, hawser
 }
 
 typedef struct chunks_work {
-    hw_job *job;
+    hw_reading *reading;
     hw_chunk_work work;
     void *context;
     pthread_mutex_t lock; /* guards the next three fields */
@@ -84,7 +84,7 @@ typedef struct chunks_work {
 
 static void fail_at(chunks_work *w, uint64_t sequence, hawser_status status, const hawser_error *error)
 {
-    hw_input_stop(&w->job->input);
+    hw_input_stop(&w->reading->input);
     pthread_mutex_lock(&w->lock);
     if (w->status == HAWSER_OK || sequence < w->failed) {
         w->failed = sequence;
@@ -100,7 +100,7 @@ static hawser_status read_chunks(void *context, uint32_t reader, hawser_error *e
     chunks_work *w = context;
     hw_chunk chunk = {0};
     for (bool more = true; more;) {
-        hawser_status status = hw_input_next(&w->job->input, reader, &chunk, &more, error);
+        hawser_status status = hw_input_next(&w->reading->input, reader, &chunk, &more, error);
         if (status == HAWSER_OK && more)
             status = w->work(w->context, reader, &chunk, error);
         if (status != HAWSER_OK) {
@@ -110,18 +110,18 @@ static hawser_status read_chunks(void *context, uint32_t reader, hawser_error *e
         if (more)
             hw_chunk_done(&chunk);
     }
-    hw_chunk_release(&w->job->input, &chunk);
+    hw_chunk_release(&w->reading->input, &chunk);
     return HAWSER_OK;
 }
 
-hawser_status hw_chunks(hw_job *job, hw_chunk_work work, void *context, hawser_error *error)
+hawser_status hw_chunks(hw_reading *reading, hw_chunk_work work, void *context, hawser_error *error)
 {
-    hw_input_share(&job->input, job->threads, job->chunk_bytes);
-    HAWSER_TRY(HW_NEW(&job->rows_read, job->input.readers, "figures", error));
-    chunks_work w = {.job = job, .work = work, .context = context, .status = HAWSER_OK};
+    hw_input_share(&reading->input, reading->threads, reading->chunk_bytes);
+    HAWSER_TRY(HW_NEW(&reading->rows_read, reading->input.readers, "figures", error));
+    chunks_work w = {.reading = reading, .work = work, .context = context, .status = HAWSER_OK};
     if (pthread_mutex_init(&w.lock, NULL) != 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a lock");
-    hawser_status status = hw_in_parallel(job->input.readers, read_chunks, &w, error);
+    hawser_status status = hw_in_parallel(reading->input.readers, read_chunks, &w, error);
     pthread_mutex_destroy(&w.lock);
     if (status == HAWSER_OK && w.status != HAWSER_OK)
         status = hawser_fail(error, w.status, "%s", w.error.text);
@@ -129,7 +129,7 @@ hawser_status hw_chunks(hw_job *job, hw_chunk_work work, void *context, hawser_e
 }
 
 typedef struct parse_work {
-    hw_job *job;
+    hw_reading *reading;
     hw_parser parser;
     void *context;
 } parse_work;
@@ -137,37 +137,37 @@ typedef struct parse_work {
 static hawser_status parse_chunk(void *context, uint32_t reader, const hw_chunk *chunk, hawser_error *error)
 {
     const parse_work *w = context;
-    hw_job *job = w->job;
-    HAWSER_TRY(
-        HW_GROW(&job->parts[reader], &job->part_capacities[reader], job->part_counts[reader] + 1, "a list of parts", error));
-    hw_text_part *part = &job->parts[reader][job->part_counts[reader]++];
+    hw_reading *reading = w->reading;
+    HAWSER_TRY(HW_GROW(&reading->parts[reader], &reading->part_capacities[reader], reading->part_counts[reader] + 1,
+                       "a list of parts", error));
+    hw_text_part *part = &reading->parts[reader][reading->part_counts[reader]++];
     memset(part, 0, sizeof *part);
     part->least = UINT32_MAX;
-    HAWSER_TRY(w->parser(w->context, job, chunk, part, error));
+    HAWSER_TRY(w->parser(w->context, reading, chunk, part, error));
     if (part->rows + part->entries == 0) /* pages were reserved for a row per line, and all lines were empty */
-        hw_part_free(job, part);
-    job->rows_read[reader] += part->rows + part->dropped;
+        hw_part_free(reading, part);
+    reading->rows_read[reader] += part->rows + part->dropped;
     return HAWSER_OK;
 }
 
-hawser_status hw_parse(hw_job *job, hw_parser parser, void *context, hawser_error *error)
+hawser_status hw_parse(hw_reading *reading, hw_parser parser, void *context, hawser_error *error)
 {
-    HAWSER_TRY(HW_NEW(&job->parts, job->threads, "parts", error));
-    HAWSER_TRY(HW_NEW(&job->part_counts, job->threads, "parts", error));
-    HAWSER_TRY(HW_NEW(&job->part_capacities, job->threads, "parts", error));
-    parse_work w = {job, parser, context};
-    return hw_chunks(job, parse_chunk, &w, error);
+    HAWSER_TRY(HW_NEW(&reading->parts, reading->threads, "parts", error));
+    HAWSER_TRY(HW_NEW(&reading->part_counts, reading->threads, "parts", error));
+    HAWSER_TRY(HW_NEW(&reading->part_capacities, reading->threads, "parts", error));
+    parse_work w = {reading, parser, context};
+    return hw_chunks(reading, parse_chunk, &w, error);
 }
 
-hw_text_part *hw_job_part(const hw_job *job, uint64_t sequence)
+hw_text_part *hw_reading_part(const hw_reading *reading, uint64_t sequence)
 {
-    uint64_t reader = sequence % job->input.readers, place = sequence / job->input.readers;
-    return place < job->part_counts[reader] ? &job->parts[reader][place] : NULL;
+    uint64_t reader = sequence % reading->input.readers, place = sequence / reading->input.readers;
+    return place < reading->part_counts[reader] ? &reading->parts[reader][place] : NULL;
 }
 
-uint64_t hw_job_parts(const hw_job *job)
+uint64_t hw_reading_parts(const hw_reading *reading)
 {
-    return job->input.sequence;
+    return reading->input.sequence;
 }
 
 void hw_part_widen(hw_text_part *part, const hw_text_part *other)
@@ -178,34 +178,36 @@ void hw_part_widen(hw_text_part *part, const hw_text_part *other)
     part->widest = other->widest;
 }
 
-hawser_status hw_part_begin_equals(hw_job *job, hw_text_part *part, hawser_error *error)
+hawser_status hw_part_begin_equals(hw_reading *reading, hw_text_part *part, hawser_error *error)
 {
     part->equals.begun = true;
-    if (!job->keeps_equals)
+    if (!reading->keeps_equals)
         return HAWSER_OK;
-    pthread_mutex_lock(&job->lock);
-    hawser_status status = hw_equals_copy(&part->equals, &job->equals, error);
-    pthread_mutex_unlock(&job->lock);
+    pthread_mutex_lock(&reading->lock);
+    hawser_status status = hw_equals_copy(&part->equals, &reading->equals, error);
+    pthread_mutex_unlock(&reading->lock);
     return status;
 }
 
-hawser_status hw_part_end_equals(hw_job *job, const hw_text_part *part, hawser_error *error)
+hawser_status hw_part_end_equals(hw_reading *reading, const hw_text_part *part, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
-    if (!part->equals.begun || !job->keeps_equals)
+    if (!part->equals.begun || !reading->keeps_equals)
         return HAWSER_OK;
-    pthread_mutex_lock(&job->lock);
-    if (job->equals.begun)
-        hw_equals_meet(&job->equals, &part->equals, job->load->type);
+    pthread_mutex_lock(&reading->lock);
+    if (reading->equals.begun)
+        hw_equals_meet(&reading->equals, &part->equals, reading->load->type);
     else
-        status = hw_equals_copy(&job->equals, &part->equals, error);
-    pthread_mutex_unlock(&job->lock);
+        status = hw_equals_copy(&reading->equals, &part->equals, error);
+    pthread_mutex_unlock(&reading->lock);
     return status;
 }
 
-void hw_part_free(hw_job *job, hw_text_part *part)
+void hw_part_free(hw_reading *reading, hw_text_part *part)
 {
-    hw_pages_free(&job->budget, part->pages, part->bytes);
+    hw_pages_free(&reading->budget, part->pages, part->bytes);
+    hw_pages_free(&reading->budget, part->documents.pages, part->documents.bytes);
+    part->documents = (hw_documents){0};
     if (part->survey != NULL)
         part->free_survey(part->survey);
     free(part->starts);
@@ -217,34 +219,35 @@ void hw_part_free(hw_job *job, hw_text_part *part)
     part->bytes = 0;
 }
 
-void hw_job_free(hw_job *job)
+void hw_reading_free(hw_reading *reading)
 {
-    for (uint32_t reader = 0; job->parts != NULL && job->part_counts != NULL && reader < job->input.readers; reader++) {
-        for (size_t i = 0; i < job->part_counts[reader]; i++)
-            hw_part_free(job, &job->parts[reader][i]);
-        free(job->parts[reader]);
+    for (uint32_t reader = 0; reading->parts != NULL && reading->part_counts != NULL && reader < reading->input.readers;
+         reader++) {
+        for (size_t i = 0; i < reading->part_counts[reader]; i++)
+            hw_part_free(reading, &reading->parts[reader][i]);
+        free(reading->parts[reader]);
     }
-    free(job->parts);
-    free(job->part_counts);
-    free(job->part_capacities);
-    free(job->rows_read);
-    free((double *)(uintptr_t)job->row_weights);
-    hw_equals_free(&job->equals);
-    if (job->labels != NULL)
-        job->free_labels(job->labels);
-    pthread_mutex_destroy(&job->lock);
-    hw_input_close(&job->input);
+    free(reading->parts);
+    free(reading->part_counts);
+    free(reading->part_capacities);
+    free(reading->rows_read);
+    free((double *)(uintptr_t)reading->row_weights);
+    hw_equals_free(&reading->equals);
+    if (reading->labels != NULL)
+        reading->free_labels(reading->labels);
+    pthread_mutex_destroy(&reading->lock);
+    hw_input_close(&reading->input);
 }
 
-hawser_status hw_part_reserve(hw_job *job, hw_text_part *part, const hw_part_sizes *sizes, hawser_error *error)
+hawser_status hw_part_reserve(hw_reading *reading, hw_text_part *part, const hw_part_sizes *sizes, hawser_error *error)
 {
     size_t bytes = (size_t)(sizes->ends * sizeof *part->ends + sizes->target * sizeof *part->target + sizes->value_bytes +
                             (sizes->rows_of + sizes->indices) * sizeof *part->indices + 8);
     if (bytes > part->bytes) {
         bool again = part->pages != NULL;
-        hw_part_free(job, part);
+        hw_part_free(reading, part);
         bytes += again ? bytes / 4 : 0; /* later chunks will not be much larger */
-        HAWSER_TRY(hw_pages_new(&job->budget, &part->pages, bytes, error));
+        HAWSER_TRY(hw_pages_new(&reading->budget, &part->pages, bytes, error));
         part->bytes = bytes;
     }
     part->capacity = *sizes;
@@ -261,17 +264,17 @@ hawser_status hw_part_reserve(hw_job *job, hw_text_part *part, const hw_part_siz
     return HAWSER_OK;
 }
 
-hawser_status hw_check_columns(const hw_job *job, const hw_text_part *widest, uint32_t base, hawser_dataset *dataset,
+hawser_status hw_check_columns(const hw_reading *reading, const hw_text_part *widest, uint32_t base, hawser_dataset *dataset,
                                hawser_error *error)
 {
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     char where[4096 + 32];
     if (load->columns != 0 || widest->most < HW_CLAIMS_FREE)
         return HAWSER_OK;
     hw_spot_print(&widest->widest, where, sizeof where);
     if (load->parts <= 1)
-        return hw_check_claim(where, (uint64_t)widest->most + 1 - base, "columns", job->input.text, load->memory_limit != 0,
-                              error);
+        return hw_check_claim(where, (uint64_t)widest->most + 1 - base, "columns", reading->input.text,
+                              load->memory_limit != 0, error);
     char *kept;
     HAWSER_TRY(hw_copy_text(&kept, where, error));
     hw_dataset_own(dataset, kept);

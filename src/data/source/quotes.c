@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-/* Returns whether a field begins at a quote, before which blanks may stand. `floor`: how far the text was read; `fresh`: a field begins there. */
+/* Returns whether a field begins at a quote, before which blanks may stand. `floor`: how far the text was read; `fresh`: a
+ * field begins there. */
 static bool opens(const char *quote, const char *floor, bool fresh, char delimiter)
 {
     while (quote > floor) {

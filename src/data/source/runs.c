@@ -6,7 +6,7 @@
 #include "base/wide.h"
 
 typedef struct runs_work {
-    hw_job *job;
+    hw_reading *reading;
     hw_chunk_work work;
     void *context;
     uint64_t total;            /* bytes of all files */
@@ -14,20 +14,20 @@ typedef struct runs_work {
     _Atomic uint64_t consumed; /* bytes of text */
 } runs_work;
 
-hawser_status hw_runs_begin(hw_job *job, bool *can, hawser_error *error)
+hawser_status hw_runs_begin(hw_reading *reading, bool *can, hawser_error *error)
 {
     enum { CHUNK = 1 << 18 }; /* the text and the parsed numbers stay in the second-level cache */
-    *can = job->input.all_mapped && job->load->parts <= 1; /* a part of the input is distributed in chunks */
+    *can = reading->input.all_mapped && reading->load->parts <= 1; /* a part of the input is distributed in chunks */
     if (!*can)
         return HAWSER_OK;
-    hw_input_share(&job->input, job->threads, job->chunk_bytes != 0 ? job->chunk_bytes : CHUNK);
-    return HW_NEW(&job->rows_read, job->input.readers, "figures", error);
+    hw_input_share(&reading->input, reading->threads, reading->chunk_bytes != 0 ? reading->chunk_bytes : CHUNK);
+    return HW_NEW(&reading->rows_read, reading->input.readers, "figures", error);
 }
 
 /* Finds where run k begins: the line start at or after its share of the bytes. */
 static void run_begin(const runs_work *w, uint32_t k, size_t *file, uint64_t *offset)
 {
-    const hw_input *input = &w->job->input;
+    const hw_input *input = &w->reading->input;
     uint64_t at = hw_share_of(w->total, k, input->readers);
     for (*file = 0; *file < input->count && at >= input->files[*file].bytes; ++*file)
         at -= input->files[*file].bytes;
@@ -44,7 +44,7 @@ static void run_begin(const runs_work *w, uint32_t k, size_t *file, uint64_t *of
 
 static hawser_status walk(runs_work *w, uint32_t reader, hw_chunk *chunk, hawser_error *error)
 {
-    hw_input *input = &w->job->input;
+    hw_input *input = &w->reading->input;
     size_t file, last;
     uint64_t offset, end;
     run_begin(w, reader, &file, &offset);
@@ -66,29 +66,29 @@ static hawser_status read_run(void *context, uint32_t reader, hawser_error *erro
     runs_work *w = context;
     hw_chunk chunk = {0};
     hawser_status status = walk(w, reader, &chunk, error);
-    hw_chunk_release(&w->job->input, &chunk);
+    hw_chunk_release(&w->reading->input, &chunk);
     uint32_t first = atomic_load(&w->failed);
     while (status != HAWSER_OK && reader < first && !atomic_compare_exchange_weak(&w->failed, &first, reader)) {
     }
     return status;
 }
 
-hawser_status hw_runs(hw_job *job, hw_chunk_work work, void *context, hawser_error *error)
+hawser_status hw_runs(hw_reading *reading, hw_chunk_work work, void *context, hawser_error *error)
 {
-    runs_work w = {.job = job, .work = work, .context = context};
+    runs_work w = {.reading = reading, .work = work, .context = context};
     atomic_init(&w.failed, UINT32_MAX);
     atomic_init(&w.consumed, 0);
-    for (size_t i = 0; i < job->input.count; i++)
-        w.total += job->input.files[i].bytes;
-    hawser_status status = hw_in_parallel(job->input.readers, read_run, &w, error);
-    job->input.text = atomic_load(&w.consumed);
+    for (size_t i = 0; i < reading->input.count; i++)
+        w.total += reading->input.files[i].bytes;
+    hawser_status status = hw_in_parallel(reading->input.readers, read_run, &w, error);
+    reading->input.text = atomic_load(&w.consumed);
     return status;
 }
 
-hawser_status hw_runs_changed(const hw_job *job, const hw_input_file *file, hawser_error *error)
+hawser_status hw_runs_changed(const hw_reading *reading, const hw_input_file *file, hawser_error *error)
 {
-    if (file == NULL && job->input.count == 1)
-        file = &job->input.files[0];
+    if (file == NULL && reading->input.count == 1)
+        file = &reading->input.files[0];
     return hawser_fail(error, HAWSER_IO, "%s: the input changed while it was read; load it again when it is complete",
                        file != NULL ? file->name : "one of the files");
 }

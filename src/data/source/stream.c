@@ -184,7 +184,8 @@ static hawser_status step_gzip(hw_unpacker *s, char *out, size_t capacity, size_
     return HAWSER_OK;
 }
 
-/* Counts the memory that the decoder has, or needs by the header that it has read. More than the budget allows is refused as usual. */
+/* Counts the memory that the decoder has, or needs by the header that it has read. More than the budget allows is refused as
+ * usual. */
 static hawser_status take_xz(hw_unpacker *s, hawser_error *error)
 {
     uint64_t now = lzma_memusage(&s->xz);
@@ -244,7 +245,8 @@ static hawser_status step(hw_unpacker *s, char *out, size_t capacity, size_t *go
     return HAWSER_OK;
 }
 
-/* Returns whether there is input. `waits`: waits until there is some, `stop` becomes readable, or the load is cancelled, which the read finds. */
+/* Returns whether there is input. `waits`: waits until there is some, `stop` becomes readable, or the load is cancelled,
+ * which the read finds. */
 static bool has_input(const hw_unpacker *s, int stop, bool waits_for_it)
 {
     struct pollfd waits[] = {{.fd = s->fd, .events = POLLIN}, {.fd = stop, .events = POLLIN}};

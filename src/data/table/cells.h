@@ -1,4 +1,5 @@
-/* cells.h - a cell of a table as a double: a number, NaN for a missing value, or a word as a NaN that carries the word's number. */
+/* cells.h - a cell of a table as a double: a number, NaN for a missing value, or a word as a NaN that carries the word's
+ * number. */
 #ifndef HW_DATA_TABLE_CELLS_H
 #define HW_DATA_TABLE_CELLS_H
 

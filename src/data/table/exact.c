@@ -7,13 +7,14 @@
 #include "base/number.h"
 #include "data/table/schema.h"
 
-bool hw_exact_is_wanted(const hw_job *job)
+bool hw_exact_is_wanted(const hw_reading *reading)
 {
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     if (load->schema != NULL)
         return hw_levels_are_labels(&load->schema->target);
-    /* A pipe cannot be read again, and what it has is known at its end only. Pieces of rows are for a model, and have its schema. */
-    bool at_once = load->labels != 0 && job->keeps_equals && !job->input.all_mapped && load->parts <= 1;
+    /* A pipe cannot be read again, and what it has is known at its end only. Pieces of rows are for a model, and have its
+     * schema. */
+    bool at_once = load->labels != 0 && reading->keeps_equals && !reading->input.all_mapped && load->parts <= 1;
     return at_once || load->labels == HW_LABELS_AS_WORDS;
 }
 
@@ -23,39 +24,39 @@ static void free_labels(struct hw_levels *labels)
     free(labels);
 }
 
-/* Stores the number of a text in the job's set. */
-static hawser_status put(hw_job *job, const char *text, uint32_t *number, hawser_error *error)
+/* Stores the number of a text in the reading's set. */
+static hawser_status put(hw_reading *reading, const char *text, uint32_t *number, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
-    pthread_mutex_lock(&job->lock);
-    job->free_labels = free_labels;
-    if (job->labels == NULL)
-        status = HW_NEW(&job->labels, 1, "labels", error);
+    pthread_mutex_lock(&reading->lock);
+    reading->free_labels = free_labels;
+    if (reading->labels == NULL)
+        status = HW_NEW(&reading->labels, 1, "labels", error);
     if (status == HAWSER_OK)
-        status = hw_levels_put(job->labels, text, strlen(text), number, error);
-    pthread_mutex_unlock(&job->lock);
+        status = hw_levels_put(reading->labels, text, strlen(text), number, error);
+    pthread_mutex_unlock(&reading->lock);
     return status;
 }
 
-hawser_status hw_exact_text(hw_job *job, const char *name, const char *text, double *label, hawser_error *error)
+hawser_status hw_exact_text(hw_reading *reading, const char *name, const char *text, double *label, hawser_error *error)
 {
     uint32_t number = 0;
-    const hawser_load *load = job->load;
+    const hawser_load *load = reading->load;
     if (load->schema == NULL)
-        HAWSER_TRY(put(job, text, &number, error));
+        HAWSER_TRY(put(reading, text, &number, error));
     else if (!hw_levels_find(&load->schema->target, text, strlen(text), &number) && !load->target_optional)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the label %s is none of the model's classes", name, text);
     *label = number;
     return HAWSER_OK;
 }
 
-hawser_status hw_exact_label(hw_job *job, const hw_chunk *chunk, const char *begin, const char *stop, double *label,
+hawser_status hw_exact_label(hw_reading *reading, const hw_chunk *chunk, const char *begin, const char *stop, double *label,
                              hawser_error *error)
 {
     char text[HW_LABEL_TEXT];
     if (hw_label_read(begin, stop, text) == HW_LABEL_OUTSIDE)
         return hw_chunk_fail(chunk, begin, error, HW_LABEL_IS_OUTSIDE, "label");
-    return hw_exact_text(job, chunk->file->name, text, label, error);
+    return hw_exact_text(reading, chunk->file->name, text, label, error);
 }
 
 void hw_exact_renumber(const hw_levels *labels, const hw_levels *sorted, double *target, size_t rows)
@@ -113,14 +114,14 @@ static hawser_status take_words(const hw_levels *labels, hawser_dataset *dataset
     return status;
 }
 
-hawser_status hw_exact_settle(hw_job *job, hawser_dataset *dataset, hawser_error *error)
+hawser_status hw_exact_settle(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    hw_levels *labels = job->labels;
+    hw_levels *labels = reading->labels;
     double *target = (double *)(uintptr_t)dataset->target;
-    if (job->load->parts > 1) {
+    if (reading->load->parts > 1) {
         dataset->labels = labels;
         dataset->free_labels = free_labels;
-        job->labels = NULL;
+        reading->labels = NULL;
         return HAWSER_OK;
     }
     if (labels == NULL || target == NULL)

@@ -81,8 +81,8 @@ static const char *skip_groups(const char *at, const char *set, const char *cons
     }
 }
 
-/* Returns what a word looks like that is a number in a notation which is not read here, or NULL: Fortran's exponent, another base, digits in
- * groups, a minus of typesetters or behind the number, and an accountant's brackets. */
+/* Returns what a word looks like that is a number in a notation which is not read here, or NULL: Fortran's exponent, another
+ * base, digits in groups, a minus of typesetters or behind the number, and an accountant's brackets. */
 static const char *other_notation(const char *text)
 {
     static const char ten[] = DIGITS, sixteen[] = DIGITS "abcdefABCDEF";
@@ -125,7 +125,8 @@ static const char *other_notation(const char *text)
                        : NULL;
 }
 
-/* Returns what a word looks like that is a number in quotes of its own, which the quotes of a CSV's field do not cover, or NULL. */
+/* Returns what a word looks like that is a number in quotes of its own, which the quotes of a CSV's field do not cover, or
+ * NULL. */
 static const char *quoted_notation(const char *text)
 {
     static const char *const quotes[][2] = {{"'", "'"},

@@ -27,17 +27,19 @@ hawser_status hw_schema_name(hawser_schema *schema, size_t column, const char *n
 hawser_status hw_schema_of_names(const hawser_dataset *dataset, hawser_schema **schema, hawser_error *error) HAWSER_MUST_USE;
 /* Makes a copy of a schema. */
 hawser_status hw_schema_copy(const hawser_schema *schema, hawser_schema **copy, hawser_error *error) HAWSER_MUST_USE;
-/* Sorts words and gives them new numbers. `order` compares two texts for qsort: hw_levels_by_bytes, or hw_levels_by_value (whole.h). */
+/* Sorts words and gives them new numbers. `order` compares two texts for qsort: hw_levels_by_bytes, or hw_levels_by_value
+ * (whole.h). */
 hawser_status hw_levels_sort(hw_levels *levels, int (*order)(const void *a, const void *b),
                              hawser_error *error) HAWSER_MUST_USE;
 int hw_levels_by_bytes(const void *a, const void *b);
-/* Gives the columns of the matrix to those of the table, in their order, once kinds and levels are set. HAWSER_BAD_INPUT if they are too
- * many. */
+/* Gives the columns of the matrix to those of the table, in their order, once kinds and levels are set. HAWSER_BAD_INPUT if
+ * they are too many. */
 hawser_status hw_schema_settle(hawser_schema *schema, hawser_error *error) HAWSER_MUST_USE;
-/* Refuses a column that has the name of another one's level or part of a date, such as a column "color=red" beside the level red of "color". `input`
- * begins the message. */
+/* Refuses a column that has the name of another one's level or part of a date, such as a column "color=red" beside the level
+ * red of "color". `input` begins the message. */
 hawser_status hw_schema_check_names(const hawser_schema *schema, const char *input, hawser_error *error) HAWSER_MUST_USE;
-/* Returns the number of the table's column that has a column of the matrix; hawser_schema_count if none has it. `schema` may be NULL. */
+/* Returns the number of the table's column that has a column of the matrix; hawser_schema_count if none has it. `schema` may
+ * be NULL. */
 size_t hw_schema_find(const hawser_schema *schema, size_t column);
 /* Returns whether all columns have numbers, so that a matrix of the table is dense. */
 bool hw_schema_is_plain(const hawser_schema *schema);

@@ -127,7 +127,7 @@ static hawser_status work_columns(void *context, uint32_t thread, hawser_error *
     return HAWSER_OK;
 }
 
-/* The same by rows, in runs of them. */
+/* Does what work_columns does, by runs of rows. */
 static hawser_status work_rows(void *context, uint32_t thread, hawser_error *error)
 {
     const settle_work *w = context;
@@ -315,7 +315,8 @@ static hawser_status find_fields(settle_work *w, size_t *count, hawser_error *er
     return HAWSER_OK;
 }
 
-/* Gives the fields of dataset->equals the numbers of their columns. Words and dates have several columns, and are left out. */
+/* Gives the fields of dataset->equals the numbers of their columns. Words and dates have several columns, and are left
+ * out. */
 static hawser_status place_equals(const settle_work *w, size_t count, hawser_dataset *dataset, hawser_error *error)
 {
     const hw_table_rules *rules = &w->table->rules;

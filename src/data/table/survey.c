@@ -51,7 +51,7 @@ hawser_status hw_survey_add(hw_survey *whole, const hw_survey *part, hawser_erro
     return HAWSER_OK;
 }
 
-/* ---- as a message: of each column four numbers and how many levels it has, then two places and the levels, each ended by zero ---- */
+/* ---- as a message: of each column four numbers and how many levels it has, then two places and the levels ---- */
 
 enum { NUMBERS = 5 };
 

@@ -1,5 +1,5 @@
-/* survey.h - what the columns of a table hold: how many words and missing values, and which words. Each part of an input has a survey of its
- * own; together they settle the kind of each column. */
+/* survey.h - what the columns of a table hold: how many words and missing values, and which words. Each part of an input has
+ * a survey of its own; together they settle the kind of each column. */
 #ifndef HW_DATA_TABLE_SURVEY_H
 #define HW_DATA_TABLE_SURVEY_H
 

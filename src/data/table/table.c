@@ -39,17 +39,17 @@ void hw_table_free(struct hw_table *table)
     free(table);
 }
 
-/* Numbers the lines of the first places of words and missing values in all parts, while the input is open: one pass, however many columns
- * and parts there are. */
-static hawser_status number_places(hw_job *job, uint64_t parts, hawser_error *error)
+/* Numbers the lines of the first places of words and missing values in all parts, while the input is open: one pass, however
+ * many columns and parts there are. */
+static hawser_status number_places(hw_reading *reading, uint64_t parts, hawser_error *error)
 {
     hw_spot **spots = NULL;
     size_t count = 0, capacity = 0;
     for (uint64_t p = 0; p < parts; p++)
-        capacity += hw_job_part(job, p)->survey != NULL ? 2 * hw_job_part(job, p)->survey->width : 0;
+        capacity += hw_reading_part(reading, p)->survey != NULL ? 2 * hw_reading_part(reading, p)->survey->width : 0;
     HAWSER_TRY(HW_NEW(&spots, capacity + 1, "places in a table", error));
     for (uint64_t p = 0; p < parts; p++) {
-        hw_survey *survey = hw_job_part(job, p)->survey;
+        hw_survey *survey = hw_reading_part(reading, p)->survey;
         for (size_t j = 0; survey != NULL && j < survey->width; j++) {
             if (survey->columns[j].words > 0)
                 spots[count++] = &survey->columns[j].word_spot;
@@ -107,7 +107,8 @@ static void count_cells(const struct hw_table *table, const double *cells, uint6
     }
 }
 
-/* Stores the number that the cells of a word get: among the levels if a row that counts has it, else among the idle words. */
+/* Stores the number that the cells of a word get: among the levels if a row that counts has it, else among the idle
+ * words. */
 static hawser_status take_word(hw_survey_column *whole, const char *text, bool counted, uint32_t *number,
                                hawser_error *error)
 {
@@ -159,15 +160,16 @@ static hawser_status add_part(struct hw_table *table, hw_text_part *part, uint64
     return hw_survey_add(table->survey, part->survey, error);
 }
 
-/* Parts without words have numbers, too: counted where another part has words, which of a part of the whole may be another node's. */
-static void count_numbers(struct hw_table *table, const uint64_t *first_rows, uint64_t parts, const hw_job *job)
+/* Parts without words have numbers, too: counted where another part has words, which of a part of the whole may be another
+ * node's. */
+static void count_numbers(struct hw_table *table, const uint64_t *first_rows, uint64_t parts, const hw_reading *reading)
 {
     size_t width = table->rules.width;
     for (size_t j = 0; j < width && table->rules.known == NULL; j++) {
         hw_survey_column *column = &table->survey->columns[j];
-        bool counts = column->words > 0 || job->load->parts > 1;
+        bool counts = column->words > 0 || reading->load->parts > 1;
         for (uint64_t p = 0; p < parts && counts; p++) {
-            const hw_survey *own = hw_job_part(job, p)->survey;
+            const hw_survey *own = hw_reading_part(reading, p)->survey;
             for (uint64_t r = first_rows[p]; (own == NULL || own->columns[j].words == 0) && r < first_rows[p + 1]; r++)
                 column->numbers += !isnan(table->cells[r * width + j]) && has_weight(table, table->cells + r * width);
         }
@@ -176,27 +178,27 @@ static void count_numbers(struct hw_table *table, const uint64_t *first_rows, ui
     }
 }
 
-static hawser_status fill(struct hw_table *table, hw_job *job, hawser_error *error)
+static hawser_status fill(struct hw_table *table, hw_reading *reading, hawser_error *error)
 {
-    uint64_t *first_rows = NULL, parts = hw_job_parts(job);
+    uint64_t *first_rows = NULL, parts = hw_reading_parts(reading);
     HAWSER_TRY(hw_survey_new(table->rules.width, &table->survey, error));
-    HAWSER_TRY(hw_copy_text(&table->input, job->input.files[0].name, error));
+    HAWSER_TRY(hw_copy_text(&table->input, reading->input.files[0].name, error));
     while (table->weights_field < table->rules.width && table->rules.roles[table->weights_field] != HW_WEIGHTS)
         table->weights_field++;
-    HAWSER_TRY(hw_job_rows(job, &table->rows, &first_rows, error));
+    HAWSER_TRY(hw_reading_rows(reading, &table->rows, &first_rows, error));
     table->bytes = table->rows * table->rules.width * sizeof *table->cells;
     hawser_status status = hw_pages_new(&table->budget, (void **)&table->cells, table->bytes, error);
     if (status == HAWSER_OK)
-        status = number_places(job, parts, error);
+        status = number_places(reading, parts, error);
     for (uint64_t p = 0; p < parts && status == HAWSER_OK; p++) {
-        hw_text_part *part = hw_job_part(job, p);
+        hw_text_part *part = hw_reading_part(reading, p);
         status = add_part(table, part, first_rows[p], error);
-        hw_pages_free(&job->budget, part->pages, part->bytes);
+        hw_pages_free(&reading->budget, part->pages, part->bytes);
         part->pages = NULL;
         part->bytes = 0;
     }
     if (status == HAWSER_OK)
-        count_numbers(table, first_rows, parts, job);
+        count_numbers(table, first_rows, parts, reading);
     free(first_rows);
     return status;
 }
@@ -241,14 +243,14 @@ hawser_status hw_table_weigh(struct hw_table *table, const double *weights, haws
     return HAWSER_OK;
 }
 
-hawser_status hw_table_new(hw_job *job, hw_table_rules *rules, struct hw_table **table, hawser_error *error)
+hawser_status hw_table_new(hw_reading *reading, hw_table_rules *rules, struct hw_table **table, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(table, 1, "a table", error));
     (*table)->rules = *rules;
     *rules = (hw_table_rules){0};
-    hw_budget_init(&(*table)->budget, job->budget.limit);
-    (*table)->budget.cancellation = job->budget.cancellation;
-    hawser_status status = fill(*table, job, error);
+    hw_budget_init(&(*table)->budget, reading->budget.limit);
+    (*table)->budget.cancellation = reading->budget.cancellation;
+    hawser_status status = fill(*table, reading, error);
     if (status != HAWSER_OK) {
         hw_table_free(*table);
         *table = NULL;

@@ -1,5 +1,5 @@
-/* table.h - the cells of a table in memory, between the parser that reads them and the matrix that they become. What each column holds is
- * known only when all cells have been read, on all nodes. */
+/* table.h - the cells of a table in memory, between the parser that reads them and the matrix that they become. What each
+ * column holds is known only when all cells have been read, on all nodes. */
 #ifndef HW_DATA_TABLE_TABLE_H
 #define HW_DATA_TABLE_TABLE_H
 
@@ -36,19 +36,23 @@ struct hw_table {
 };
 
 enum { HW_FIELD_CALLED = 160 };
-/* Writes "column 3 'age'" (numbers count from 0, with all columns of the table), or "column 3" without a name, and returns the text. */
+/* Writes "column 3 'age'" (numbers count from 0, with all columns of the table), or "column 3" without a name, and returns
+ * the text. */
 const char *hw_field_called(const hw_table_rules *rules, size_t field, char text[HW_FIELD_CALLED]);
 /* Frees the rules' arrays. */
 void hw_table_rules_free(hw_table_rules *rules);
-/* Moves the cells of all parts of a job, and the rules, into a new table. */
-hawser_status hw_table_new(hw_job *job, hw_table_rules *rules, struct hw_table **table, hawser_error *error) HAWSER_MUST_USE;
+/* Moves the cells of all parts of a reading, and the rules, into a new table. */
+hawser_status hw_table_new(hw_reading *reading, hw_table_rules *rules, struct hw_table **table,
+                           hawser_error *error) HAWSER_MUST_USE;
 void hw_table_free(struct hw_table *table);
 
-/* Takes weights that are in a file of their own: words that only rows of weight 0 have are no levels, and their missing values are none. */
+/* Takes weights that are in a file of their own: words that only rows of weight 0 have are no levels, and their missing
+ * values are none. */
 hawser_status hw_table_weigh(struct hw_table *table, const double *weights, hawser_error *error) HAWSER_MUST_USE;
 
-/* Decides what each column holds, from the survey of the whole input. *schema is NULL if all have numbers, and the caller's. Refuses what
- * must be neither: numbers and words in one column, words that look like dates, too many words. Known schemas are not judged. */
+/* Decides what each column holds, from the survey of the whole input. *schema is NULL if all have numbers, and the caller's.
+ * Refuses what must be neither: numbers and words in one column, words that look like dates, too many words. Known schemas
+ * are not judged. */
 hawser_status hw_table_judge(const hw_table_rules *rules, const char *input, const hw_survey *whole, hawser_schema **schema,
                              hawser_error *error) HAWSER_MUST_USE;
 
@@ -62,8 +66,8 @@ typedef struct hw_table_wishes {
     uint32_t threads;
 } hw_table_wishes;
 
-/* Makes the dataset's arrays from the cells, which are freed. schema: what hw_table_judge decided (NULL: numbers only), or the known one;
- * the dataset does not take it. */
+/* Makes the dataset's arrays from the cells, which are freed. schema: what hw_table_judge decided (NULL: numbers only), or
+ * the known one; the dataset does not take it. */
 hawser_status hw_table_settle(struct hw_table *table, const hawser_schema *schema, const hw_table_wishes *wishes,
                               hawser_dataset *dataset, hawser_error *error) HAWSER_MUST_USE;
 

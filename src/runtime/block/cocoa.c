@@ -4,6 +4,7 @@
 
 #include "consistency/consistency.h"
 #include "hawser/row_kernels.h"
+#include "program/kind.h"
 #include "program/program.h"
 #include "runtime/block/worker.h"
 
@@ -53,10 +54,12 @@ static hawser_status solve(hawser_context *context)
     const hawser_state *alpha = unit->coordinates, *v = alpha->tied_to;
     solving s = {.shown = {.size = hw_state_count(v)}, .context = context, .by_row = is_by_row(alpha)};
     hawser_subproblem *shown = &s.shown;
-    shown->A = hawser_data_view(context, alpha->along->name);
+    HAWSER_TRY(hawser_read(context, alpha->along->name, &shown->A));
+    HAWSER_TRY(hawser_write(context, alpha->name, &s.alpha));
+    HAWSER_TRY(hawser_write(context, v->name, &s.v));
     shown->coordinates = hawser_part(context, alpha->name, &shown->first);
-    shown->alpha = s.alpha = hawser_local(context, alpha->name);
-    shown->v = s.v = hawser_cache(context, v->name);
+    shown->alpha = s.alpha;
+    shown->v = s.v;
     shown->sigma = hawser_gain(context, v->name);
     return unit->solver(context, shown);
 }
@@ -65,12 +68,15 @@ static hawser_status solve(hawser_context *context)
 static hawser_status rebuild(hawser_context *context)
 {
     const hawser_state *v = context->rebuilds;
-    double *sum = hawser_cache(context, v->name);
+    double *sum;
+    HAWSER_TRY(hawser_write(context, v->name, &sum));
     for (const hawser_state *alpha = v->program->states; alpha != NULL; alpha = alpha->next) {
         if (!alpha->coordinates || alpha->tied_to != v)
             continue;
-        const hawser_matrix *A = hawser_data_view(context, alpha->along->name);
-        const double *own = hawser_local(context, alpha->name);
+        const hawser_matrix *A;
+        const double *own;
+        HAWSER_TRY(hawser_read(context, alpha->along->name, &A));
+        HAWSER_TRY(hawser_read(context, alpha->name, &own));
         for (size_t j = 0, count = hawser_part(context, alpha->name, NULL); j < count; j++)
             if (own[j] != 0.0)
                 add_to(A, is_by_row(alpha), j, own[j], sum);
@@ -104,8 +110,7 @@ static void check_product(const char *name, const hawser_state *alpha, const haw
                            hw_state_count(v), alpha->along->name, alpha->name, size);
     else if (v->rebuild != NULL && v->rebuild != rebuild)
         hw_program_mistake(alpha->program, HAWSER_BAD_PROGRAM,
-                           "unit '%s': '%s' is derived by hawser_derive already; hawser_cocoa derives it itself", name,
-                           v->name);
+                           "unit '%s': '%s' is derived already; hawser_cocoa derives it itself", name, v->name);
     else if (alpha->tied_to != NULL && alpha->tied_to != v)
         hw_program_mistake(alpha->program, HAWSER_BAD_PROGRAM, "unit '%s': '%s' is tied to '%s' already, not to '%s'", name,
                            alpha->name, alpha->tied_to->name, v->name);
@@ -139,11 +144,12 @@ hawser_operator *hawser_cocoa(hawser_operator *loop, const char *name, hawser_lo
     else if (count > MOST)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "unit '%s': hawser_cocoa takes at most %d further states",
                            name != NULL ? name : "", MOST - 1);
-    hawser_operator *unit = hawser_unit(loop, name, solve, all, HAWSER_UPDATES(v, alpha));
+    hawser_state *changed[] = {v, alpha, NULL};
+    hawser_operator *unit = hw_unit_new(loop, name, solve, all, changed);
     if (unit == NULL || program->mistake.status != HAWSER_OK)
         return unit;
-    hawser_tie(alpha, v);
-    hawser_derive(v, rebuild);
+    hw_state_tie(alpha, v);
+    v->rebuild = rebuild;
     alpha->coordinates = true;
     unit->solver = solver;
     unit->coordinates = alpha;
@@ -152,6 +158,7 @@ hawser_operator *hawser_cocoa(hawser_operator *loop, const char *name, hawser_lo
 
 hawser_rule hawser_cocoa_rule(const hawser_job *job, double gamma, hawser_sync sync)
 {
+    sync = hw_sync_of_blocks(sync, hawser_job_workers(job));
     double lag = sync.tightness == HAWSER_BSP ? 0.0 : sync.tightness == HAWSER_TAP ? TAP_LAG : (double)sync.staleness;
     if (job == NULL || hw_policy_row_of((unsigned)sync.tightness) == NULL)
         return (hawser_rule){.damping = (double)NAN, .gain = (double)NAN};

@@ -6,7 +6,12 @@
 
 #include "base/finite.h"
 #include "base/layout.h"
+#include "hawser/job_data.h"
 #include "linalg/sound.h"
+#include "program/kind.h"
+#include "program/position.h"
+#include "runtime/block/moving.h"
+#include "runtime/block/part.h"
 #include "runtime/block/stored.h"
 #include "runtime/block/trap.h"
 #include "runtime/session/fetch.h"
@@ -64,7 +69,20 @@ static hawser_status failed(const hawser_context *context)
     return context != NULL ? context->failed : HAWSER_BAD_ARGUMENT;
 }
 
-/* Finds the block's part of a declared state of one of two kinds. Returns NULL, with an error that names the state, if there is none. */
+/* Refuses a call for a state that does not exist, with the names of those that do. */
+static void refuse_unknown(hawser_context *context, const char *call, const char *name)
+{
+    char text[300] = "none";
+    size_t used = 0;
+    const hawser_state *state = context->worker->session->program->states;
+    for (; state != NULL && used + strlen(state->name) + 3 < sizeof text; state = state->next)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", used > 0 ? ", " : "", state->name);
+    refuse(context, "%s: the program has no state '%.200s'; its states are %s%s", call, name, text,
+           state != NULL ? " ..." : "");
+}
+
+/* Finds the block's part of a declared state of one of two kinds. Returns NULL, with an error that names the state, if there
+ * is none. */
 static hw_state_part *find(hawser_context *context, const char *name, const char *call, hw_state_kind kind,
                            hw_state_kind other, bool for_change)
 {
@@ -72,59 +90,19 @@ static hw_state_part *find(hawser_context *context, const char *name, const char
         return NULL;
     const hawser_state *state = name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
     if (state == NULL)
-        refuse(context, "%s: the program has no state '%s'", call, name != NULL ? name : "");
+        refuse_unknown(context, call, name != NULL ? name : "");
     else if (!declared(context, state))
-        refuse(context, "%s: state '%s' is not declared by this unit", call, name);
-    else if (visits(context) && state->kind != HW_DATA)
+        refuse(context, "%s: state '%s' is not declared by this unit; add it to .reads or .updates", call, name);
+    else if (visits(context) && state->matrix == NULL)
         refuse(context, "%s: state '%s' is %s, and a visit has data only", call, name, hw_state_kind_name(state->kind));
     else if (state->kind != kind && state->kind != other)
         refuse(context, "%s: state '%s' is %s", call, name, hw_state_kind_name(state->kind));
     else if (for_change && !updates(context, state))
-        refuse(context, "%s: state '%s' is declared to be read, not updated", call, name);
+        refuse(context, "%s: state '%s' is declared to be read, not updated%s", call, name,
+               context->unit != NULL ? "; add it to .updates" : ", and a rebuild changes its own state alone");
     else
         return &context->worker->parts[state->number];
     return NULL;
-}
-
-/* Reports the error of a call that returns a pointer: a unit that uses NULL ends the process before it can return the error. Only the unit's first
- * error is reported: `sound` says that it had none before the call. */
-static void report_refusal(const hawser_context *context, bool sound)
-{
-    if (!sound)
-        return;
-    hawser_job *job = context->worker->session->job;
-    hw_notify(job->messages, HAWSER_WARNING, hawser_job_node(job), "%s", context->worker->error.text);
-}
-
-/* Like find, for calls that return a pointer. */
-static hw_state_part *find_view(hawser_context *context, const char *name, const char *call, hw_state_kind kind,
-                                hw_state_kind other, bool for_change)
-{
-    bool sound = context != NULL && context->failed == HAWSER_OK;
-    hw_state_part *part = find(context, name, call, kind, other, for_change);
-    if (part == NULL)
-        report_refusal(context, sound);
-    return part;
-}
-
-/* A call that returns or takes numbers of a type: its name without the type. */
-typedef struct typed_call {
-    const char *name;
-    hawser_type type;
-} typed_call;
-
-/* Returns whether the state has the type of the call; else the call is refused, with the call for the state's type. */
-static bool has_type(hawser_context *context, const hawser_state *state, typed_call call)
-{
-    static const char *const suffixes[] = {
-        [HAWSER_F64] = "", [HAWSER_F32] = "_f32", [HAWSER_I64] = "_i64", [HAWSER_I32] = "_i32"};
-    if (state->type == call.type)
-        return true;
-    bool sound = context->failed == HAWSER_OK;
-    refuse(context, "%s%s: state '%s' is of %s; use %s%s", call.name, suffixes[call.type], state->name,
-           hw_type_name(state->type), call.name, suffixes[state->type]);
-    report_refusal(context, sound);
-    return false;
 }
 
 /* Fetches a block's own columns, and all columns of whole states, before a unit that declares them begins. */
@@ -140,20 +118,54 @@ static hawser_status fetch_parts(hawser_context *context)
     return HAWSER_OK;
 }
 
+/* Calls `use` for the numbers of other blocks beside this block's part of each partitioned state. */
+static void visit_beside(hawser_context *context,
+                         void (*use)(hawser_context *context, hw_state_part *part, int side, size_t at, const void *number))
+{
+    hw_worker *worker = context->worker;
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_state_part *part = &worker->parts[i];
+        if (!hw_kind_of(part->state)->owned || part->replica == NULL || !updates(context, part->state))
+            continue;
+        const char *numbers = hw_replica_cache(part->replica);
+        size_t size = hw_state_size(part->state), end = part->begin + part->count;
+        if (part->begin > 0)
+            use(context, part, 0, part->begin - 1, numbers + (part->begin - 1) * size);
+        if (end < hw_state_count(part->state))
+            use(context, part, 1, end, numbers + end * size);
+    }
+}
+
+static void note_beside(hawser_context *context, hw_state_part *part, int side, size_t at, const void *number)
+{
+    (void)context, (void)at;
+    memcpy(&part->beside[side], number, hw_state_size(part->state));
+}
+
+/* Fails a unit that has written past its part: the changes would be lost without a word. */
+static void check_beside(hawser_context *context, hw_state_part *part, int side, size_t at, const void *number)
+{
+    if (memcmp(&part->beside[side], number, hw_state_size(part->state)) != 0)
+        refuse(context,
+               "number %zu of partitioned state '%s' was written, but it is of another block; this block has %zu numbers "
+               "from number %zu on (hawser_part)",
+               at, part->state->name, part->count, part->begin);
+}
+
 /* Fails a unit that may have read columns of other nodes that were not fetched: they read as zeros. */
 static void check_entries(hawser_context *context)
 {
     const hw_worker *worker = context->worker;
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
+        struct hawser_residence *whole = hw_state_residence(part->state);
         uint64_t absent = atomic_load_explicit(&part->residence.presence.absent, memory_order_relaxed);
-        if (absent == 0 && part->state->kind == HW_DATA && part->state->matrix->residence != NULL)
-            absent = hw_absent_taken(part->state->matrix->residence); /* used through another pointer than the view */
-        const struct hawser_residence *whole = part->state->kind == HW_DATA ? part->state->matrix->residence : NULL;
+        if (absent == 0 && whole != NULL)
+            absent = hw_absent_taken(whole); /* used through another pointer than the view */
         if (absent != 0 && whole != NULL && whole->rows != NULL)
             refuse(context,
                    "the whole of data state '%s' was used, whose rows are held by block; use the rows of this block "
-                   "(hawser_data_view)",
+                   "(hawser_read)",
                    part->state->name);
         else if (absent != 0)
             refuse(context,
@@ -164,11 +176,54 @@ static void check_entries(hawser_context *context)
         if (hawser_matrix_whole(&part->data, NULL) == HAWSER_OK)
             part->data.residence = NULL; /* fetched columns stay */
         else
-            refuse(
-                context,
-                "hawser_data_view gave all of data state '%s', but columns of other nodes are not on this one; name those "
-                "that the unit uses to hawser_data_fetch first, or declare the state HAWSER_WHOLE or HAWSER_BY_COLUMN",
-                part->state->name);
+            refuse(context,
+                   "hawser_read gave all of data state '%s', but columns of other nodes are not on this one; name those "
+                   "that the unit uses to hawser_data_fetch first, or declare the state HAWSER_WHOLE or HAWSER_BY_COLUMN",
+                   part->state->name);
+    }
+}
+
+/* Returns the number of the first line (a row if stored by row, else a column) with a number that is not finite, or
+ * SIZE_MAX. */
+static size_t line_not_finite(const hawser_matrix *A)
+{
+    size_t (*first)(const void *values, size_t count) =
+        A->type == HAWSER_F32 ? hw_first_not_finite_f32 : hw_first_not_finite_f64;
+    bool dense = hw_is_dense(A);
+    size_t size = hw_type_size(A->type), lines = hw_lines(A);
+    for (size_t j = 0; j < lines; j++) {
+        uint64_t begin = dense ? (uint64_t)j * A->stride : A->offsets[j];
+        size_t count = dense ? hw_line_width(A) : (size_t)(A->offsets[j + 1] - begin);
+        if (first((const char *)A->values + begin * size, count) < count)
+            return j;
+    }
+    return SIZE_MAX;
+}
+
+/* Fails a unit that has written numbers into data which are not finite. */
+static void check_written(hawser_context *context)
+{
+    const hw_worker *worker = context->worker;
+    for (hawser_state *const *item = context->unit->updates; *item != NULL; item++) {
+        const hawser_matrix *written = hw_part_written(&worker->parts[(*item)->number]);
+        size_t line = written != NULL ? line_not_finite(written) : SIZE_MAX;
+        if (line != SIZE_MAX)
+            hawser_unit_fail(context, HAWSER_NOT_FINITE, "%s %zu of the part of '%s' has a number that is not finite",
+                             hw_is_by_row(written) ? "row" : "column", line, (*item)->name);
+    }
+}
+
+/* Fails a unit that has written a part of a moving state which it only reads: the next block would get it so. */
+static void check_read_parts(hawser_context *context)
+{
+    const hw_worker *worker = context->worker;
+    for (hawser_state *const *item = context->unit->reads; *item != NULL; item++) {
+        const hw_state_part *part = &worker->parts[(*item)->number];
+        uint32_t number = part->moving != NULL ? hw_moving_written(worker, part) : UINT32_MAX;
+        if (number != UINT32_MAX)
+            refuse(context,
+                   "part %u of moving state '%s' was written, but the unit only reads it; add the state to .updates", number,
+                   (*item)->name);
     }
 }
 
@@ -188,7 +243,7 @@ static hawser_status call(hawser_context *context, hawser_unit_function *functio
     if (column == HW_TRAP_WHOLE)
         return refuse(context,
                       "the whole of data state '%s' was read by a pointer, but its rows are held by block (--check); use "
-                      "the rows of this block (hawser_data_view)",
+                      "the rows of this block (hawser_read)",
                       state->name);
     return refuse(context,
                   "column %zu of data state '%s' was read by a pointer, but is on another node (--check); fetch it by "
@@ -208,16 +263,23 @@ hawser_status hw_context_run(hw_worker *worker, const hw_step *step, const hawse
                               .clock = step != NULL && step->inner ? step->iteration : clock,
                               .random = hw_random_at(seed, stream, worker->block, (worker->entry << 40) + run)};
     worker->error = (hawser_error){0};
-    hw_stored_begin_unit(worker);
+    hw_parts_begin_unit(worker);
     HAWSER_TRY(fetch_parts(&context));
     hw_watched_before before = unit != NULL ? hw_call_begin(&worker->mailbox, "unit", unit->name)
                                             : hw_call_begin(&worker->mailbox, "rebuild of state", rebuilds->name);
+    visit_beside(&context, note_beside);
     hawser_status status = call(&context, unit != NULL ? unit->function : rebuilds->rebuild);
     hw_watch_end(&worker->mailbox.work, before);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].page_filled = false;
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK) {
         check_entries(&context);
+        visit_beside(&context, check_beside);
+        if (unit != NULL)
+            check_written(&context);
+        if (unit != NULL)
+            check_read_parts(&context);
+    }
     if (context.failed == HAWSER_VIEW_CHANGED && status != HAWSER_VIEW_CHANGED)
         return hawser_fail(
             &worker->error, HAWSER_BAD_PROGRAM,
@@ -297,13 +359,122 @@ void *hawser_scratch(const hawser_context *context)
     return context != NULL ? context->worker->scratch : NULL;
 }
 
-const hawser_matrix *hawser_data_view(hawser_context *context, const char *state)
+/* Stores a pointer in `out`, which points to a pointer of another type, which only memcpy may fill. */
+static void store_pointer(const void *numbers, void *out)
 {
-    hw_state_part *part = find_view(context, state, "hawser_data_view", HW_DATA, HW_DATA, false);
-    if (part == NULL)
+    memcpy(out, &numbers, sizeof numbers);
+}
+
+/* Returns the status of a call that gave `numbers`, and stores them. */
+static hawser_status give(const hawser_context *context, const void *numbers, void *out)
+{
+    store_pointer(numbers, out);
+    return numbers != NULL ? HAWSER_OK : failed(context);
+}
+
+static const char *const type_texts[] = {[HAWSER_F64] = "a double",
+                                         [HAWSER_F32] = "a float",
+                                         [HAWSER_I64] = "an int64_t",
+                                         [HAWSER_I32] = "an int32_t",
+                                         [HAWSER_MATRIX] = "a hawser_matrix"};
+
+/* Returns whether the state has the type of a pointer; else the call is refused. */
+static bool check_type(hawser_context *context, const hw_state_part *part, const char *call, hawser_type type,
+                       bool for_change)
+{
+    const hawser_state *state = part->state;
+    hawser_type values = state->matrix != NULL ? part->data.type : state->type;
+    hawser_type has = state->matrix != NULL && !for_change ? HAWSER_MATRIX : values;
+    if (has == type)
+        return true;
+    refuse(context, "%s: a pointer to %s, but the numbers of state '%s' are %s%s", call,
+           (unsigned)type <= HAWSER_MATRIX ? type_texts[type] : "a type that does not exist", state->name,
+           has == HAWSER_MATRIX ? "" : "of ", has == HAWSER_MATRIX ? "a matrix" : hw_type_name(has));
+    return false;
+}
+
+/* Finds a state for hawser_read and hawser_write: NULL, with an error, if the unit does not declare it so or it has another
+ * type. */
+static hw_state_part *find_typed(hawser_context *context, const char *name, const char *call, hawser_type type,
+                                 bool for_change)
+{
+    if (context == NULL)
         return NULL;
+    const hawser_state *state = name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
+    hw_state_kind kind = state != NULL ? state->kind : HW_DATA;
+    hw_state_part *part = find(context, name, call, kind, kind, for_change);
+    return part != NULL && check_type(context, part, call, type, for_change) ? part : NULL;
+}
+
+/* Stores what the part of a state gives to read or, for_change, to write. */
+static hawser_status hand_out(hawser_context *context, const char *name, const char *call, hawser_type type, bool for_change,
+                              void *numbers)
+{
+    if (numbers == NULL)
+        return without(context, call, "numbers");
+    hw_state_part *part = find_typed(context, name, call, type, for_change);
+    if (part == NULL)
+        return give(context, NULL, numbers);
+    const char *why = NULL;
+    const void *found =
+        for_change ? part->kind->write(part, &why) : part->kind->read(part, updates(context, part->state), &why);
+    if (why != NULL)
+        refuse(context, "%s: state '%s' %s", call, name, why);
+    else if (found == NULL)
+        hawser_unit_fail(context, HAWSER_NO_MEMORY, "%s: no memory for the values of state '%s'", call, name);
+    return give(context, found, numbers);
+}
+
+hawser_status hawser_read_as(hawser_context *context, const char *state, hawser_type type, void *numbers)
+{
+    return hand_out(context, state, "hawser_read", type, false, numbers);
+}
+
+hawser_status hawser_write_as(hawser_context *context, const char *state, hawser_type type, void *numbers)
+{
+    return hand_out(context, state, "hawser_write", type, true, numbers);
+}
+
+hawser_status hawser_data_beside(hawser_context *context, const char *state, hawser_beside *beside)
+{
+    if (beside == NULL)
+        return without(context, "hawser_data_beside", "beside");
+    *beside = (hawser_beside){0};
+    hw_state_part *part = find(context, state, "hawser_data_beside", HW_DATA, HW_DATA, false);
+    if (part == NULL)
+        return failed(context);
+    const hawser_dataset *dataset = part->state->dataset;
+    if (dataset == NULL)
+        return refuse(context, "hawser_data_beside: state '%s' was made from a matrix; give its dataset to hawser_state_add",
+                      state);
+    bool by_row = part->state->split == HAWSER_BY_ROW;
+    hawser_error error = {0};
+    hawser_status status = hawser_dataset_beside(dataset, by_row ? part->data.first : 0, part->data.rows, beside, &error);
+    return status == HAWSER_OK ? status : hawser_unit_fail(context, status, "%s", error.text);
+}
+
+hawser_status hawser_data_batch(hawser_context *context, const char *state, uint64_t size, uint64_t number, bool in_order,
+                                hawser_mini_batch *batch)
+{
+    if (batch == NULL)
+        return without(context, "hawser_data_batch", "batch");
+    *batch = (hawser_mini_batch){0};
+    hw_state_part *part = find(context, state, "hawser_data_batch", HW_DATA, HW_DATA, false);
+    if (part == NULL)
+        return failed(context);
+    if (part->state->split != HAWSER_BY_ROW && part->state->split != HAWSER_WHOLE)
+        return refuse(context, "hawser_data_batch: state '%s' is split %s; batches are rows, so split it by row", state,
+                      hw_split_name(part->state->split));
+    const hw_worker *worker = context->worker;
+    hawser_batches from = {.rows = part->data.rows,
+                           .size = size,
+                           .seed = worker->session->job->settings.seed,
+                           .stream = worker->block,
+                           .in_order = in_order};
+    hawser_error error = {0};
     part->viewed = true;
-    return &part->data;
+    hawser_status status = hw_part_take_batch(part, &from, number, batch, &error);
+    return status == HAWSER_OK ? status : hawser_unit_fail(context, status, "hawser_data_batch: %s", error.text);
 }
 
 hawser_status hawser_data_fetch(hawser_context *context, const char *state, const uint32_t *columns, size_t count)
@@ -320,78 +491,70 @@ hawser_status hawser_data_fetch(hawser_context *context, const char *state, cons
     return hw_redo_changes(context) ? HAWSER_VIEW_CHANGED : HAWSER_OK;
 }
 
-/* Returns the cache or the values of a state of a type; NULL if the call is refused. */
-static void *cache(hawser_context *context, const char *state, typed_call call)
-{
-    hw_state_part *part = find_view(context, state, call.name, HW_REPLICATED, HW_REPLICATED, true);
-    return part != NULL && has_type(context, part->state, call) ? hw_replica_cache(part->replica) : NULL;
-}
-
-static const void *view(hawser_context *context, const char *state, typed_call call)
-{
-    hw_state_part *part = find_view(context, state, call.name, HW_REPLICATED, HW_PARTITIONED, false);
-    if (part == NULL || !has_type(context, part->state, call))
-        return NULL;
-    if (updates(context, part->state))
-        return hw_replica_cache(part->replica);
-    return hw_part_page(part);
-}
-
 /* Finds a part of one of the kinds of which each block has a part. */
-static hw_state_part *find_own(hawser_context *context, const char *name, const char *call)
+static hw_state_part *find_part(hawser_context *context, const char *name, const char *call, bool for_change)
 {
     const hawser_state *state =
         context != NULL && name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
-    bool stored = state != NULL && state->kind == HW_STORED;
-    return find_view(context, name, call, stored ? HW_STORED : HW_LOCAL, stored ? HW_STORED : HW_PARTITIONED, false);
+    hw_state_kind kind = state != NULL && hw_kind_of(state)->owned ? state->kind : HW_LOCAL;
+    return find(context, name, call, kind, kind, for_change);
 }
 
-static void *local(hawser_context *context, const char *state, typed_call call)
+/* Returns how many numbers a unit has of a state, and stores the first one and the numbers of a line. Of a replicated state
+ * it has all. */
+static size_t extent(hawser_context *context, const char *name, const char *call, size_t *first, size_t *width)
 {
-    hw_state_part *part = find_own(context, state, call.name);
-    if (part == NULL || !has_type(context, part->state, call))
-        return NULL;
-    if (part->state->kind == HW_STORED && part->state->function != NULL) {
-        bool sound = context->failed == HAWSER_OK;
-        refuse(context, "%s: every block changes stored state '%s'; use hawser_inc", call.name, state);
-        report_refusal(context, sound);
-        return NULL;
-    }
-    return part->replica != NULL ? (char *)hw_replica_cache(part->replica) + part->begin * hw_state_size(part->state)
-                                 : part->work;
+    const hawser_state *state =
+        context != NULL && name != NULL ? hw_program_state(context->worker->session->program, name) : NULL;
+    bool shared = state != NULL && hw_kind_of(state)->summed;
+    hw_state_part *part =
+        shared ? find(context, name, call, HW_REPLICATED, HW_REPLICATED, false) : find_part(context, name, call, false);
+    *first = *width = 0;
+    if (part == NULL)
+        return 0;
+    *first = shared ? 0 : part->begin;
+    *width = shared ? (state->split == HAWSER_BY_ROW ? state->cols : state->rows) : part->state->width;
+    return shared ? hw_state_count(state) : part->count;
 }
 
-/* Returns line `line` of a block's part; NULL if the call is refused. */
-static void *line_of(hawser_context *context, const char *state, size_t line, typed_call call)
+hawser_status hawser_line_as(hawser_context *context, const char *state, size_t line, hawser_type type, bool change,
+                             void *numbers)
 {
-    char *values = local(context, state, call);
-    if (values == NULL)
-        return NULL;
-    const hw_state_part *part = find_own(context, state, call.name);
-    size_t width = part->state->width, lines = part->count / width;
-    if (line < lines)
-        return values + line * width * hw_state_size(part->state);
-    bool sound = context->failed == HAWSER_OK;
-    refuse(context, "%s: line %zu of state '%s', of which this block has %zu, counted from 0", call.name, line, state,
-           lines);
-    report_refusal(context, sound);
-    return NULL;
+    const char *call = "hawser_line", *why = NULL;
+    if (numbers == NULL)
+        return without(context, call, "numbers");
+    hw_state_part *part = find_part(context, state, call, change);
+    if (part == NULL || !check_type(context, part, call, type, change))
+        return give(context, NULL, numbers);
+    char *values = part->kind->write(part, &why); /* the own part; `read` gives all of it where it is shared */
+    size_t width = part->state->width, lines = part->lines != NULL ? part->line_count : part->count / width;
+    if (why != NULL)
+        refuse(context, "%s: state '%s' %s", call, state, why);
+    else if (line >= lines)
+        refuse(context, "%s: line %zu of state '%s', of which this block has %zu, counted from 0", call, line, state, lines);
+    else
+        return give(context, values + (part->lines != NULL ? part->lines[line] : line * width) * hw_state_size(part->state),
+                    numbers);
+    return give(context, NULL, numbers);
 }
 
 size_t hawser_part_lines(hawser_context *context, const char *state, size_t *first)
 {
-    hw_state_part *part = find_own(context, state, "hawser_part_lines");
+    size_t begin, width, count = extent(context, state, "hawser_part_lines", &begin, &width);
+    const hw_state_part *part =
+        width > 0 ? &context->worker->parts[hw_program_state(context->worker->session->program, state)->number] : NULL;
+    const bool rows = part != NULL && part->lines != NULL;
     if (first != NULL)
-        *first = part != NULL ? part->begin / part->state->width : 0;
-    return part != NULL ? part->count / part->state->width : 0;
+        *first = rows ? part->first_line : width > 0 ? begin / width : 0;
+    return rows ? part->line_count : width > 0 ? count / width : 0;
 }
 
 size_t hawser_part(hawser_context *context, const char *state, size_t *first)
 {
-    hw_state_part *part = find_own(context, state, "hawser_part");
+    size_t begin, width, count = extent(context, state, "hawser_part", &begin, &width);
     if (first != NULL)
-        *first = part != NULL ? part->begin : 0;
-    return part != NULL ? part->count : 0;
+        *first = begin;
+    return count;
 }
 
 /* Converts the status of a call on the store, with the error in the worker's text. */
@@ -401,7 +564,8 @@ static hawser_status of_store(hawser_context *context, hawser_status status)
         char text[600];
         memcpy(text, context->worker->error.text, sizeof text - 1);
         text[sizeof text - 1] = '\0';
-        /* A push that overflows is noticed by the call that comes after it, or when the clock ends: the status is the same. */
+        /* A push that overflows is noticed by the call that comes after it, or when the clock ends: the status is the
+         * same. */
         return status == HAWSER_NOT_FINITE ? hawser_unit_fail(context, status, "%s", text) : refuse(context, "%s", text);
     }
     return status;
@@ -424,6 +588,23 @@ hawser_status hawser_next_chunk(hawser_context *context, const char *state, haws
     return HAWSER_VIEW_CHANGED;
 }
 
+hawser_status hawser_next_part(hawser_context *context, const char *state, hawser_moving_part *part)
+{
+    hw_state_part *own = find(context, state, "hawser_next_part", HW_MOVING, HW_MOVING, false);
+    if (part == NULL)
+        return without(context, "hawser_next_part", "part");
+    *part = (hawser_moving_part){.number = UINT32_MAX};
+    if (own == NULL)
+        return failed(context);
+    if (hw_redo_changes(context))
+        return HAWSER_VIEW_CHANGED;
+    HAWSER_TRY(hw_moving_next(context->worker, own, updates(context, own->state), part));
+    if (!hw_redo_changes(context))
+        return HAWSER_OK;
+    *part = (hawser_moving_part){.number = UINT32_MAX};
+    return HAWSER_VIEW_CHANGED;
+}
+
 hawser_status hawser_prefetch(hawser_context *context, const char *state, const uint64_t *keys, size_t first, size_t count)
 {
     hw_state_part *part = find(context, state, "hawser_prefetch", HW_STORED, HW_STORED, false);
@@ -436,31 +617,22 @@ hawser_status hawser_prefetch(hawser_context *context, const char *state, const 
     return of_store(context, hw_stored_prefetch(context->worker, part, keys, first, count));
 }
 
-static hawser_status prefetch_wait(hawser_context *context, const char *state, const void **values, typed_call call)
+hawser_status hawser_prefetch_wait_as(hawser_context *context, const char *state, hawser_type type, void *values)
 {
-    hw_state_part *part = find(context, state, call.name, HW_STORED, HW_STORED, false);
-    *values = NULL;
-    if (part == NULL || !has_type(context, part->state, call))
+    const char *call = "hawser_prefetch_wait";
+    if (values == NULL)
+        return without(context, call, "values");
+    store_pointer(NULL, values);
+    hw_state_part *part = find(context, state, call, HW_STORED, HW_STORED, false);
+    if (part == NULL || !check_type(context, part, call, type, false))
         return failed(context);
     if (hw_redo_changes(context))
         return HAWSER_VIEW_CHANGED;
-    HAWSER_TRY(of_store(context, hw_stored_prefetch_wait(context->worker, part, values)));
+    const void *found;
+    HAWSER_TRY(of_store(context, hw_stored_prefetch_wait(context->worker, part, &found)));
+    store_pointer(found, values);
     return hw_redo_changes(context) ? HAWSER_VIEW_CHANGED : HAWSER_OK;
 }
-
-#define PREFETCH_WAIT(type, suffix, id)                                                                                     \
-    hawser_status hawser_prefetch_wait##suffix(hawser_context *context, const char *state, const type **values)             \
-    {                                                                                                                       \
-        const void *found;                                                                                                  \
-        if (values == NULL)                                                                                                 \
-            return without(context, "hawser_prefetch_wait", "values");                                                      \
-        hawser_status status = prefetch_wait(context, state, &found, (typed_call){"hawser_prefetch_wait", id});             \
-        *values = found;                                                                                                    \
-        return status;                                                                                                      \
-    }
-PREFETCH_WAIT(double, , HAWSER_F64)
-PREFETCH_WAIT(float, _f32, HAWSER_F32)
-PREFETCH_WAIT(int64_t, _i64, HAWSER_I64)
 
 hawser_status hawser_touch(hawser_context *context, const char *state, size_t first, size_t count)
 {
@@ -472,70 +644,42 @@ hawser_status hawser_touch(hawser_context *context, const char *state, size_t fi
         return refuse(context, "hawser_touch: entries %zu to %zu of state '%s', which has %zu", first, first + count, state,
                       size);
     size_t end = part->begin + part->count;
-    if (part->state->kind == HW_PARTITIONED && count > 0 && (first < part->begin || first + count > end))
+    if (hw_kind_of(part->state)->owned && count > 0 && (first < part->begin || first + count > end))
         return refuse(context, "hawser_touch: entries %zu to %zu of state '%s', of which this block has %zu to %zu", first,
                       first + count, state, part->begin, end);
     hw_replica_touch(part->replica, first, count);
     return HAWSER_OK;
 }
 
-static hawser_status inc(hawser_context *context, const char *state, const uint64_t *keys, const void *values, size_t count,
-                         typed_call call)
+hawser_status hawser_inc_as(hawser_context *context, const char *state, const uint64_t *keys, hawser_type type,
+                            const void *values, size_t count)
 {
-    hw_state_part *part = find(context, state, call.name, HW_REPLICATED, HW_STORED, true);
-    if (part == NULL || !has_type(context, part->state, call))
+    const char *call = "hawser_inc";
+    hw_state_part *part = find(context, state, call, HW_REPLICATED, HW_STORED, true);
+    if (part == NULL || !check_type(context, part, call, type, true))
         return failed(context);
     if (count > 0 && (keys == NULL || values == NULL))
-        return without(context, call.name, keys == NULL ? "keys" : "values");
-    if (part->state->kind == HW_REPLICATED)
+        return without(context, call, keys == NULL ? "keys" : "values");
+    if (part->replica != NULL)
         return hw_replica_inc(part->replica, keys, values, count, &context->worker->error);
     if (part->state->function == NULL)
-        return refuse(context, "%s: each share of stored state '%s' has one writer, which changes hawser_local", call.name,
-                      state);
+        return refuse(context, "%s: each share of stored state '%s' has one writer; use hawser_write", call, state);
     if (hw_redo_changes(context))
         return HAWSER_VIEW_CHANGED;
     hw_redo_forbid(context->worker);
     return of_store(context, hw_stored_inc(context->worker, part, keys, values, count));
 }
 
-/* The calls that return or take numbers, one for each type. */
-#define TYPED(type, suffix, id)                                                                                             \
-    type *hawser_cache##suffix(hawser_context *context, const char *state)                                                  \
-    {                                                                                                                       \
-        return cache(context, state, (typed_call){"hawser_cache", id});                                                     \
-    }                                                                                                                       \
-    const type *hawser_view##suffix(hawser_context *context, const char *state)                                             \
-    {                                                                                                                       \
-        return view(context, state, (typed_call){"hawser_view", id});                                                       \
-    }                                                                                                                       \
-    type *hawser_local##suffix(hawser_context *context, const char *state)                                                  \
-    {                                                                                                                       \
-        return local(context, state, (typed_call){"hawser_local", id});                                                     \
-    }                                                                                                                       \
-    type *hawser_line##suffix(hawser_context *context, const char *state, size_t line)                                      \
-    {                                                                                                                       \
-        return line_of(context, state, line, (typed_call){"hawser_line", id});                                              \
-    }                                                                                                                       \
-    hawser_status hawser_inc##suffix(hawser_context *context, const char *state, const uint64_t *keys, const type *values,  \
-                                     size_t count)                                                                          \
-    {                                                                                                                       \
-        return inc(context, state, keys, values, count, (typed_call){"hawser_inc", id});                                    \
-    }
-TYPED(double, , HAWSER_F64)
-TYPED(float, _f32, HAWSER_F32)
-TYPED(int64_t, _i64, HAWSER_I64)
-TYPED(int32_t, _i32, HAWSER_I32)
-
 double hawser_gain(hawser_context *context, const char *state)
 {
     hw_state_part *part = find(context, state, "hawser_gain", HW_REPLICATED, HW_REPLICATED, false);
-    return part == NULL ? (double)NAN : context->rebuilds == part->state ? 1 : hw_replica_gain(part->replica);
+    return part == NULL ? (double)NAN : hw_replica_gain(part->replica);
 }
 
 double hawser_damping(hawser_context *context, const char *state)
 {
     hw_state_part *part = find(context, state, "hawser_damping", HW_REPLICATED, HW_REPLICATED, false);
-    return part == NULL ? (double)NAN : context->rebuilds == part->state ? 1 : part->state->rule.damping;
+    return part == NULL ? (double)NAN : hw_replica_damping(part->replica);
 }
 
 static hawser_status publish(hawser_context *context, hw_state_part *part)
@@ -544,8 +688,8 @@ static hawser_status publish(hawser_context *context, hw_state_part *part)
     uint64_t bytes = worker->mailbox.bytes_sent;
     hw_redo_forbid(worker);
     HAWSER_TRY(hw_worker_cut(worker, part, false, false));
-    worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
-    return HAWSER_OK;
+    worker->events[worker->current->number].bytes += worker->mailbox.bytes_sent - bytes;
+    return hw_worker_relay(worker, false);
 }
 
 hawser_status hawser_publish(hawser_context *context, const char *state)
@@ -576,19 +720,23 @@ hawser_status hawser_yield(hawser_context *context)
     if (hw_redo_changes(context))
         return HAWSER_VIEW_CHANGED;
     hw_redo_forbid(worker);
+    visit_beside(context, check_beside);
+    if (context->failed != HAWSER_OK)
+        return context->failed;
     for (hawser_state *const *item = context->unit->updates; *item != NULL; item++)
-        if (hw_state_is_exchanged(*item))
+        if (worker->parts[(*item)->number].replica != NULL)
             HAWSER_TRY(publish(context, &worker->parts[(*item)->number]));
     HAWSER_TRY(hw_drain(&worker->mailbox));
     /* Under BSP an update that arrives in a clock is merged at its end. */
     for (uint32_t i = 0; worker->policy.kind != HW_POLICY_BSP && i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
-        if (!part->live || !hw_worker_uses(worker, part))
+        if (part->replica == NULL || !part->live || !hw_worker_uses(worker, part))
             continue;
         HAWSER_TRY(hw_replica_merge_stage(part->replica, hw_worker_exchange(worker, part), worker->stage, &worker->error));
         if (part->page_filled)
             hw_part_refresh_page(part);
     }
+    visit_beside(context, note_beside);
     return HAWSER_OK;
 }
 
@@ -617,22 +765,6 @@ double hawser_random_uniform(hawser_context *context)
     return hw_random_uniform(&context->random);
 }
 
-/* Returns the number of the first line (a row if stored by row, else a column) with a number that is not finite, or SIZE_MAX. */
-static size_t line_not_finite(const hawser_matrix *A)
-{
-    size_t (*first)(const void *values, size_t count) =
-        A->type == HAWSER_F32 ? hw_first_not_finite_f32 : hw_first_not_finite_f64;
-    bool dense = hw_is_dense(A);
-    size_t size = hw_type_size(A->type), lines = hw_lines(A);
-    for (size_t j = 0; j < lines; j++) {
-        uint64_t begin = dense ? (uint64_t)j * A->stride : A->offsets[j];
-        size_t count = dense ? hw_line_width(A) : (size_t)(A->offsets[j + 1] - begin);
-        if (first((const char *)A->values + begin * size, count) < count)
-            return j;
-    }
-    return SIZE_MAX;
-}
-
 hawser_status hawser_data_replace(hawser_context *context, const char *state, const hawser_matrix *matrix)
 {
     hw_state_part *part = find(context, state, "hawser_data_replace", HW_DATA, HW_DATA, true);
@@ -658,6 +790,7 @@ hawser_status hawser_data_replace(hawser_context *context, const char *state, co
                                 "hawser_data_replace: %s %zu of the part of '%s' has a number that is not finite",
                                 hw_is_by_row(matrix) ? "row" : "column", line, state);
     size_t first = part->data.first;
+    part->batch_size = 0; /* rows may have more entries now */
     part->data = *matrix;
     part->data.first = first;
     return HAWSER_OK;
@@ -693,7 +826,8 @@ hawser_status hawser_report(hawser_context *context, const char *metric, double 
     if (visits(context))
         return refuse(context, "hawser_report: a visit has data only");
     if (number == UINT32_MAX)
-        return refuse(context, "hawser_report: the program declares no metric '%s'", metric != NULL ? metric : "");
+        return refuse(context, "hawser_report: the program declares no metric '%s'; call hawser_metric_declare",
+                      metric != NULL ? metric : "");
     if (isnan(value)) {
         hawser_status status = hawser_unit_fail(context, HAWSER_NOT_FINITE, "metric '%s' is not a number in clock %llu",
                                                 metric, (unsigned long long)context->clock);
@@ -709,5 +843,13 @@ double hawser_metric(const hawser_context *context, const char *metric)
     if (context == NULL)
         return (double)NAN;
     uint32_t number = hw_program_metric(context->worker->session->program, metric);
+    const hawser_program *program = context->worker->session->program;
+    if (context->unit != NULL && (program->pause != 0 || program->position != NULL) && hw_unit_transforms(context->unit))
+        refuse((hawser_context *)context, "hawser_metric: a unit that transforms data runs again when the program goes on "
+                                          "after a pause, without the metrics; read a state");
+    if (number == UINT32_MAX)
+        refuse((hawser_context *)context, /* only callers see it as const */
+               "hawser_metric: the program declares no metric '%s'; call hawser_metric_declare",
+               metric != NULL ? metric : "");
     return number != UINT32_MAX ? context->worker->metrics[number] : (double)NAN;
 }

@@ -1,8 +1,9 @@
-/* life.c - gives a block's part of a state its first values when a phase first uses the state, and frees it after the last phase that does. */
+/* life.c - gives a block's part of a state its first values when a phase first uses the state, and frees it after the last
+ * phase that does. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/block/worker.h"
+#include "runtime/block/part.h"
 
 /* Returns true if a rebuild, which may use any state, may run in a phase. */
 static bool has_rebuild(const hawser_program *program)
@@ -13,7 +14,7 @@ static bool has_rebuild(const hawser_program *program)
     return false;
 }
 
-static void fill(const hw_worker *worker, hw_state_part *part)
+void hw_life_fill(const hw_worker *worker, hw_state_part *part)
 {
     if (!part->unfilled)
         return;
@@ -33,25 +34,20 @@ void hw_life_open(hw_worker *worker, hw_state_part *part)
 {
     part->unfilled = true;
     if (worker->session->plan->states[part->state->number].loaded != NULL) /* which is freed once all blocks are open */
-        fill(worker, part);
+        hw_life_fill(worker, part);
 }
 
-/* Frees all but the values of the result: those of an exchanged state are the same on all blocks, so the node's first block keeps them. */
+/* Frees all but the values of the result. */
 static void retire(const hw_worker *worker, hw_state_part *part)
 {
+    if (part->retired || part->kind->retire == NULL)
+        return;
     part->retired = true;
-    if (part->replica != NULL)
-        hw_replica_retire(part->replica, worker->mailbox.runner == 0);
-    if (part->copy != NULL) {
-        free(part->work);
-        part->work = NULL;
-    }
-    free(part->before);
-    part->before = NULL;
+    part->kind->retire(worker, part);
 }
 
-/* Frees the states that no operator from position `from` of the plan's order on uses. A block does so when a later phase begins, not at the end of the
- * last one that uses them, because the driver may enter that again, with another sync. */
+/* Frees the states that no operator from position `from` of the plan's order on uses. A block does so when a later phase
+ * begins, not at the end of the last one that uses them, because the driver may enter that again, with another sync. */
 static void retire_before(hw_worker *worker, uint32_t from)
 {
     const hw_plan *plan = worker->session->plan;
@@ -60,17 +56,16 @@ static void retire_before(hw_worker *worker, uint32_t from)
         return;
     for (uint32_t i = 0; i < program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
-        bool owned = part->replica != NULL || part->state->kind == HW_LOCAL;
-        if (owned && !part->retired && !part->unfilled && plan->states[i].life.end <= from)
+        if (!part->unfilled && plan->states[i].life.end <= from)
             retire(worker, part);
     }
 }
 
 /* Returns true if a phase uses a state, or commits it together with another state. */
-static bool is_used(const hawser_operator *operator, const hawser_state * state)
+static bool is_used(const hawser_operator *op, const hawser_state *state)
 {
-    return hw_operator_reads(operator, state) || hw_operator_updates(operator, state) ||
-           (state->tied_to != NULL && hw_operator_updates(operator, state->tied_to));
+    return hw_operator_reads(op, state) || hw_operator_updates(op, state) ||
+           (state->tied_to != NULL && hw_operator_updates(op, state->tied_to));
 }
 
 void hw_life_begin(hw_worker *worker)
@@ -78,19 +73,17 @@ void hw_life_begin(hw_worker *worker)
     const hawser_program *program = worker->session->program;
     const hw_plan *plan = worker->session->plan;
     bool all = has_rebuild(program);
-    retire_before(worker, hw_plan_position(plan, worker->operator));
+    retire_before(worker, hw_plan_position(plan, worker->current));
     for (uint32_t i = 0; i < program->state_count; i++)
-        if (all || is_used(worker->operator, worker->parts[i].state))
-            fill(worker, &worker->parts[i]);
+        if (all || is_used(worker->current, worker->parts[i].state))
+            hw_life_fill(worker, &worker->parts[i]);
 }
 
 void hw_life_over(hw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
-        bool owned = part->replica != NULL || part->state->kind == HW_LOCAL;
-        fill(worker, part);
-        if (owned && !part->retired)
-            retire(worker, part);
+        hw_life_fill(worker, part);
+        retire(worker, part);
     }
 }

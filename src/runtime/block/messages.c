@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+#include "runtime/block/part.h"
 #include "runtime/block/phase.h"
 #include "runtime/session/fetch.h"
 
@@ -10,8 +12,8 @@ static void put_gains(hw_worker *worker, const double *gains)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
-        if (part->state->kind == HW_REPLICATED && gains[i] != hw_replica_gain(part->replica))
-            hw_replica_set_gain(part->replica, gains[i]);
+        if (part->kind->set_gain != NULL)
+            part->kind->set_gain(part, gains[i]);
     }
 }
 
@@ -91,17 +93,16 @@ static void keep_credit(hw_worker *worker, hw_message *message)
 static hawser_status accept_update(hw_worker *worker, hw_message *message)
 {
     uint32_t state = message->envelope.state;
-    if (state >= worker->session->program->state_count || worker->parts[state].replica == NULL) {
+    if (state >= worker->session->program->state_count || worker->parts[state].kind->accept == NULL) {
         hw_message_free(message);
         return hawser_fail(&worker->error, HAWSER_INTERNAL,
                            "block %u received an update of state number %u, which is not sent", worker->block, state);
     }
-    HAWSER_TRY(hw_replica_accept(worker->parts[state].replica, message, &worker->error));
-    return hw_worker_send_next(worker, &worker->parts[state]);
+    return worker->parts[state].kind->accept(worker, &worker->parts[state], message);
 }
 
-/* Keeps the trigger of a phase. Credits and pauses that are still queued belong to the phase before; those of the new phase arrive
- * behind its trigger. */
+/* Keeps the trigger of a phase. Credits and pauses that are still queued belong to the phase before; those of the new phase
+ * arrive behind its trigger. */
 static void keep_trigger(hw_worker *worker, hw_message *message)
 {
     const hw_control *control = message->payload;
@@ -113,13 +114,45 @@ static void keep_trigger(hw_worker *worker, hw_message *message)
     worker->trigger = message;
 }
 
-/* Handles a message from the transport. Returns HAWSER_PEER_LOST once the job is over. */
+static hawser_status relay(void *owner)
+{
+    return hw_worker_relay(owner, false);
+}
+
+hawser_status hw_worker_be_relay(hw_worker *worker, hawser_error *error)
+{
+    worker->mailbox.drained = relay;
+    return worker->rounds != NULL ? HAWSER_OK : HW_NEW(&worker->rounds, worker->session->nodes, "a relay's links", error);
+}
+
+hawser_status hw_worker_lost(void *owner, const hw_loss *loss)
+{
+    hw_worker *worker = owner;
+    if (worker->log != NULL)
+        hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_LOST,
+                                                   .actor = worker->block,
+                                                   .from = hw_recorder_lost(worker->session->job->cluster),
+                                                   .epoch = worker->epoch + worker->session->program->state_count,
+                                                   .clock = worker->clock});
+    return hw_fail_loss(&worker->mailbox, loss, worker->current != NULL ? worker->current->name : NULL,
+                        worker->first_clock + worker->clock);
+}
+
+/* Handles a message from the transport. */
 hawser_status hw_worker_handle(void *owner, hw_message *message)
 {
     hw_worker *worker = owner;
-    switch (message->envelope.kind) {
+    uint16_t kind = message->envelope.kind;
+    if (worker->failed && kind != HW_MESSAGE_ABORT) {
+        hw_message_free(message);
+        return HAWSER_OK;
+    }
+    switch (kind) {
+    case HW_MESSAGE_POINT: return hw_points_take(worker, message);
     case HW_MESSAGE_COLUMNS: return hw_fetch_take(&worker->mailbox, message);
     case HW_MESSAGE_ADDEND:
+    case HW_MESSAGE_COMBINED:
+    case HW_MESSAGE_PART:
     case HW_MESSAGE_UPDATE: return accept_update(worker, message);
     case HW_MESSAGE_SHARE: return hw_worker_take_share(worker, message);
     case HW_MESSAGE_TRIGGER: keep_trigger(worker, message); return HAWSER_OK;
@@ -129,28 +162,16 @@ hawser_status hw_worker_handle(void *owner, hw_message *message)
         hw_message_free(message);
         return answer_pause(worker, &asked);
     }
-    case HW_MESSAGE_LOST: {
-        if (worker->log != NULL)
-            hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_LOST,
-                                                       .actor = worker->block,
-                                                       .from = hw_recorder_lost(worker->session->job->cluster),
-                                                       .epoch = worker->epoch + worker->session->program->state_count,
-                                                       .clock = worker->clock});
-        hawser_status status = hw_fail_loss(&worker->mailbox, message, worker->operator!= NULL ? worker->operator->name : NULL,
-                                            worker->first_clock + worker->clock);
-        hw_message_free(message);
-        worker->over = true;
-        return status;
-    }
     case HW_MESSAGE_ABORT:
         worker->abandoned = message->envelope.last != 0;
+        worker->apart = message->envelope.span != 0;
         worker->agreed = message->envelope.count;
+        worker->takes_point = message->envelope.part;
         hw_message_free(message);
-        worker->over = true;
-        return hawser_fail(&worker->error, HAWSER_PEER_LOST, "the job has ended");
+        hw_mailbox_end(&worker->mailbox, hawser_fail(&worker->error, HAWSER_PEER_LOST, "the job has ended"));
+        return HAWSER_OK;
     default: break;
     }
-    uint16_t kind = message->envelope.kind;
     hw_message_free(message);
     return hawser_fail(&worker->error, HAWSER_INTERNAL, "block %u got a message of kind %u", worker->block, kind);
 }

@@ -1,5 +1,7 @@
-/* phase.c - a phase on one block: clocks on credit, an exchange at the end of each, and a quiescent point at the end of the phase. */
+/* phase.c - a phase on one block: clocks on credit, an exchange at the end of each, and a quiescent point at the end of the
+ * phase. */
 #include "runtime/block/phase.h"
+#include "runtime/block/part.h"
 #include "runtime/block/stored.h"
 
 #include <assert.h>
@@ -13,6 +15,8 @@
 #define EACH_LIVE(worker, part)                                                                                             \
     for (hw_state_part *part = (worker)->parts; part < (worker)->parts + (worker)->session->program->state_count; part++)   \
         if (part->live)
+/* The live states that are replicas. */
+#define EACH_REPLICA(worker, part) EACH_LIVE(worker, part) if (part->replica != NULL)
 /* The live states that units of this stage read or update. */
 #define EACH_USED(worker, part) EACH_LIVE(worker, part) if (hw_worker_uses(worker, part))
 
@@ -59,6 +63,11 @@ hawser_status hw_worker_send(hw_worker *worker, hw_message *message, size_t entr
     uint32_t to = message->envelope.destination;
     bool here = session->local > 1 && to != HW_TO_NODES, elsewhere = session->nodes > 1 && to != HW_TO_LOCAL;
     hw_message *copy;
+    if (message->envelope.kind == HW_MESSAGE_COMBINED) {
+        uint32_t node = hw_view_node(&session->view, to);
+        worker->rounds[node].bytes += message->envelope.length;
+        return hw_send_to_node(&worker->mailbox, node, message, hw_combined_bytes(message, entries), flow);
+    }
     if (to < session->blocks)
         return hw_send_update(&worker->mailbox, to, message, entries, flow);
     if (elsewhere) {
@@ -75,7 +84,7 @@ hawser_status hw_worker_send(hw_worker *worker, hw_message *message, size_t entr
 
 static hawser_status send_update(hw_worker *worker, hw_state_part *part, hw_message *message)
 {
-    message->envelope.loop = worker->operator->number;
+    message->envelope.loop = worker->current->number;
     return hw_worker_send(worker, message, hw_state_count(part->state), &part->flow);
 }
 
@@ -90,22 +99,23 @@ hawser_status hw_worker_send_next(hw_worker *worker, hw_state_part *part)
 {
     uint64_t bytes = worker->mailbox.bytes_sent;
     HAWSER_TRY(send_updates(worker, part, hw_replica_next(part->replica)));
-    if (worker->operator!= NULL)
-        worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
+    if (worker->current != NULL)
+        worker->events[worker->current->number].bytes += worker->mailbox.bytes_sent - bytes;
     return HAWSER_OK;
 }
 
 void hw_worker_commit(hw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_state_part *local = &worker->parts[i];
-        if (local->pending)
-            hw_tied_commit(local->copy, local->work, local->count, local->state->tied_to->rule.damping);
-        local->pending = false;
+        hw_state_part *part = &worker->parts[i];
+        if (part->pending)
+            part->kind->commit(part);
+        part->pending = false;
     }
 }
 
-/* Sends a cut and commits the local states that are tied to its state; `later`: they are committed once all blocks have ended the clock. */
+/* Sends a cut and commits the local states that are tied to its state; `later`: they are committed once all blocks have
+ * ended the clock. */
 static hawser_status send_cut(hw_worker *worker, hw_state_part *part, hw_message *message, bool later)
 {
     HAWSER_TRY(send_updates(worker, part, message != NULL ? message : hw_replica_next(part->replica)));
@@ -132,9 +142,52 @@ static bool should_defer(const hw_worker *worker)
     enum { SECONDS_MOST = 1 };
     const hw_session *session = worker->session;
     hw_transport *transport = session->transport;
+    if (worker->moves) /* others may wait for these changes while this block waits for a part of theirs */
+        return false;
     if (session->job->backlog == 0 || session->nodes == 1 || transport->ops->pending(transport) <= session->job->backlog)
         return false;
     return !(worker->deferring > 0) || session->executor->ops->now(session->executor) - worker->deferring < SECONDS_MOST;
+}
+
+static bool has_waiting(hw_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        if (worker->parts[i].replica != NULL && hw_replica_waits(worker->parts[i].replica))
+            return true;
+    return false;
+}
+
+/* Returns whether the link to a block's node may get sums: it may have those of one round in its queue, so that it is never
+ * idle. What waits longer is added up. */
+static bool link_is_free(void *argument, uint32_t block)
+{
+    hw_worker *worker = argument;
+    uint32_t node = hw_view_node(&worker->session->view, block);
+    hw_round *round = &worker->rounds[node];
+    hw_transport *transport = worker->session->transport;
+    if (round->number != worker->round && transport->ops->pending_to(transport, node) > round->bytes)
+        return false;
+    if (round->number != worker->round)
+        *round = (hw_round){.number = worker->round};
+    return true;
+}
+
+hawser_status hw_worker_relay(hw_worker *worker, bool now)
+{
+    const double poll_seconds = 0.001;
+    worker->mailbox.poll = 0;
+    if (hw_worker_is_over(worker) || worker->leaving || worker->failed || !has_waiting(worker))
+        return HAWSER_OK;
+    worker->round++;
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_state_part *part = &worker->parts[i];
+        if (part->replica == NULL || !hw_replica_waits(part->replica))
+            continue;
+        HAWSER_TRY(hw_replica_send_waiting(part->replica, now ? NULL : link_is_free, worker, &worker->error));
+        HAWSER_TRY(hw_worker_send_next(worker, part));
+    }
+    worker->mailbox.poll = has_waiting(worker) ? poll_seconds : 0;
+    return HAWSER_OK;
 }
 
 hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, bool flush)
@@ -153,7 +206,7 @@ hawser_status hw_worker_cut(hw_worker *worker, hw_state_part *part, bool last, b
 
 static bool has_deferred(hw_worker *worker)
 {
-    EACH_LIVE(worker, part)
+    EACH_REPLICA(worker, part)
     if (hw_replica_deferred(part->replica) > 0)
         return true;
     return false;
@@ -164,7 +217,7 @@ static hawser_status send_deferred(hw_worker *worker)
 {
     if (!(worker->deferring > 0))
         return HAWSER_OK;
-    EACH_LIVE(worker, part)
+    EACH_REPLICA(worker, part)
     {
         hw_message *message = NULL;
         if (hw_replica_deferred(part->replica) == 0)
@@ -201,19 +254,18 @@ static bool reductions_are_over(const hw_worker *worker)
     return !worker->reduces || hw_reduction_all_ended(worker->reduction, worker->clock);
 }
 
-/* Returns the policy by which this stage waits for a state; its staleness counts exchanges. */
-static hw_policy policy_of_wait(const hw_worker *worker, const hw_state_part *part)
+hw_policy hw_worker_waits_by(const hw_worker *worker, const hw_state_part *part)
 {
     if (!worker->own_syncs)
         return hw_replica_policy(part->replica);
-    hw_policy policy = hw_plan_wait(worker->session->plan, worker->operator, part->state, worker->stage, worker->policy);
+    hw_policy policy = hw_plan_wait(worker->session->plan, worker->current, part->state, worker->stage, worker->policy);
     return hw_replica_scaled(part->replica, policy);
 }
 
 static bool inputs_are_in(hw_worker *worker)
 {
     EACH_USED(worker, part)
-    if (!hw_admit_read(policy_of_wait(worker, part), hw_replica_clocks(part->replica), hw_worker_exchange(worker, part)))
+    if (!part->kind->ready(worker, part))
         return false;
     return true;
 }
@@ -273,7 +325,7 @@ static bool all_are_in(void *argument)
     if (worker->leaving)
         return false;
     EACH_LIVE(worker, part)
-    if (hw_clock_table_least(hw_replica_clocks(part->replica)) < hw_worker_exchange(worker, part))
+    if (!part->kind->settled(worker, part))
         return false;
     return reductions_are_over(worker);
 }
@@ -284,8 +336,10 @@ static bool all_are_in(void *argument)
 static uint64_t input_age(hw_worker *worker)
 {
     uint64_t most = 0;
-    EACH_USED(worker, part)
+    EACH_REPLICA(worker, part)
     {
+        if (!hw_worker_uses(worker, part))
+            continue;
         uint64_t least = hw_clock_table_least(hw_replica_clocks(part->replica));
         uint64_t late = hw_beyond(hw_worker_exchange(worker, part), least), each = hw_bits_set(part->use.updates);
         uint64_t age = late / each + (late % each != 0);
@@ -303,13 +357,15 @@ static void note_staleness(hw_worker *worker, uint64_t age)
 
 static hawser_status check_guarantee(hw_worker *worker)
 {
-    EACH_USED(worker, part)
+    EACH_REPLICA(worker, part)
     {
+        if (!hw_worker_uses(worker, part))
+            continue;
         const hw_clock_table *clocks = hw_replica_clocks(part->replica);
         uint64_t exchange = hw_worker_exchange(worker, part);
         /* The lead is bounded by the sync of the loop, because other blocks may be between two waits by a unit's own. */
         bool holds = hw_ssp_holds(hw_replica_policy(part->replica), clocks, exchange) &&
-                     hw_admit_read(policy_of_wait(worker, part), clocks, exchange);
+                     hw_admit_read(hw_worker_waits_by(worker, part), clocks, exchange);
         assert(holds);
         if (worker->session->job->check && !holds)
             return hawser_fail(&worker->error, HAWSER_INTERNAL,
@@ -322,9 +378,9 @@ static hawser_status check_guarantee(hw_worker *worker)
 static hawser_status run_units(hw_worker *worker)
 {
     size_t count;
-    const hawser_operator *operator= worker->operator;
+    const hawser_operator *op = worker->current;
     hw_session *session = worker->session;
-    const hw_step *steps = hw_plan_steps(session->plan, operator, & count);
+    const hw_step *steps = hw_plan_steps(session->plan, op, &count);
     double slow = session->job->slow_block == worker->block ? session->job->slow_factor - 1 : 0;
     double cpu = hw_thread_cpu_seconds();
     for (size_t i = 0; i < count; i++) {
@@ -339,7 +395,7 @@ static hawser_status run_units(hw_worker *worker)
         event->seconds += hw_seconds() - start;
         event->waited += worker->mailbox.waited - waited;
     }
-    if (slow > 0 && operator->kind == HW_LOOP)
+    if (slow > 0 && op->kind == HW_LOOP)
         session->executor->ops->sleep(session->executor, worker->mailbox.runner, slow * (hw_thread_cpu_seconds() - cpu));
     return HAWSER_OK;
 }
@@ -359,12 +415,26 @@ static hawser_status send_report(hw_worker *worker)
     return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
 
+/* Returns HAWSER_OK if the stage has ended; HAWSER_VIEW_CHANGED if it is to run again, because its first run was a
+ * rehearsal. */
+static hawser_status end_rehearsal(hw_worker *worker, hw_rehearsal *rehearsal)
+{
+    if (rehearsal->values != NULL)
+        return hw_rehearsal_compare(worker, rehearsal);
+    if (!hw_rehearses_clock(worker, HW_REHEARSES_STAGE) || !hw_redo_repeats(worker))
+        return HAWSER_OK;
+    HAWSER_TRY(hw_rehearsal_keep(worker, rehearsal));
+    return HAWSER_VIEW_CHANGED;
+}
+
 /* Runs the stage's units, again each time that the view has changed meanwhile. What they did is taken back if they fail. */
-static hawser_status run_units_over(hw_worker *worker)
+static hawser_status run_units_over(hw_worker *worker, hw_rehearsal *rehearsal)
 {
     HAWSER_TRY(hw_redo_keep(worker));
     for (;;) {
         hawser_status status = run_units(worker);
+        if (status == HAWSER_OK)
+            status = end_rehearsal(worker, rehearsal);
         if (status == HAWSER_OK)
             return HAWSER_OK;
         hw_worker_roll_back(worker);
@@ -382,16 +452,20 @@ static hawser_status run_stage(hw_worker *worker, bool empty, uint64_t *age)
     HAWSER_TRY(check_guarantee(worker));
     hw_worker_commit(worker);
     EACH_USED(worker, part)
-    HAWSER_TRY(hw_replica_merge_stage(part->replica, hw_worker_exchange(worker, part), worker->stage, &worker->error));
-    if (!empty)
-        HAWSER_TRY(run_units_over(worker));
+    HAWSER_TRY(part->kind->merge(worker, part));
+    HAWSER_TRY(hw_points_begin_clock(worker));
+    hw_rehearsal rehearsal = {0};
+    hawser_status status = empty ? HAWSER_OK : run_units_over(worker, &rehearsal);
+    worker->read_back = rehearsal.values != NULL;
+    hw_rehearsal_free(worker, &rehearsal);
+    HAWSER_TRY(status);
     uint64_t bytes = worker->mailbox.bytes_sent;
-    if (worker->reduces && worker->stage + 1 == hw_plan_stages(worker->session->plan, worker->operator))
+    if (worker->reduces && worker->stage + 1 == hw_plan_stages(worker->session->plan, worker->current))
         HAWSER_TRY(hw_worker_end_reductions(worker));
     EACH_LIVE(worker, part)
     if (hw_worker_updates(worker, part))
-        HAWSER_TRY(hw_worker_cut(worker, part, true, false));
-    worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
+        HAWSER_TRY(part->kind->cut(worker, part));
+    worker->events[worker->current->number].bytes += worker->mailbox.bytes_sent - bytes;
     return HAWSER_OK;
 }
 
@@ -399,7 +473,7 @@ static hawser_status run_stage(hw_worker *worker, bool empty, uint64_t *age)
 static void take_choices(hw_worker *worker)
 {
     size_t count;
-    const hw_step *steps = hw_plan_steps(worker->session->plan, worker->operator, & count);
+    const hw_step *steps = hw_plan_steps(worker->session->plan, worker->current, &count);
     uint64_t stages = 0;
     worker->choices = hw_worker_choices(worker, worker->clock);
     for (size_t i = 0; i < count; i++)
@@ -428,15 +502,16 @@ static void begin_clock(hw_worker *worker, bool empty)
 static hawser_status end_clock(hw_worker *worker, bool empty)
 {
     uint64_t bytes = worker->mailbox.bytes_sent;
-    HAWSER_TRY(hw_stored_end_clock(worker, empty));
-    worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
+    HAWSER_TRY(hw_parts_end_clock(worker, empty));
+    HAWSER_TRY(hw_stored_settle(worker));
+    worker->events[worker->current->number].bytes += worker->mailbox.bytes_sent - bytes;
     if (!has_deferred(worker))
         worker->deferring = 0;
     HAWSER_TRY(send_report(worker));
     worker->sent = ++worker->clock;
-    if (worker->operator->kind == HW_LOOP)
+    if (worker->current->kind == HW_LOOP)
         worker->last_clock = worker->session->executor->ops->now(worker->session->executor);
-    return hw_worker_drop_scratch(worker);
+    return hw_worker_drop(worker);
 }
 
 /* Keeps tied local states as they are now: blocks that are abandoned within a clock go back to its beginning. */
@@ -450,7 +525,7 @@ static void keep_before(hw_worker *worker)
 
 static hawser_status run_clock(hw_worker *worker)
 {
-    uint32_t stages = hw_plan_stages(worker->session->plan, worker->operator);
+    uint32_t stages = hw_plan_stages(worker->session->plan, worker->current);
     bool empty = worker->clock >= worker->empty_from;
     uint64_t age = 0;
     HAWSER_TRY(hw_recorder_trouble(worker->session->job->recorder, &worker->error));
@@ -498,7 +573,7 @@ static hawser_status rebuild(hw_worker *worker, hw_state_part *part, uint64_t ep
     /* Waits for this state only, because the others are between two epochs. */
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].live = &worker->parts[i] == part;
-    part->use = (hw_stage_use){1, 0};
+    part->use = (hw_stages){.updates = 1, .source = UINT32_MAX};
     worker->clock = 1;
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     HAWSER_TRY(hw_replica_end(part->replica, 1, &worker->error));
@@ -510,10 +585,12 @@ static hawser_status rebuild(hw_worker *worker, hw_state_part *part, uint64_t ep
 
 static void mark_live(hw_worker *worker)
 {
+    worker->moves = false;
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
-        part->use = hw_plan_use(worker->session->plan, worker->operator, part->state);
-        part->live = part->replica != NULL && part->use.updates != 0;
+        part->use = hw_plan_use(worker->session->plan, worker->current, part->state);
+        part->live = part->kind->begin_epoch != NULL && part->use.updates != 0;
+        worker->moves = worker->moves || (part->live && part->moving != NULL);
     }
 }
 
@@ -524,19 +601,19 @@ static bool changes_source(const hw_worker *worker, const hawser_state *derived)
     for (const hawser_state *state = worker->session->program->states; state != NULL; state = state->next) {
         bool follows = state->tied_to == derived;
         tied = tied || follows;
-        updated = updated ||
-                  ((follows || state == derived || state->kind == HW_DATA) && hw_phase_updates(worker->operator, state));
+        updated =
+            updated || ((follows || state == derived || state->matrix != NULL) && hw_phase_updates(worker->current, state));
     }
     for (const hawser_state *state = worker->session->program->states; !tied && state != NULL; state = state->next)
-        updated = updated || hw_phase_updates(worker->operator, state);
+        updated = updated || hw_phase_updates(worker->current, state);
     return updated;
 }
 
 /* Returns whether the end of this phase rebuilds the state. */
 static bool is_rebuilt(const hw_worker *worker, const hw_state_part *part)
 {
-    return part->state->rebuild != NULL && worker->operator->kind == HW_LOOP &&
-                                           hw_phase_updates(worker->operator, part->state);
+    return part->state->rebuild != NULL && worker->current->kind == HW_LOOP &&
+           hw_phase_updates(worker->current, part->state);
 }
 
 /* Rebuilds derived states when a loop is entered (fresh ones need nothing) or left. */
@@ -559,7 +636,7 @@ static hawser_status rebuild_derived(hw_worker *worker, uint64_t epoch, bool lea
 static hawser_status flush_held(hw_worker *worker)
 {
     bool held = false;
-    EACH_LIVE(worker, part)
+    EACH_REPLICA(worker, part)
     {
         const hw_state_plan *plan = &worker->session->plan->states[part->state->number];
         if (is_rebuilt(worker, part))
@@ -570,18 +647,18 @@ static hawser_status flush_held(hw_worker *worker)
     if (!held)
         return HAWSER_OK;
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
-    EACH_LIVE(worker, part)
-    HAWSER_TRY(hw_replica_merge_stage(part->replica, hw_worker_exchange(worker, part), worker->stage, &worker->error));
-    EACH_LIVE(worker, part)
+    EACH_REPLICA(worker, part)
+    HAWSER_TRY(part->kind->merge(worker, part));
+    EACH_REPLICA(worker, part)
     HAWSER_TRY(hw_worker_cut(worker, part, true, true));
     worker->flushed = true;
     return HAWSER_OK;
 }
 
-static void begin(hw_worker *worker, hw_message *trigger)
+static hawser_status begin(hw_worker *worker, hw_message *trigger)
 {
     const hw_control *control = trigger->payload;
-    worker->operator= worker->session->program->operators[trigger->envelope.loop];
+    worker->current = worker->session->program->operators[trigger->envelope.loop];
     worker->policy = hw_policy_of((hawser_sync){(hawser_tightness)control->tightness, control->staleness});
     worker->epoch = trigger->envelope.epoch;
     worker->entry = control->entry;
@@ -589,42 +666,28 @@ static void begin(hw_worker *worker, hw_message *trigger)
     atomic_store_explicit(&worker->mailbox.work.clock, 0, memory_order_relaxed);
     worker->clock = worker->sent = 0;
     worker->in_phase = true;
-    worker->branches = hw_loop_branches(worker->operator) > 0;
+    worker->branches = hw_loop_branches(worker->current) > 0;
     worker->choices = 0;
     hw_life_begin(worker);
-    hw_stored_begin_phase(worker);
+    hawser_status status = hw_parts_begin_phase(worker);
     hw_worker_obey(worker, trigger);
+    return status;
 }
 
-static bool has_own_syncs(const hawser_operator *operator)
+static bool has_own_syncs(const hawser_operator *op)
 {
     hawser_sync sync;
-    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+    for (const hawser_operator *unit = hw_phase_first(op); unit != NULL; unit = hw_phase_next(op, unit))
         if (hw_unit_waits(unit, &sync))
             return true;
     return false;
 }
 
-/* Reports to the replica before which stages a unit waits for it by a stricter sync than the loop's. */
-static void expect_waits(const hw_worker *worker, const hw_state_part *part)
-{
-    const hw_plan *plan = worker->session->plan;
-    for (uint32_t stage = 0; stage < hw_plan_stages(plan, worker->operator); stage++) {
-        hw_policy policy = hw_plan_wait(plan, worker->operator, part->state, stage, worker->policy);
-        if (policy.kind != worker->policy.kind || policy.staleness != worker->policy.staleness)
-            hw_replica_expect_wait(part->replica, stage, policy);
-    }
-}
-
 static void begin_exchange(hw_worker *worker, uint64_t epoch)
 {
-    worker->own_syncs = has_own_syncs(worker->operator);
+    worker->own_syncs = has_own_syncs(worker->current);
     EACH_LIVE(worker, part)
-    {
-        hw_replica_begin_stages(part->replica, epoch, worker->policy, part->use.updates, part->use.reads);
-        if (worker->own_syncs)
-            expect_waits(worker, part);
-    }
+    part->kind->begin_epoch(worker, part, epoch);
 }
 
 static hawser_status send_done(hw_worker *worker)
@@ -642,12 +705,12 @@ hawser_status hw_phase_run(hw_worker *worker)
     uint64_t states = session->program->state_count;
     hw_message *trigger = worker->trigger;
     worker->trigger = NULL;
-    begin(worker, trigger);
-    hw_event *event = &worker->events[worker->operator->number];
+    HAWSER_TRY(begin(worker, trigger));
+    hw_event *event = &worker->events[worker->current->number];
     double start = hw_seconds(), waited = worker->mailbox.waited;
     HAWSER_TRY(rebuild_derived(worker, worker->epoch, false));
     begin_exchange(worker, worker->epoch + states);
-    worker->reduces = hw_operator_reduces(worker->operator) > 0;
+    worker->reduces = hw_operator_reduces(worker->current) > 0;
     if (worker->reduces)
         hw_reduction_begin(worker->reduction, worker->epoch + states);
     for (;;) {
@@ -662,22 +725,24 @@ hawser_status hw_phase_run(hw_worker *worker)
         HAWSER_TRY(run_clock(worker));
     }
     uint64_t clocks = worker->clock < worker->empty_from ? worker->clock : worker->empty_from;
-    HAWSER_TRY(hw_stored_end_phase(worker));
+    HAWSER_TRY(hw_parts_end_phase(worker));
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
     worker->reduces = false;
     hw_worker_commit(worker);
     HAWSER_TRY(flush_held(worker));
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
+    HAWSER_TRY(hw_worker_relay(worker, true));
     EACH_LIVE(worker, part)
-    HAWSER_TRY(hw_replica_end(part->replica, hw_worker_exchange(worker, part), &worker->error));
+    HAWSER_TRY(part->kind->end_epoch(worker, part));
     worker->flushed = false;
     HAWSER_TRY(rebuild_derived(worker, worker->epoch + states + 1, true));
-    if (worker->operator->kind == HW_LOOP) {
+    if (worker->current->kind == HW_LOOP) {
         worker->clocks += clocks;
         event->count += clocks;
         event->seconds += hw_seconds() - start;
         event->waited += worker->mailbox.waited - waited;
     }
+    HAWSER_TRY(hw_points_end_phase(worker));
     worker->in_phase = false;
     return send_done(worker);
 }

@@ -3,23 +3,18 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "runtime/block/part.h"
 #include "runtime/block/stored.h"
 
 /* A unit with many calls would never end if a stage could be done over any number of times. */
 enum { REDONE_MOST = 4 };
-
-/* A state as it was when the stage began. */
-typedef struct kept_part {
-    void *values;       /* of `work`, if no tie keeps a copy; NULL until the first stage that updates it */
-    hawser_matrix data; /* data that a unit replaces */
-} kept_part;
 
 typedef struct hw_redo {
     hw_random random;
     uint64_t calls;  /* at which the view could change, if one of them is named (hw_job_change_view_at) */
     uint32_t redone; /* how often this stage was done over */
     bool forbidden;  /* the stage has sent a part of its changes */
-    kept_part *parts;
+    void **parts;    /* by state: its stage_memory when the stage began; NULL until the first stage that updates it */
     hw_report report;
     uint32_t reductions;
     void *scratch; /* as its visit wrote it; NULL: it is made anew from zeros */
@@ -29,7 +24,7 @@ typedef struct hw_redo {
 hawser_status hw_redo_open(hw_worker *worker, hawser_error *error)
 {
     const hw_view_changes *changes = &worker->session->job->changes;
-    if (changes->every == 0)
+    if (changes->every == 0 && worker->session->job->rehearse == 0)
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&worker->redo, 1, "what a block can do over", error));
     worker->redo->random = hw_random_at(changes->seed, 0, worker->block, 0);
@@ -43,32 +38,33 @@ void hw_redo_close(hw_worker *worker)
     if (redo == NULL)
         return;
     for (uint32_t i = 0; redo->parts != NULL && i < worker->session->program->state_count; i++)
-        free(redo->parts[i].values);
+        free(redo->parts[i]);
     free(redo->parts);
     free(redo->scratch);
     free(redo);
     worker->redo = NULL;
 }
 
-/* Returns whether units of the phase write this block's own memory of a state, of which nothing else keeps a copy. */
-static bool is_kept(const hw_worker *worker, const hw_state_part *part)
+/* Returns what units of the phase change of a state and of which nothing else keeps a copy; NULL: nothing. */
+static void *memory_of(const hw_worker *worker, hw_state_part *part, size_t *bytes)
 {
-    return part->work != NULL && part->copy == NULL && !part->retired && part->count > 0 &&
-           hw_phase_updates(worker->operator, part->state);
+    const hw_part_kind *kind = part->kind;
+    *bytes = 0;
+    if (kind->stage_memory == NULL || !hw_phase_updates(worker->current, part->state))
+        return NULL;
+    return kind->stage_memory(part, bytes);
 }
 
 static hawser_status keep_parts(hw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        const hw_state_part *part = &worker->parts[i];
-        kept_part *kept = &worker->redo->parts[i];
-        size_t size = hw_state_size(part->state);
-        kept->data = part->data;
-        if (!is_kept(worker, part))
+        size_t bytes;
+        void **kept = &worker->redo->parts[i], *memory = memory_of(worker, &worker->parts[i], &bytes);
+        if (memory == NULL)
             continue;
-        if (kept->values == NULL)
-            HAWSER_TRY(hw_new_array(&kept->values, part->count, size, "a local state's copy", &worker->error));
-        memcpy(kept->values, part->work, part->count * size);
+        if (*kept == NULL)
+            HAWSER_TRY(hw_new_array(kept, bytes, 1, "a state's copy", &worker->error));
+        memcpy(*kept, memory, bytes);
     }
     return HAWSER_OK;
 }
@@ -92,7 +88,11 @@ static hawser_status keep_scratch(hw_worker *worker)
 hawser_status hw_redo_keep(hw_worker *worker)
 {
     hw_redo *redo = worker->redo;
-    if (redo == NULL)
+    bool needed =
+        redo != NULL && (worker->session->job->changes.every > 0 || hw_rehearses_clock(worker, HW_REHEARSES_STAGE));
+    if (redo != NULL)
+        redo->forbidden = true;
+    if (!needed)
         return HAWSER_OK;
     redo->redone = 0;
     redo->forbidden = false;
@@ -107,10 +107,8 @@ void hw_worker_roll_back(hw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
-        if (part->live)
-            hw_replica_rollback(part->replica);
-        if (part->copy != NULL && !part->retired)
-            memcpy(part->work, part->copy, part->count * sizeof(double));
+        if (part->kind->roll_back != NULL)
+            part->kind->roll_back(part);
     }
 }
 
@@ -118,11 +116,10 @@ hawser_status hw_redo_go_back(hw_worker *worker)
 {
     hw_redo *redo = worker->redo;
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_state_part *part = &worker->parts[i];
-        if (is_kept(worker, part))
-            memcpy(part->work, redo->parts[i].values, part->count * hw_state_size(part->state));
-        if (part->state->kind == HW_DATA && hw_phase_updates(worker->operator, part->state))
-            part->data = redo->parts[i].data;
+        size_t bytes;
+        void *memory = memory_of(worker, &worker->parts[i], &bytes);
+        if (memory != NULL)
+            memcpy(memory, redo->parts[i], bytes);
     }
     worker->report = redo->report;
     if (worker->reduction != NULL)
@@ -140,11 +137,11 @@ void hw_redo_forbid(hw_worker *worker)
 }
 
 /* Clocks that are not cut yet are in the caches: going back to the last cut would lose them. */
-static bool can_go_back(const hw_worker *worker)
+bool hw_redo_repeats(const hw_worker *worker)
 {
     const hw_redo *redo = worker->redo;
-    return !redo->forbidden && redo->redone < REDONE_MOST && !(worker->deferring > 0) && hw_stored_repeats(worker) &&
-           (worker->reduction == NULL || hw_reduction_repeats(worker->reduction));
+    return redo != NULL && !redo->forbidden && redo->redone < REDONE_MOST && !(worker->deferring > 0) &&
+           hw_stored_repeats(worker) && (worker->reduction == NULL || hw_reduction_repeats(worker->reduction));
 }
 
 static bool changes_now(hw_worker *worker, const hw_view_changes *changes)
@@ -161,8 +158,9 @@ bool hw_redo_changes(hawser_context *context)
     hw_view_changes *changes = &context->worker->session->job->changes;
     if (context->failed == HAWSER_VIEW_CHANGED)
         return true;
-    if (redo == NULL || context->failed != HAWSER_OK || (context->unit == NULL && context->rebuilds == NULL) ||
-        !can_go_back(context->worker) || !changes_now(context->worker, changes))
+    if (redo == NULL || changes->every == 0 || context->failed != HAWSER_OK ||
+        (context->unit == NULL && context->rebuilds == NULL) || !hw_redo_repeats(context->worker) ||
+        !changes_now(context->worker, changes))
         return false;
     redo->redone++;
     atomic_fetch_add_explicit(&changes->count, 1, memory_order_relaxed);

@@ -12,16 +12,17 @@ hawser_status hw_worker_open_reductions(hw_worker *worker, hawser_error *error)
     const hw_session *session = worker->session;
     if (hw_operator_reduces(session->program->root) == 0)
         return HAWSER_OK;
-    hw_reduction_spec spec = {
-        .block = worker->block,
-        .blocks = session->blocks,
-        .view = hw_adds_up(session->plan->settings.adding, session->nodes) ? &session->view : NULL,
-        .shape = session->plan->settings.adding,
-        /* On one node no block is lost alone. */
-        .keep = session->nodes > 1 || session->job->changes.every > 0 ? HW_REDUCTION_KEPT / session->local : 0,
-        .unit_name = unit_name,
-        .owner = worker,
-        .log = worker->log};
+    hw_reduction_spec spec = {.block = worker->block,
+                              .blocks = session->blocks,
+                              .view = hw_adds_up(session->plan->settings.adding, session->nodes) ? &session->view : NULL,
+                              .shape = session->plan->settings.adding,
+                              /* On one node no block is lost alone. */
+                              .keep = session->nodes > 1 || session->job->changes.every > 0 || session->job->rehearse > 0
+                                          ? HW_REDUCTION_KEPT / session->local
+                                          : 0,
+                              .unit_name = unit_name,
+                              .owner = worker,
+                              .log = worker->log};
     return hw_reduction_new(&spec, &worker->reduction, error);
 }
 
@@ -30,8 +31,8 @@ static hawser_status send_shares(hw_worker *worker)
     uint64_t bytes = worker->mailbox.bytes_sent;
     for (hw_message *message; (message = hw_reduction_next(worker->reduction)) != NULL;)
         HAWSER_TRY(hw_worker_send(worker, message, 0, NULL));
-    if (worker->operator!= NULL)
-        worker->events[worker->operator->number].bytes += worker->mailbox.bytes_sent - bytes;
+    if (worker->current != NULL)
+        worker->events[worker->current->number].bytes += worker->mailbox.bytes_sent - bytes;
     return HAWSER_OK;
 }
 
@@ -84,7 +85,7 @@ static hawser_status check(hawser_context *context, const double *values, size_t
                                 context->rebuilds != NULL ? "rebuild" : "visit");
     if (context->unit->reduces == 0)
         return hawser_unit_fail(context, HAWSER_BAD_PROGRAM,
-                                "hawser_allreduce: call hawser_reduces for this unit where the program is made");
+                                "hawser_allreduce: set .reduces of this unit where the program is made");
     if (count > context->unit->reduces)
         return hawser_unit_fail(context, HAWSER_BAD_PROGRAM,
                                 "hawser_allreduce: %zu numbers, and the unit declares %zu at most", count,

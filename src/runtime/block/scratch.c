@@ -1,8 +1,8 @@
-/* scratch.c - a block's scratch, and how tests drop it between clocks. */
+/* scratch.c - a block's scratch, and how tests drop it, and what the block remembers of its states, between clocks. */
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "runtime/block/worker.h"
+#include "runtime/block/part.h"
 
 hawser_status hw_worker_new_scratch(hw_worker *worker, hawser_error *error)
 {
@@ -22,7 +22,9 @@ void hw_worker_free_scratch(hw_worker *worker)
 static bool drawn(const hw_worker *worker)
 {
     const hw_scratch_drops *drops = &worker->session->job->drops;
-    if (drops->every == 0 || worker->scratch == NULL)
+    if (hw_rehearses_clock(worker, HW_REHEARSES_DROP))
+        return true;
+    if (drops->every == 0 || (worker->scratch == NULL && !drops->states))
         return false;
     hw_random random = hw_random_at(drops->seed, worker->epoch, worker->block, worker->clock);
     return hw_random_below(&random, drops->every) == 0;
@@ -67,11 +69,30 @@ hawser_status hw_worker_renew_scratch(hw_worker *worker, const void *bytes, size
     return given.status != HAWSER_OK ? given.status : status;
 }
 
-hawser_status hw_worker_drop_scratch(hw_worker *worker)
+static hawser_status drop_parts(hw_worker *worker)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    hawser_status status = hw_parts_save(worker, &bytes, &size);
+    if (status == HAWSER_OK) {
+        hw_parts_drop(worker);
+        status = hw_parts_restore(worker, bytes, size);
+    }
+    free(bytes);
+    return status;
+}
+
+hawser_status hw_worker_drop(hw_worker *worker)
 {
     void *bytes = NULL;
     size_t size = 0;
     if (!drawn(worker))
+        return HAWSER_OK;
+    if (worker->session->job->drops.states || worker->session->job->rehearse > 0)
+        HAWSER_TRY(drop_parts(worker));
+    /* A scratch that the last stage has read back stays for the next clock, whose first run has it as it is: so a field that
+     * the record lacks is noticed. */
+    if (worker->scratch == NULL || worker->read_back)
         return HAWSER_OK;
     atomic_fetch_add_explicit(&worker->session->job->drops.count, 1, memory_order_relaxed);
     hawser_status status = hw_worker_save_scratch(worker, &bytes, &size);

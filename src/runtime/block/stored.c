@@ -49,16 +49,19 @@ typedef struct prefetch {
 } prefetch;
 
 struct hw_stored {
-    uint32_t table;
+    uint32_t table, blocks;
     bool owned, ordered;
     bool touched;         /* units of this phase read or update it */
     bool turns;           /* units update it, so each clock is an iteration */
+    bool returned;        /* `work` has a kept point's values, which the servers do not have */
     uint64_t turn;        /* iterations before this phase */
+    uint64_t ended;       /* iterations that this block has ended */
     uint64_t read;        /* iterations in which this block has begun to read */
     uint64_t prefetched;  /* likewise by a prefetch */
     uint64_t *chunk_read; /* by block: likewise its chunk */
     chunk_slot slots[SLOTS];
-    uint32_t buffers; /* of a slot */
+    hw_chunk_task copying; /* of a kept point */
+    uint32_t buffers;      /* of a slot */
     hw_chunk_memory *memory;
     size_t largest_chunk;           /* bytes */
     bool *given;                    /* the chunks that the running unit got */
@@ -86,9 +89,9 @@ uint64_t hw_stored_bytes(const hw_worker *worker)
     return bytes;
 }
 
-uint64_t hw_stored_turn(const hw_state_part *part)
+uint64_t hw_stored_turn(const hw_state_part *part, bool within)
 {
-    return part->stored->turn;
+    return within ? part->stored->ended : part->stored->turn;
 }
 
 /* Returns whether a block's share is read: the own share is in memory, and empty shares do not exist. */
@@ -125,16 +128,17 @@ hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_erro
     HAWSER_TRY(HW_NEW(&part->stored, 1, "a stored state", error));
     hw_stored *stored = part->stored;
     stored->table = session->tables != NULL ? session->tables[state->number] : 0;
+    stored->blocks = session->blocks;
     stored->owned = state->function == NULL;
     stored->ordered = hw_stored_ordered(state);
-    stored->turn = stored->ordered ? 1 : 0;
+    stored->turn = stored->ended = stored->ordered ? 1 : 0;
     stored->memory = &session->job->chunks;
     HAWSER_TRY(HW_NEW(&stored->given, session->blocks, "a stored state", error));
     HAWSER_TRY(HW_NEW(&stored->chunk_read, session->blocks, "a stored state", error));
     size_up(worker, part);
-    if (!stored->owned)
-        return HAWSER_OK;
     size_t size = hw_state_size(state);
+    if (!stored->owned) /* a return at the end of a failed run must not fail itself */
+        return state->keeps ? hw_new_array(&part->work, part->count, size, "a share of a stored state", error) : HAWSER_OK;
     HAWSER_TRY(hw_new_array(&part->work, part->count, size, "a share of a stored state", error));
     const void *initial = hw_plan_initial(session->plan, state, part->begin);
     if (initial != NULL && part->count > 0)
@@ -178,7 +182,24 @@ void hw_stored_forget(hw_worker *worker)
     }
 }
 
-/* ------------------------------------------------------------------------------------------------------------- tasks ---- */
+void hw_stored_visit(hw_stored *stored, hawser_record *record)
+{
+    hawser_record_bytes(record, &stored->turn, sizeof stored->turn);
+    hawser_record_bytes(record, &stored->ended, sizeof stored->ended);
+    hawser_record_bytes(record, &stored->read, sizeof stored->read);
+    hawser_record_bytes(record, &stored->prefetched, sizeof stored->prefetched);
+    hawser_record_bytes(record, &stored->returned, sizeof stored->returned);
+    hawser_record_bytes(record, stored->chunk_read, stored->blocks * sizeof *stored->chunk_read);
+}
+
+void hw_stored_drop(hw_stored *stored)
+{
+    stored->turn = stored->ended = stored->read = stored->prefetched = UINT64_MAX;
+    stored->returned = !stored->returned;
+    memset(stored->chunk_read, 0xa5, stored->blocks * sizeof *stored->chunk_read);
+}
+
+/* ------------------------------------------------------------------------------------------------------------ tasks ---- */
 
 /* Runs on the thread that learns of the end. The task may be freed as soon as it has ended. */
 static void ended(void *user, uint64_t number, hawser_status status)
@@ -240,9 +261,10 @@ static hawser_request begin_task(hw_worker *worker, const hw_state_part *part, h
                             .user = task};
 }
 
-/* Makes a request a read of an iteration; `read`: iterations in which its numbers were read before. A second unit of a clock reads them again if
- * they are no longer in memory. A phase that only reads ends no iteration, so a later phase may read the same one. A writer that has seen the first
- * read may be further by then. So a second read asks for the version of the first. */
+/* Makes a request a read of an iteration; `read`: iterations in which its numbers were read before. A second unit of a clock
+ * reads them again if they are no longer in memory. A phase that only reads ends no iteration, so a later phase may read the
+ * same one. A writer that has seen the first read may be further by then. So a second read asks for the version of the
+ * first. */
 static void read_in(const hw_stored *stored, hawser_request *request, uint64_t iteration, uint64_t read)
 {
     request->iteration = iteration;
@@ -321,7 +343,7 @@ static hawser_status push(hw_worker *worker, hw_state_part *part, const uint64_t
     return name_state(worker, part->state, status);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ chunks ---- */
+/* ----------------------------------------------------------------------------------------------------------- chunks ---- */
 
 static hawser_status open_slot(hw_worker *worker, const hw_stored *stored, chunk_slot *slot, uint64_t clock)
 {
@@ -341,7 +363,8 @@ static hawser_status open_slot(hw_worker *worker, const hw_stored *stored, chunk
     return HAWSER_OK;
 }
 
-/* Returns a buffer for another chunk; NO_BUFFER: none. given: the chunks that the unit got; NULL: it reads this slot later. */
+/* Returns a buffer for another chunk; NO_BUFFER: none. given: the chunks that the unit got; NULL: it reads this slot
+ * later. */
 static uint32_t spare(const hw_stored *stored, const chunk_slot *slot, const bool *given)
 {
     for (uint32_t i = 0; i < stored->buffers; i++) {
@@ -395,7 +418,8 @@ static hawser_status ask_one(hw_worker *worker, hw_state_part *part, chunk_slot 
     return HAWSER_OK;
 }
 
-/* Requests chunks as far as buffers reach, those of the next blocks first, so that not all requests go to one server at once. */
+/* Requests chunks as far as buffers reach, those of the next blocks first, so that not all requests go to one server at
+ * once. */
 static hawser_status ask(hw_worker *worker, hw_state_part *part, chunk_slot *slot, const bool *given, uint64_t iteration)
 {
     uint32_t blocks = worker->session->blocks;
@@ -447,11 +471,9 @@ static hawser_status this_clocks(hw_worker *worker, hw_state_part *part, chunk_s
     return ask(worker, part, later, NULL, iteration);
 }
 
-void hw_stored_begin_unit(hw_worker *worker)
+void hw_stored_begin_unit(hw_worker *worker, hw_state_part *part)
 {
-    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
-        if (worker->parts[i].stored != NULL)
-            memset(worker->parts[i].stored->given, 0, worker->session->blocks * sizeof(bool));
+    memset(part->stored->given, 0, worker->session->blocks * sizeof(bool));
 }
 
 typedef struct chunk_search {
@@ -503,13 +525,12 @@ hawser_status hw_stored_next(hw_worker *worker, hw_state_part *part, hawser_chun
     chunk->block = search.found;
     hw_plan_range(worker->session->plan, part->state, search.found, &chunk->first, &end);
     chunk->count = end - chunk->first;
-    chunk->values = part->state->type == HAWSER_F64 ? values : NULL;
-    chunk->values_f32 = part->state->type == HAWSER_F32 ? values : NULL;
-    chunk->values_i64 = part->state->type == HAWSER_I64 ? values : NULL;
+    chunk->type = part->state->type;
+    chunk->values = values;
     return HAWSER_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------------- prefetches ---- */
+/* ------------------------------------------------------------------------------------------------------- prefetches ---- */
 
 hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const uint64_t *keys, size_t first, size_t count)
 {
@@ -608,11 +629,11 @@ hawser_status hw_stored_inc(hw_worker *worker, hw_state_part *part, const uint64
     return count > 0 ? push(worker, part, keys, 0, values, count) : HAWSER_OK;
 }
 
-/* -------------------------------------------------------------------------------------------------------------- ends ---- */
+/* ------------------------------------------------------------------------------------------------------------- ends ---- */
 
-static bool phase_reads(const hawser_operator *operator, const hawser_state * state)
+static bool phase_reads(const hawser_operator *op, const hawser_state *state)
 {
-    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+    for (const hawser_operator *unit = hw_phase_first(op); unit != NULL; unit = hw_phase_next(op, unit))
         if (hw_unit_reads(unit, state))
             return true;
     return false;
@@ -634,17 +655,60 @@ static void note_turn(hw_worker *worker, const hw_stored *stored)
                                                .count = worker->policy.staleness});
 }
 
-void hw_stored_begin_phase(hw_worker *worker)
+hawser_status hw_stored_copy(hw_worker *worker, hw_state_part *part, void *values)
 {
-    for (uint32_t i = 0; worker->session->store != NULL && i < worker->session->program->state_count; i++) {
-        hw_stored *stored = worker->parts[i].stored;
-        if (stored == NULL)
-            continue;
-        stored->turns = hw_phase_updates(worker->operator, worker->parts[i].state);
-        stored->touched = stored->turns || phase_reads(worker->operator, worker->parts[i].state);
-        if (stored->touched)
-            note_turn(worker, stored);
+    const hw_stored *stored = part->stored;
+    size_t bytes = part->count * hw_state_size(part->state);
+    if (stored->owned || stored->returned) {
+        memcpy(values, part->work, bytes);
+        return HAWSER_OK;
     }
+    hw_chunk_task *task = &part->stored->copying; /* it may end after a run that was lost */
+    uint64_t number;
+    memset(values, 0, bytes);
+    if (part->count == 0 || worker->session->store == NULL)
+        return HAWSER_OK;
+    hawser_request request = begin_task(worker, part, task);
+    request.iteration = stored->ended; /* all blocks have ended the one before, so it waits for none */
+    request.first = part->begin;
+    request.last = part->begin + part->count - 1;
+    request.count = part->count;
+    request.out = values;
+    HAWSER_TRY(hawser_pull(worker->session->store, &request, &number, &worker->error));
+    return wait_for(worker, task);
+}
+
+hawser_status hw_stored_return(hw_worker *worker, hw_state_part *part, const void *values)
+{
+    size_t size = hw_state_size(part->state);
+    if (part->work == NULL) /* a state of kept points has the memory from the start */
+        HAWSER_TRY(hw_new_array(&part->work, part->count, size, "a share of a stored state", &worker->error));
+    if (part->count > 0)
+        memcpy(part->work, values, part->count * size);
+    part->stored->returned = true;
+    return HAWSER_OK;
+}
+
+bool hw_stored_returned(const hw_state_part *part)
+{
+    return part->stored->returned;
+}
+
+hawser_status hw_stored_begin_phase(hw_worker *worker, hw_state_part *part)
+{
+    hw_stored *stored = part->stored;
+    if (worker->session->store == NULL)
+        return HAWSER_OK;
+    stored->turns = hw_phase_updates(worker->current, part->state);
+    stored->touched = stored->turns || phase_reads(worker->current, part->state);
+    if (stored->touched && stored->returned)
+        return hawser_fail(&worker->error, HAWSER_BAD_PROGRAM,
+                           "'%s' uses stored state '%s' after a return to a kept point, whose values are not on the "
+                           "servers; end the program after the return",
+                           worker->current->name != NULL ? worker->current->name : "", part->state->name);
+    if (stored->touched)
+        note_turn(worker, stored);
+    return HAWSER_OK;
 }
 
 /* Returns whether each chunk was read in an iteration, so that at its end only the own share is unread. */
@@ -657,7 +721,8 @@ static bool all_read(const hw_worker *worker, const hw_state_part *part, uint64_
     return true;
 }
 
-/* Ends the reads of an iteration on an ordered state: what was not read counts as read, else its writers would wait without end. */
+/* Ends the reads of an iteration on an ordered state: what was not read counts as read, else its writers would wait without
+ * end. */
 static hawser_status end_reads(hw_worker *worker, hw_state_part *part, uint64_t iteration)
 {
     const hw_stored *stored = part->stored;
@@ -686,11 +751,15 @@ static hawser_status push_share(hw_worker *worker, hw_state_part *part)
                        worker->block, part->begin + bad, text, (unsigned long long)worker->clock);
 }
 
-static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool empty)
+hawser_status hw_stored_end_clock(hw_worker *worker, hw_state_part *part, bool empty)
 {
     hw_stored *stored = part->stored;
+    if (worker->session->store == NULL || !stored->touched)
+        return HAWSER_OK;
     uint64_t iteration = stored->turn + worker->clock;
     bool read = stored->asked;
+    if (stored->turns)
+        stored->ended = iteration + 1;
     if (worker->policy.kind == HW_POLICY_BSP || worker->policy.kind == HW_POLICY_CENTRIC)
         HAWSER_TRY(drop_prefetches(worker, part));
     for (int s = 0; s < SLOTS; s++)
@@ -708,33 +777,26 @@ static hawser_status end_clock_of(hw_worker *worker, hw_state_part *part, bool e
     return ask(worker, part, &stored->slots[0], NULL, iteration + 1);
 }
 
-hawser_status hw_stored_end_clock(hw_worker *worker, bool empty)
+hawser_status hw_stored_settle(hw_worker *worker)
 {
-    if (worker->session->store == NULL)
-        return HAWSER_OK;
-    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
-        if (worker->parts[i].stored != NULL && worker->parts[i].stored->touched)
-            HAWSER_TRY(end_clock_of(worker, &worker->parts[i], empty));
     bool ordered = worker->policy.kind == HW_POLICY_CENTRIC || worker->policy.kind == HW_POLICY_TAP;
-    return settle(worker, ordered ? PUSHES_MOST : 0);
+    return worker->session->store != NULL ? settle(worker, ordered ? PUSHES_MOST : 0) : HAWSER_OK;
 }
 
-hawser_status hw_stored_end_phase(hw_worker *worker)
+hawser_status hw_stored_end_phase(hw_worker *worker, hw_state_part *part)
 {
+    hw_stored *stored = part->stored;
     if (worker->session->store == NULL)
         return HAWSER_OK;
     HAWSER_TRY(settle(worker, 0));
-    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
-        hw_state_part *part = &worker->parts[i];
-        if (part->stored == NULL || !part->stored->touched)
-            continue;
-        HAWSER_TRY(drop_prefetches(worker, part));
-        for (int s = 0; s < SLOTS; s++) {
-            HAWSER_TRY(drop(worker, part->stored, &part->stored->slots[s]));
-            free_slot(part->stored, &part->stored->slots[s]);
-        }
-        if (part->stored->turns)
-            part->stored->turn += worker->clock;
+    if (!stored->touched)
+        return HAWSER_OK;
+    HAWSER_TRY(drop_prefetches(worker, part));
+    for (int s = 0; s < SLOTS; s++) {
+        HAWSER_TRY(drop(worker, stored, &stored->slots[s]));
+        free_slot(stored, &stored->slots[s]);
     }
+    if (stored->turns)
+        stored->turn += worker->clock;
     return HAWSER_OK;
 }

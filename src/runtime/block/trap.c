@@ -1,8 +1,8 @@
 /*
  * trap.c - a fault at entries that are not on this node leaves the unit that caused it.
  *
- * There are no globals, so the handler finds the unit by the alternate stack on which it runs: each thread has its own during a unit, with the
- * trap at its lowest address.
+ * There are no globals, so the handler finds the unit by the alternate stack on which it runs: each thread has its own
+ * during a unit, with the trap at its lowest address.
  */
 #include "runtime/block/trap.h"
 
@@ -30,18 +30,12 @@ struct hw_trap {
     unsigned char stack[STACK];
 };
 
-/* Returns what a node has of a data state; NULL: all of it. */
-static struct hawser_residence *residence_of(const hawser_state *state)
-{
-    return state->kind == HW_DATA ? state->matrix->residence : NULL;
-}
-
 static bool is_guarded(const hw_session *session)
 {
     if (!session->job->check || session->job->fibers) /* fibers share a thread, and so its alternate stack */
         return false;
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (residence_of(state) != NULL)
+        if (hw_state_residence(state) != NULL)
             return true;
     return false;
 }
@@ -66,7 +60,8 @@ static bool finds_entry(const struct hawser_residence *residence, const void *ad
     return *column != SIZE_MAX;
 }
 
-/* Async-signal-safe. A fault that is not a trap's ends the process as without this handler, when the instruction is repeated. */
+/* Async-signal-safe. A fault that is not a trap's ends the process as without this handler, when the instruction is
+ * repeated. */
 static void take_fault(int number, siginfo_t *info, void *machine)
 {
     static const char text[] =
@@ -76,7 +71,7 @@ static void take_fault(int number, siginfo_t *info, void *machine)
     hw_trap *trap = trap_of_thread();
     const hawser_state *state = trap != NULL && info->si_code == SEGV_ACCERR ? trap->program->states : NULL;
     for (; state != NULL; state = state->next) {
-        if (residence_of(state) == NULL || !finds_entry(residence_of(state), info->si_addr, &trap->column))
+        if (hw_state_residence(state) == NULL || !finds_entry(hw_state_residence(state), info->si_addr, &trap->column))
             continue;
         trap->state = state;
         siglongjmp(trap->back, 1);
@@ -97,8 +92,8 @@ hawser_status hw_trap_session(const hw_session *session, hawser_error *error)
     if (sigaction(SIGSEGV, &action, NULL) != 0)
         return hawser_fail(error, HAWSER_INTERNAL, "--check cannot handle faults: %s", strerror(errno));
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (residence_of(state) != NULL && residence_of(state)->rows == NULL)
-            hw_residence_guard(residence_of(state));
+        if (hw_state_residence(state) != NULL && hw_state_residence(state)->rows == NULL)
+            hw_residence_guard(hw_state_residence(state));
     return HAWSER_OK;
 }
 

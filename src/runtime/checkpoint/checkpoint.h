@@ -23,8 +23,8 @@ hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const 
 /* Has stand-alone servers save or load a file of this name. */
 hawser_status hw_store_ask_file(hawser_store *store, hw_control_message word, const char *name,
                                 hawser_error *error) HAWSER_MUST_USE;
-/* Reads the descriptions of a file's tables from its header; the caller frees them. store: also checks the checksum, and that tables
- * which the store has are alike; NULL: does not. */
+/* Reads the descriptions of a file's tables from its header; the caller frees them. store: also checks the checksum, and
+ * that tables which the store has are alike; NULL: does not. */
 hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw_table_wire **tables, size_t *count,
                                  hawser_error *error) HAWSER_MUST_USE;
 /* tensors.c: likewise from a header, without the checksum. */

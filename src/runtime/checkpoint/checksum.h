@@ -1,5 +1,5 @@
-/* checksum.h - the checksum of a store's file. It is the last tensor, so that a file can be written from front to back: hw_hash chained
- * over pieces of HW_CHECKSUM_PIECE bytes of everything before it, header included. */
+/* checksum.h - the checksum of a store's file. It is the last tensor, so that a file can be written from front to back:
+ * hw_hash chained over pieces of HW_CHECKSUM_PIECE bytes of everything before it, header included. */
 #ifndef HW_RUNTIME_CHECKPOINT_CHECKSUM_H
 #define HW_RUNTIME_CHECKPOINT_CHECKSUM_H
 

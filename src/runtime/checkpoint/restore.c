@@ -1,5 +1,5 @@
-/* restore.c - loads a store's tables from a file that a store with any number of servers wrote. Node 0 reads it, a few MiB at a time,
- * and sends the rows to their servers. All nodes go through the same rounds. */
+/* restore.c - loads a store's tables from a file that a store with any number of servers wrote. Node 0 reads it, a few MiB
+ * at a time, and sends the rows to their servers. All nodes go through the same rounds. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -169,8 +169,8 @@ static void count_rows(const restoring *r, size_t i, size_t count)
         r->coming[r->servers[k]][i].rows++;
 }
 
-/* Reads the whole file once and counts its rows: a file that cannot be read to its end, or for which a server lacks memory, changes
- * nothing. */
+/* Reads the whole file once and counts its rows: a file that cannot be read to its end, or for which a server lacks memory,
+ * changes nothing. */
 static hawser_status look_through(restoring *r, hawser_error *error)
 {
     for (size_t i = 0; i < r->stored_count; i++) {
@@ -320,7 +320,8 @@ static hawser_status run_rounds(restoring *r, hawser_error *error)
     return hw_cluster_agree(store->job->cluster, status, error);
 }
 
-/* Adds to a failure that some rows are loaded already, as when the file, which was read to its end before, cannot be read any more. */
+/* Adds to a failure that some rows are loaded already, as when the file, which was read to its end before, cannot be read
+ * any more. */
 static hawser_status say_loaded_in_part(hawser_status status, hawser_error *error)
 {
     if (error == NULL || status == HAWSER_PEER_LOST)
@@ -329,7 +330,8 @@ static hawser_status say_loaded_in_part(hawser_status status, hawser_error *erro
     return hawser_fail(error, status, "%.900s; its tables are in the store in part", why.text);
 }
 
-/* Sends each server the number of its rows of every table. All reserve memory for theirs before any server drops its rows. */
+/* Sends each server the number of its rows of every table. All reserve memory for theirs before any server drops its
+ * rows. */
 static hawser_status replace(restoring *r, hawser_error *error)
 {
     hawser_store *store = r->store;

@@ -1,5 +1,5 @@
-/* save.c - saves a store's tables to a safetensors file. Node 0 writes it from front to back and receives the next rows from their
- * servers, a few MiB at a time. All nodes go through the same rounds, even after a failed write. */
+/* save.c - saves a store's tables to a safetensors file. Node 0 writes it from front to back and receives the next rows from
+ * their servers, a few MiB at a time. All nodes go through the same rounds, even after a failed write. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@ uint64_t hw_store_rows(const hw_table_spec *spec, const uint64_t *rows, uint32_t
     return all;
 }
 
-/* Stores the number of rows of every table on this server in `own`, and behind them whether the sum of a clock has overflowed here. */
+/* Stores the number of rows of every table on this server in `own`, and behind them whether the sum of a clock has
+ * overflowed here. */
 static void count_own(const hawser_store *store, uint32_t tables, uint64_t *own)
 {
     for (uint32_t t = 0; t < tables; t++)
@@ -41,8 +42,8 @@ static void count_own(const hawser_store *store, uint32_t tables, uint64_t *own)
     own[tables] = hw_server_overflowed(store->server);
 }
 
-/* Refuses a clock that is half done, since its updates are not in the tables. Those of remote clients are dropped, as when their group is
- * lost. */
+/* Refuses a clock that is half done, since its updates are not in the tables. Those of remote clients are dropped, as when
+ * their group is lost. */
 static hawser_status check_clocks(const hawser_store *store, uint32_t tables, hawser_error *error)
 {
     uint64_t clock = 0;
@@ -70,8 +71,9 @@ static bool take_counts(saving *s, uint32_t tables)
     return overflowed;
 }
 
-/* Sends the number of rows of every table on every server to all, and checks that no clock is half done. After an overflow of a clock's
- * sum no worker can end a later clock. The file then leaves out the updates of later clocks, so the tables are not lost. */
+/* Sends the number of rows of every table on every server to all, and checks that no clock is half done. After an overflow
+ * of a clock's sum no worker can end a later clock. The file then leaves out the updates of later clocks, so the tables are
+ * not lost. */
 static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
 {
     hawser_store *store = s->store;
@@ -224,8 +226,8 @@ static hawser_status save_held(saving *s, const char *path, uint32_t tables, haw
     return hw_cluster_agree(store->job->cluster, s->status, error);
 }
 
-/* Waits for the tasks in progress. The overflow of a push is reported after the save, because the tables' values are finite and must not
- * be lost. */
+/* Waits for the tasks in progress. The overflow of a push is reported after the save, because the tables' values are finite
+ * and must not be lost. */
 static hawser_status wait_for_all(hawser_store *store, hawser_error *overflow, hawser_error *error)
 {
     hawser_error why = {0};

@@ -1,5 +1,5 @@
-/* tensors.c - the header of a store's file: a table is the tensor of its name, with .keys if it is sparse and .memory if its function
- * has memory. A fact describes it, so that no other tensor is taken for a table. */
+/* tensors.c - the header of a store's file: a table is the tensor of its name, with .keys if it is sparse and .memory if its
+ * function has memory. A fact describes it, so that no other tensor is taken for a table. */
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -205,8 +205,8 @@ hawser_status hw_store_tables_in(const hawser_store *store, const char *header, 
     return status;
 }
 
-/* Reads one tensor, and checks that it has the length that its rows need and is within the file. Keys and dense tables determine the
- * number of rows. */
+/* Reads one tensor, and checks that it has the length that its rows need and is within the file. Keys and dense tables
+ * determine the number of rows. */
 static bool read_tensor(const json_t *header, const hw_table_spec *spec, hw_part part, uint64_t data, uint64_t file_size,
                         hw_saved_state *stored)
 {

@@ -21,11 +21,14 @@ static hawser_status handle(void *owner, hw_message *message)
         return HAWSER_OK;
     }
     hawser_status status =
-        message->envelope.kind == HW_MESSAGE_LOST
-            ? hw_fail_loss(&agent->mailbox, message, NULL, 0)
-            : hawser_fail(&agent->error, HAWSER_INTERNAL, "an agent got a message of kind %u", message->envelope.kind);
+        hawser_fail(&agent->error, HAWSER_INTERNAL, "an agent got a message of kind %u", message->envelope.kind);
     hw_message_free(message);
     return status;
+}
+
+static hawser_status lost(void *owner, const hw_loss *loss)
+{
+    return hw_fail_loss(&((hw_agent *)owner)->mailbox, loss, NULL, 0);
 }
 
 void hw_agent_open(hw_agent *agent, hw_session *session)
@@ -36,6 +39,7 @@ void hw_agent_open(hw_agent *agent, hw_session *session)
                                   .runner = session->local,
                                   .owner = agent,
                                   .handle = handle,
+                                  .lost = lost,
                                   .poll = POLL_SECONDS,
                                   .error = &agent->error};
 }

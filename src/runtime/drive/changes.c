@@ -120,14 +120,14 @@ hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock)
     return add_gains(driver, clock);
 }
 
-hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first,
+hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *op, hawser_sync sync, uint64_t first,
                                   uint64_t limit)
 {
     hw_policies *policies = &driver->policies;
-    policies->loop = operator;
+    policies->loop = op;
     policies->first = first;
     policies->limit = limit;
-    HAWSER_TRY(add_sync(driver, operator, sync, first));
+    HAWSER_TRY(add_sync(driver, op, sync, first));
     return add_gains(driver, first);
 }
 
@@ -139,4 +139,35 @@ hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit)
     uint64_t clock = policies->first + policies->limit;
     policies->limit = limit;
     return add_gains(driver, clock);
+}
+
+/* Returns whether clocks were judged after a change was asked for: what the last test asks for needs no clock. */
+static bool came_too_late(const hw_driver *driver, const hw_asker *asker)
+{
+    return asker->name != NULL && asker->clocks < driver->clocks;
+}
+
+void hw_policies_report(const hw_driver *driver)
+{
+    const hw_session *session = driver->session;
+    const hw_policies *policies = &driver->policies;
+    static const char why[] = "a change begins with the first clock that no block has begun";
+    char to[HW_SYNC_TEXT];
+    for (size_t i = 0; i < session->program->operator_count; i++) {
+        const hawser_sync *asked = &driver->syncs[i], *sent = &policies->syncs[i];
+        const hw_asker *asker = &policies->sync_asker[i];
+        if ((asked->tightness != sent->tightness || asked->staleness != sent->staleness) && came_too_late(driver, asker))
+            hw_notify(session->job->messages, HAWSER_WARNING, session->node,
+                      "loop '%s' ended before its sync became %s, which %s '%s' asked for after %llu clocks: %s",
+                      session->program->operators[i]->name, hw_sync_text(*asked, to), asker->kind, asker->name,
+                      (unsigned long long)asker->clocks, why);
+    }
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
+        const hw_asker *asker = &policies->gain_asker[state->number];
+        double gain = driver->gains[state->number];
+        if (gain != policies->gains[state->number] && came_too_late(driver, asker))
+            hw_notify(session->job->messages, HAWSER_WARNING, session->node,
+                      "the run ended before the gain of state '%s' became %g, which %s '%s' asked for after %llu clocks: %s",
+                      state->name, gain, asker->kind, asker->name, (unsigned long long)asker->clocks, why);
+    }
 }

@@ -7,12 +7,15 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "hawser/kept_points.h"
+#include "program/kind.h"
+#include "runtime/block/part.h"
 #include "runtime/drive/agent.h"
 #include "runtime/drive/driver.h"
 #include "runtime/drive/keep.h"
 #include "runtime/job/kept_results.h"
 
-hawser_worker_figures hw_worker_figures_of(const hw_worker *worker)
+static hawser_worker_figures worker_figures_of(const hw_worker *worker)
 {
     const hw_session *session = worker->session;
     return (hawser_worker_figures){.cpu_seconds = worker->cpu_seconds,
@@ -28,8 +31,7 @@ hawser_worker_figures hw_worker_figures_of(const hw_worker *worker)
 
 hw_block_record hw_worker_record(const hw_worker *worker)
 {
-    hw_block_record record = {
-        .block = worker->block, .most_lead = worker->most_lead, .figures = hw_worker_figures_of(worker)};
+    hw_block_record record = {.block = worker->block, .most_lead = worker->most_lead, .figures = worker_figures_of(worker)};
     memcpy(record.kinds, worker->mailbox.kinds, sizeof record.kinds);
     memcpy(record.staleness, worker->staleness, sizeof record.staleness);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
@@ -53,12 +55,15 @@ hawser_accept_figures hw_session_accepts(const hw_session *session)
 {
     hw_net_accept_figures figures;
     hw_net_accepts(hw_cluster_net(session->cluster), &figures);
+    const hw_cluster_dropped dropped = hw_cluster_dropped_messages(session->cluster);
     hawser_accept_figures accepts = {.node = session->node,
                                      .admitted = figures.accepted,
                                      .wrong_key = figures.refused_key,
                                      .malformed = figures.refused_hello,
                                      .timed_out = figures.timed_out,
-                                     .evicted = figures.crowded_out};
+                                     .evicted = figures.crowded_out,
+                                     .late_messages = dropped.late,
+                                     .foreign_messages = dropped.foreign};
     _Static_assert(sizeof accepts.last == sizeof figures.last_refused, "one text");
     memcpy(accepts.last, figures.last_refused, sizeof accepts.last);
     return accepts;
@@ -72,7 +77,7 @@ static hawser_status make_results(hawser_run *run, const hw_plan *plan, hawser_e
     uint32_t kept = 0;
     HAWSER_TRY(HW_NEW(&run->results, program->state_count, "results", error));
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
-        if (state->kind == HW_DATA)
+        if (!hw_kind_of(state)->numbers)
             continue;
         hw_result *result = &run->results[run->result_count++];
         result->count = hw_plan_count(plan, state);
@@ -97,7 +102,8 @@ static hawser_status make_flows(hawser_run *run, hawser_error *error)
         [HW_MESSAGE_UPDATE] = "update",   [HW_MESSAGE_GATHER] = "gather", [HW_MESSAGE_RESULT] = "result",
         [HW_MESSAGE_JOIN] = "join",       [HW_MESSAGE_DATA] = "data",     [HW_MESSAGE_ADDEND] = "addend",
         [HW_MESSAGE_ASK] = "ask",         [HW_MESSAGE_SHARE] = "share",   [HW_MESSAGE_FETCH] = "fetch",
-        [HW_MESSAGE_COLUMNS] = "columns"};
+        [HW_MESSAGE_COLUMNS] = "columns", [HW_MESSAGE_POINT] = "point",   [HW_MESSAGE_COMBINED] = "combined",
+        [HW_MESSAGE_PART] = "moving"};
     HAWSER_TRY(HW_NEW(&run->flows, run->result_count + HW_KINDS, "figures", error));
     for (uint32_t i = 0; i < run->result_count; i++)
         run->flows[i] = (hawser_flow){.name = run->results[i].name, .state = true};
@@ -116,11 +122,11 @@ static hawser_status make_figures(hawser_run *run, const hw_session *session, ha
     HAWSER_TRY(HW_NEW(&run->lines, session->program->operator_count, "log lines", error));
     run->line_count = session->program->operator_count;
     for (size_t i = 0; i < run->line_count; i++) {
-        const hawser_operator *operator= session->program->operators[session->plan->order[i]];
-        run->lines[i] = (hawser_event_figures){.loop = operator->kind == HW_LOOP, .least_seconds = INFINITY};
+        const hawser_operator *op = session->program->operators[session->plan->order[i]];
+        run->lines[i] = (hawser_event_figures){.loop = op->kind == HW_LOOP, .least_seconds = INFINITY};
         char *name = NULL;
-        if (operator->name != NULL)
-            HAWSER_TRY(hw_copy_text(&name, operator->name, error));
+        if (op->name != NULL)
+            HAWSER_TRY(hw_copy_text(&name, op->name, error));
         run->lines[i].name = name;
     }
     return HAWSER_OK;
@@ -147,6 +153,8 @@ hawser_status hw_run_new(const hw_session *session, hawser_run **out, hawser_err
     return HAWSER_OK;
 }
 
+static void run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS]);
+
 void hw_run_add_block(hawser_run *run, const hw_block_record *record)
 {
     hawser_figures *figures = &run->figures;
@@ -156,7 +164,7 @@ void hw_run_add_block(hawser_run *run, const hw_block_record *record)
         figures->clocks = worker->clocks;
     figures->bytes_exchanged += worker->bytes_sent;
     figures->coalesced += record->coalesced;
-    hw_run_add_kinds(run, record->kinds);
+    run_add_kinds(run, record->kinds);
     if (record->most_lead > figures->most_lead)
         figures->most_lead = record->most_lead < UINT32_MAX ? (uint32_t)record->most_lead : UINT32_MAX;
     for (size_t i = 0; i < HW_STALENESS_BUCKETS; i++) {
@@ -186,13 +194,13 @@ static hw_result *result_of(hawser_run *run, const hawser_state *state)
 {
     hw_result *result = run->results;
     for (const hawser_state *other = state->program->states; other != state; other = other->next)
-        result += other->kind != HW_DATA;
+        result += hw_kind_of(other)->numbers;
     return result;
 }
 
 static void add_flow(hawser_run *run, const hawser_state *state, const hw_flow *flow)
 {
-    if (state->kind == HW_DATA)
+    if (!hw_kind_of(state)->numbers)
         return;
     hawser_flow *to = &run->flows[result_of(run, state) - run->results];
     to->messages += flow->messages;
@@ -209,7 +217,7 @@ void hw_run_add_flows(hawser_run *run, const hw_session *session, const void *fl
     }
 }
 
-void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS])
+static void run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS])
 {
     for (size_t k = 0; k < HW_KINDS; k++) {
         hawser_flow *to = &run->flows[run->result_count + k];
@@ -254,15 +262,15 @@ static void collect_worker(hawser_run *run, const hw_session *session, const hw_
         add_flow(run, worker->parts[i].state, &worker->parts[i].flow);
 }
 
-void hw_run_take_travelling(hawser_run *run, const hw_session *session)
+void hw_run_take_merged(hawser_run *run, const hw_session *session)
 {
     for (uint32_t i = 0; i < session->program->state_count; i++) {
         hw_state_part *part = &session->workers[0].parts[i];
-        if (part->replica == NULL)
+        if (!part->kind->alike)
             continue;
         hw_result *result = result_of(run, part->state);
         free(result->values);
-        result->values = hw_replica_take_base(part->replica);
+        result->values = part->kind->take_merged(part);
     }
 }
 
@@ -329,10 +337,9 @@ static hawser_status check_local(hawser_run *run, const hw_session *session, haw
     const hawser_state *state = session->program->states;
     while (state != NULL && state->number != bad->state)
         state = state->next;
-    return state == NULL
-               ? HAWSER_OK
-               : hawser_fail(error, HAWSER_NOT_FINITE, "local state '%s': number %" PRIu64 " of the whole became %s",
-                             state->name, bad->number, bad->text);
+    return state == NULL ? HAWSER_OK
+                         : hawser_fail(error, HAWSER_NOT_FINITE, "%s state '%s': number %" PRIu64 " of the whole became %s",
+                                       hw_state_kind_name(state->kind), state->name, bad->number, bad->text);
 }
 
 void hw_run_name_asked(hawser_run *run, const hw_session *session, uint64_t asked)
@@ -364,10 +371,13 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     hw_run_name_asked(run, session, atomic_load(&session->job->asked));
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
     run->figures.chosen = run->chosen[0] != '\0' ? run->chosen : NULL;
-    memcpy(run->metrics, session->driver->metrics, run->metric_count * sizeof *run->metrics);
+    const hw_driver *driver = session->driver;
+    run->is_point = driver->points.result;
+    memcpy(run->metrics, run->is_point ? driver->points.last[driver->points.number].metrics[0] : driver->metrics,
+           run->metric_count * sizeof *run->metrics);
     if (session->nodes > 1)
         session->driver->digest = hw_session_digest(session);
-    hw_run_take_travelling(run, session);
+    hw_run_take_merged(run, session);
     hawser_status status = hw_position_result(session->driver, &run->position, &run->position_size, error);
     if (status == HAWSER_OK)
         status = hw_keep_take(session, error);
@@ -379,10 +389,10 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     hw_keep_count(session);
     for (uint32_t i = 0; i < session->local; i++)
         collect_worker(run, session, &session->workers[i]);
-    hw_run_add_kinds(run, session->driver->mailbox.kinds);
+    run_add_kinds(run, session->driver->mailbox.kinds);
     if (status == HAWSER_OK)
         status = collect_others(run, session, error);
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK && driver->error.status >= HAWSER_OK)
         status = check_local(run, session, error);
     drop_empty_lines(run);
     drop_empty_flows(run);
@@ -433,6 +443,11 @@ double hawser_result_metric(const hawser_run *run, const char *metric)
         if (strcmp(run->metric_names[i], metric) == 0)
             return run->metrics[i];
     return (double)NAN;
+}
+
+bool hawser_run_kept(const hawser_run *run)
+{
+    return run != NULL && run->is_point;
 }
 
 const hawser_figures *hawser_run_figures(const hawser_run *run)

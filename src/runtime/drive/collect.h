@@ -46,6 +46,7 @@ struct hawser_run {
     size_t line_count;
     hawser_messages *messages; /* of the job, and the number of this node */
     uint32_t node;
+    bool is_point;    /* its results are kept point 0 */
     char chosen[200]; /* the reason for the number of workers; empty: the user gave it */
     void *position;   /* where it has ended early; NULL: it has not, or on another node */
     size_t position_size;
@@ -60,16 +61,14 @@ void hw_run_add_block(hawser_run *run, const hw_block_record *record);
 void hw_run_add_events(hawser_run *run, const hw_session *session, const void *events);
 /* Adds one hw_flow per exchanged state and one per kind of message, unaligned. */
 void hw_run_add_flows(hawser_run *run, const hw_session *session, const void *flows);
-void hw_run_add_kinds(hawser_run *run, const hw_flow kinds[HW_KINDS]);
 /* Adds what a node has found in its local states. */
 void hw_run_add_not_finite(hawser_run *run, const hw_not_finite *found);
 /* Moves the exchanged states into the result: every block has all of them, and they are taken from this node's first. */
-void hw_run_take_travelling(hawser_run *run, const hw_session *session);
+void hw_run_take_merged(hawser_run *run, const hw_session *session);
 hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_error *error) HAWSER_MUST_USE;
 void hw_run_add_accepts(hawser_run *run, const hawser_accept_figures *accepts);
 
 hw_block_record hw_worker_record(const hw_worker *worker);
-hawser_worker_figures hw_worker_figures_of(const hw_worker *worker);
 /* Returns the link from this node to another; false: there is none. */
 bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link);
 

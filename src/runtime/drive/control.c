@@ -4,26 +4,6 @@
 
 #include "runtime/drive/driver.h"
 
-static hawser_status send_all(hw_driver *driver, hw_message *message)
-{
-    uint32_t blocks = driver->session->blocks;
-    for (uint32_t i = 0; i < blocks; i++) {
-        hw_message *copy = message;
-        if (i + 1 < blocks) {
-            hawser_status status = hw_message_share(message, &copy, &driver->error);
-            if (status != HAWSER_OK) {
-                hw_message_free(message);
-                return status;
-            }
-        }
-        hawser_status status = hw_send(&driver->mailbox, i, copy);
-        if (status != HAWSER_OK && i + 1 < blocks)
-            hw_message_free(message);
-        HAWSER_TRY(status);
-    }
-    return HAWSER_OK;
-}
-
 static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_control *head, hw_message **out)
 {
     const hawser_program *program = driver->session->program;
@@ -43,10 +23,10 @@ static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_c
     return HAWSER_OK;
 }
 
-hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first_clock,
+hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *op, hawser_sync sync, uint64_t first_clock,
                                 uint64_t limit, bool final)
 {
-    HAWSER_TRY(hw_policies_trigger(driver, operator, sync, first_clock, limit));
+    HAWSER_TRY(hw_policies_trigger(driver, op, sync, first_clock, limit));
     driver->entries++;
     driver->done = 0;
     hw_control head = {.limit = limit,
@@ -57,22 +37,22 @@ hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *operat
                        .staleness = sync.staleness};
     hw_message *message = NULL;
     HAWSER_TRY(control(driver, HW_MESSAGE_TRIGGER, &head, &message));
-    message->envelope.loop = operator->number;
+    message->envelope.loop = op->number;
     /* Each entry has numbers for the loop itself and for the rebuild of each state before and after it. */
     message->envelope.epoch = driver->entries * (2 * (uint64_t)driver->session->program->state_count + 2);
-    return send_all(driver, message);
+    return hw_driver_send_all(driver, message);
 }
 
-static hawser_status give_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final, bool paused)
+static hawser_status give_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final, bool passes)
 {
     hw_control head = {.limit = limit,
                        .final = final,
                        .tightness = sync.tightness,
                        .staleness = sync.staleness,
-                       .empty = paused && sync.tightness == HAWSER_TAP};
+                       .empty = passes && sync.tightness == HAWSER_TAP};
     hw_message *message = NULL;
     HAWSER_TRY(control(driver, HW_MESSAGE_CREDIT, &head, &message));
-    return send_all(driver, message);
+    return hw_driver_send_all(driver, message);
 }
 
 hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final)
@@ -81,31 +61,12 @@ hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t lim
     return give_credit(driver, sync, limit, final, false);
 }
 
-bool hw_driver_paused(void *argument)
-{
-    hw_driver *driver = argument;
-    return driver->paused == driver->session->blocks;
-}
-
-hawser_status hw_driver_ask_pause(hw_driver *driver, bool abandon)
-{
-    hw_message *message = NULL;
-    HAWSER_TRY(hw_message_new(0, &message, &driver->error));
-    message->envelope.kind = HW_MESSAGE_PAUSE;
-    message->envelope.part = ++driver->pauses;
-    message->envelope.last = abandon;
-    driver->paused = 0;
-    driver->furthest = 0;
-    driver->agreed = UINT64_MAX;
-    return send_all(driver, message);
-}
-
-hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, uint64_t *limit)
+hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, bool passes, uint64_t *limit)
 {
     HAWSER_TRY(hw_driver_ask_pause(driver, false));
     HAWSER_TRY(hw_driver_wait(driver, hw_driver_paused, driver));
     *limit = driver->furthest;
-    return give_credit(driver, sync, *limit, true, true);
+    return give_credit(driver, sync, *limit, true, passes);
 }
 
 /* Combines a metric in the canonical tree over blocks, whatever the order of the reports. */

@@ -67,28 +67,29 @@ static uint64_t window_of(const hw_shipment *shipment)
 }
 
 /* Ends the phase early, at the first clock that no block has begun: under TAP, or if a person waits for the end. */
-static hawser_status end_now(hw_shipment *shipment)
+static hawser_status end_now(hw_shipment *shipment, bool passes)
 {
     shipment->final = shipment->paused = true;
-    return hw_driver_pause(shipment->driver, shipment->sync, &shipment->limit);
+    return hw_driver_pause(shipment->driver, shipment->sync, passes, &shipment->limit);
 }
 
 /* Calls the tests of the branches that a clock reaches in an operator, and adds the bits of those that are true. */
-static hawser_status choose_in(hw_driver *driver, const hawser_operator *operator, uint64_t * choices)
+static hawser_status choose_in(hw_driver *driver, const hawser_operator *op, uint64_t *choices)
 {
-    if (operator->kind == HW_BRANCH) {
+    if (op->kind == HW_BRANCH) {
         bool yes;
-        HAWSER_TRY(hw_branch_test(driver, operator, & yes));
-        const hawser_operator *child = yes ? operator->first : operator->first->next;
-        *choices |= yes ? hw_branch_bit(operator) : 0;
+        HAWSER_TRY(hw_branch_test(driver, op, &yes));
+        const hawser_operator *child = yes ? op->first : op->first->next;
+        *choices |= yes ? hw_branch_bit(op) : 0;
         return child != NULL ? choose_in(driver, child, choices) : HAWSER_OK;
     }
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next)
         HAWSER_TRY(choose_in(driver, child, choices));
     return HAWSER_OK;
 }
 
-/* Makes the memory of a phase's choices, and goes back to that before the first one, if the phase before has chosen it already. */
+/* Makes the memory of a phase's choices, and goes back to that before the first one, if the phase before has chosen it
+ * already. */
 static hawser_status begin_choices(hw_shipment *shipment)
 {
     hw_memories *now = &shipment->driver->memories;
@@ -148,7 +149,7 @@ static hawser_status stop_credit(hw_shipment *shipment)
     if (shipment->paused || (shipment->final && ahead == 0))
         return HAWSER_OK;
     if (shipment->sync.tightness == HAWSER_TAP || ahead > window_of(shipment))
-        return end_now(shipment);
+        return end_now(shipment, true);
     if (shipment->final)
         return HAWSER_OK;
     shipment->final = true;
@@ -171,8 +172,8 @@ static hawser_status judge(hw_shipment *shipment)
                driver->session->program->pause != 0) /* the last clocks count for a run that goes on, too */
         shipment->early = hw_until_ends(&shipment->until, driver, clock) == NULL;
     HAWSER_TRY(driver->error.status);
-    if (sync_changed(shipment) && !shipment->final)
-        return end_now(shipment);
+    if ((sync_changed(shipment) || driver->points.ends_phase) && !shipment->final)
+        return end_now(shipment, !sync_changed(shipment)); /* clocks before a change of policy are run by all blocks */
     return shipment->reason == NULL ? extend(shipment) : HAWSER_OK;
 }
 
@@ -187,7 +188,7 @@ static hawser_status follow(hw_shipment *shipment)
             shipment->early = driver->stopping != NULL;
             /* A limit of clocks of the whole run is part of `cap`. */
             if (shipment->limit > shipment->combined && driver->done < driver->session->blocks)
-                HAWSER_TRY(end_now(shipment));
+                HAWSER_TRY(end_now(shipment, true));
         }
         if (hw_driver_combine(driver))
             HAWSER_TRY(judge(shipment));
@@ -201,7 +202,7 @@ static const char *not_repeatable(const hw_shipment *shipment)
 {
     const hawser_program *program = shipment->driver->session->program;
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
-        if (state->kind == HW_STORED && state->function != NULL && hw_operator_updates(shipment->loop, state))
+        if (state->function != NULL && hw_operator_updates(shipment->loop, state))
             return "changes of a stored state take effect in the order in which they come";
     return hw_loop_delay(shipment->sync) == 0 ? NULL : hw_policy_row_of((unsigned)shipment->sync.tightness)->varies;
 }
@@ -218,8 +219,9 @@ static void plan_phase(hw_shipment *shipment)
     if (whole != 0)
         shipment->cap = least(shipment->cap, whole - driver->clocks);
     shipment->cap = least(shipment->cap, hw_position_left(driver, shipment->loop));
-    /* The store has no clocks for its tables here, so only credit keeps blocks from running ahead on stored states. */
-    bool tied = shipment->sync.tightness != HAWSER_TAP &&
+    /* The store has no clocks for its tables here, so only credit keeps blocks from running ahead on stored states; and on
+     * moving ones, whose parts would pile up before a slow block. */
+    bool tied = shipment->sync.tightness != HAWSER_TAP && !hw_operator_moves(shipment->loop) &&
                 (shipment->sync.tightness == HAWSER_CENTRIC || !hw_operator_stores(shipment->loop));
     shipment->at_once = hw_loop_untested(shipment->loop) && tied;
     uint64_t window = window_of(shipment);
@@ -242,7 +244,8 @@ static hawser_status keep_position(hw_shipment *shipment)
     return hw_position_keep(driver, &shipment->until, shipment->first, driver->entries - same, branches);
 }
 
-/* Begins a phase. Blocks that get all credit at once keep the metrics that they get now; if the loop goes on, they get those that they had before. */
+/* Begins a phase. Blocks that get all credit at once keep the metrics that they get now; if the loop goes on, they get those
+ * that they had before. */
 static hawser_status trigger(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
@@ -265,6 +268,9 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
     shipment->early = driver->stopping != NULL;
     while (shipment->reason == NULL) {
         plan_phase(shipment);
+        driver->points.loop = shipment->loop;
+        driver->points.sync = shipment->sync;
+        driver->points.ends_phase = false;
         HAWSER_TRY(begin_choices(shipment));
         HAWSER_TRY(choose(shipment, 0));
         HAWSER_TRY(trigger(shipment));
@@ -288,6 +294,7 @@ hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop)
     hawser_status status = hw_until_begin(&shipment.until, driver, loop);
     if (status == HAWSER_OK)
         status = ship(driver, &shipment);
+    driver->points.loop = NULL;
     hw_until_end(&shipment.until);
     free(shipment.memories);
     return status;

@@ -12,15 +12,16 @@
 #include "program/position.h"
 #include "runtime/drive/agent.h"
 
-/* The interval in which an idle driver checks signals and time limits: hawser_interrupt may be called where it can wake no thread. */
+/* The interval in which an idle driver checks signals and time limits: hawser_interrupt may be called where it can wake no
+ * thread. */
 #define POLL_SECONDS 0.02
 
-/* A run that was asked to end is abandoned when this part of --grace is left, so that there is time for a certificate. A run that begins
- * later than that, such as the certificate's, is abandoned when GIVE_UP_LATE of the time that it found is left, but not before LEAST_RUN
- * seconds. */
-static const double GIVE_UP = 0.75, GIVE_UP_LATE = 0.3, LEAST_RUN = 0.5;
-/* In the end nodes hand in their results within the rest of --grace, but have at least this time: a node with many blocks on few
- * processors needs it to leave its units, and without its part all results are lost. */
+/* A run that was asked to end is abandoned when this part of --grace is left, so that there is time for a certificate. A run
+ * that begins later than that, such as the certificate's, is abandoned when GIVE_UP_LATE of the time that it found is left,
+ * but not before HW_LEAST_RUN seconds. */
+static const double GIVE_UP = 0.75, GIVE_UP_LATE = 0.3;
+/* In the end nodes hand in their results within the rest of --grace, but have at least this time: a node with many blocks on
+ * few processors needs it to leave its units, and without its part all results are lost. */
 static const double LEAST_GATHER = 5.0;
 
 /* Keeps a message that each node sends once before and once after the run. */
@@ -40,11 +41,10 @@ static hawser_status keep_node_report(hw_driver *driver, hw_message *message)
     return HAWSER_OK;
 }
 
-static hawser_status receive_loss(hw_driver *driver, hw_message *message)
+static hawser_status lost(void *owner, const hw_loss *loss)
 {
-    hawser_status status = hw_fail_loss(&driver->mailbox, message, driver->progress.name, driver->progress.clock);
-    hw_message_free(message);
-    return status;
+    hw_driver *driver = owner;
+    return hw_fail_loss(&driver->mailbox, loss, driver->progress.name, driver->progress.clock);
 }
 
 static hawser_status receive_interrupt(hw_driver *driver, hw_message *message)
@@ -73,7 +73,6 @@ static hawser_status handle(void *owner, hw_message *message)
     uint32_t source = message->envelope.source;
     hawser_status status = HAWSER_OK;
     switch (message->envelope.kind) {
-    case HW_MESSAGE_LOST: return receive_loss(driver, message);
     case HW_MESSAGE_PROGRAM:
     case HW_MESSAGE_GATHER: return keep_node_report(driver, message);
     case HW_MESSAGE_INTERRUPT: return receive_interrupt(driver, message);
@@ -93,7 +92,14 @@ static hawser_status handle(void *owner, hw_message *message)
         return HAWSER_OK;
     } else if (message->envelope.kind == HW_MESSAGE_PAUSE) {
         take_pause(driver, &message->envelope);
+    } else if (message->envelope.kind == HW_MESSAGE_POINT) {
+        hw_points_done(driver, &message->envelope);
+    } else if (message->envelope.kind == HW_MESSAGE_DONE && message->payload != NULL && driver->points.failed != NULL &&
+               driver->points.settling) {
+        driver->points.failed[source] = true;
     } else if (message->envelope.kind == HW_MESSAGE_DONE && message->payload != NULL) {
+        if (driver->points.failed != NULL)
+            driver->points.failed[source] = true;
         const hw_failure_report *failure_report = message->payload;
         status = hawser_fail(&driver->error, (hawser_status)failure_report->status, "%s", failure_report->text);
     } else if (message->envelope.kind == HW_MESSAGE_DONE)
@@ -108,8 +114,7 @@ static hawser_status handle(void *owner, hw_message *message)
 static bool has_own_rows(const hawser_program *program)
 {
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
-        if (state->kind == HW_DATA && state->matrix->residence != NULL && state->matrix->residence->rows != NULL &&
-            state->matrix->residence->rows->owned)
+        if (hw_state_rows_held(state) != NULL && hw_state_rows_held(state)->owned)
             return true;
     return false;
 }
@@ -120,7 +125,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     driver->session = session;
     driver->stop_reason = "end";
     double left = hw_job_grace_left(session->job);
-    driver->give_up = isinf(left) ? GIVE_UP * session->job->grace : fmin(GIVE_UP_LATE * left, left - LEAST_RUN);
+    driver->give_up = isinf(left) ? GIVE_UP * session->job->grace : fmin(GIVE_UP_LATE * left, left - HW_LEAST_RUN);
     driver->progress = (hawser_progress){.driver = driver, .name = program->name};
     session->progress = &driver->progress;
     driver->mailbox = (hw_mailbox){.session = session,
@@ -128,6 +133,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
                                    .runner = session->local,
                                    .owner = driver,
                                    .handle = handle,
+                                   .lost = lost,
                                    .poll = POLL_SECONDS,
                                    .error = &driver->error,
                                    .work = {.block = UINT32_MAX}};
@@ -137,6 +143,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(HW_NEW(&driver->syncs, program->operator_count, "a driver's policies", error));
     HAWSER_TRY(hw_policies_open(driver, error));
     HAWSER_TRY(hw_memories_open(driver, error));
+    HAWSER_TRY(hw_points_new(driver, error));
     HAWSER_TRY(hw_position_open(driver, error));
     HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
     HAWSER_TRY(HW_NEW(&driver->node_reports, session->nodes, "reports of nodes", error));
@@ -171,157 +178,25 @@ void hw_driver_close(hw_driver *driver)
     free(driver->choices);
     hw_policies_close(&driver->policies);
     hw_memories_close(&driver->memories);
+    hw_points_free(&driver->points);
     hw_position_close(driver);
     free(driver->aborts);
 }
 
-static bool is_out_of_time(const hw_session *session)
-{
-    double limit = session->job->time_limit;
-    return atomic_load(&session->late) ||
-           (limit > 0 && session->executor->ops->now(session->executor) - session->began >= limit);
-}
-
-/* Asks the units of all nodes to stop (hawser_stopping). A node that the message cannot reach stops with its clock. */
-static void say_ending(hw_driver *driver)
-{
-    hw_session *session = driver->session;
-    hawser_error ignored;
-    driver->mailbox.error = &ignored;
-    atomic_store(&session->ending, true);
-    for (uint32_t node = 1; node < session->nodes; node++) {
-        hw_message *message = NULL;
-        if (hw_message_new(0, &message, &ignored) != HAWSER_OK)
-            break;
-        message->envelope.kind = HW_MESSAGE_INTERRUPT;
-        if (hw_send(&driver->mailbox, hw_agent_endpoint(session, node), message) != HAWSER_OK)
-            continue;
-    }
-    driver->mailbox.error = &driver->error;
-}
-
-void hw_driver_check(hw_driver *driver)
-{
-    hw_session *session = driver->session;
-    if (driver->stopping != NULL)
-        return;
-    if (hw_job_interrupted(session->job)) {
-        driver->stopping = "signal";
-        driver->repeatable = "a signal ended the run";
-        say_ending(driver);
-    } else if (is_out_of_time(session)) {
-        driver->stopping = "time-limit";
-        driver->repeatable = "a time limit ended the run";
-        hw_job_stop(session->job);
-        say_ending(driver);
-    } else if (session->job->max_clocks != 0 && driver->clocks >= session->job->max_clocks)
-        driver->stopping = "clocks";
-}
-
-/* ---------------------------------------------------------------------------------------------- waiting in the end ---- */
-
-typedef struct hw_limited {
-    hw_driver *driver;
-    bool (*ready)(void *argument);
-    void *argument;
-    double left; /* seconds of --grace at which the wait ends */
-    bool in;
-} hw_limited;
-
-static bool is_in_or_late(void *argument)
-{
-    hw_limited *limited = argument;
-    hawser_job *job = limited->driver->session->job;
-    limited->in = limited->ready(limited->argument);
-    if (is_out_of_time(limited->driver->session))
-        hw_job_stop(job);
-    return limited->in || hw_job_grace_left(job) <= limited->left;
-}
-
-/* Waits until ready(argument), or until `left` seconds of --grace are left. *in: it became ready in time. */
-static hawser_status wait_until(hw_driver *driver, bool (*ready)(void *argument), void *argument, double left, bool *in)
-{
-    hw_limited limited = {driver, ready, argument, left, false};
-    HAWSER_TRY(hw_wait(&driver->mailbox, is_in_or_late, &limited));
-    *in = limited.in;
-    return HAWSER_OK;
-}
-
-/* Abandons the run. Blocks that compute answer when their unit has returned. If an answer is missing, each block keeps what it has
- * committed. */
-static hawser_status abandon(hw_driver *driver)
-{
-    bool in = false;
-    hw_driver_check(driver);
-    if (driver->stopping == NULL) /* a signal or limit that ended an earlier run */
-        driver->stopping = "time-limit";
-    driver->stop_reason = driver->stopping;
-    driver->abandoned = true;
-    if (driver->session->cluster != NULL)
-        hw_cluster_drop_updates(driver->session->cluster);
-    HAWSER_TRY(hw_driver_ask_pause(driver, true));
-    double left = hw_job_grace_left(driver->session->job);
-    HAWSER_TRY(wait_until(driver, hw_driver_paused, driver, fmin(0.5 * left, left - LEAST_RUN), &in));
-    if (!in)
-        driver->agreed = UINT64_MAX;
-    return hawser_fail(&driver->error, HAWSER_STOP, "the run was ended early, without its last updates: %s",
-                       driver->stopping);
-}
-
-hawser_status hw_driver_wait(hw_driver *driver, bool (*ready)(void *argument), void *argument)
-{
-    bool in = false;
-    HAWSER_TRY(wait_until(driver, ready, argument, driver->give_up, &in));
-    return in ? HAWSER_OK : abandon(driver);
-}
-
-static hw_watched_before call_begin(hw_driver *driver, const char *kind)
-{
-    driver->policies.asking = (hw_asker){kind, driver->progress.name};
-    atomic_store_explicit(&driver->mailbox.work.clock, driver->progress.clock + 1, memory_order_relaxed);
-    return hw_call_begin(&driver->mailbox, kind, driver->progress.name);
-}
-
-void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock)
-{
-    const hawser_job *job = driver->session->job;
-    driver->progress.name = name;
-    driver->progress.clock = clock;
-    if (job->observer == NULL)
-        return;
-    hw_watched_before before = call_begin(driver, "observer of");
-    job->observer(&driver->progress, job->observer_user);
-    hw_watch_end(&driver->mailbox.work, before);
-}
-
-bool hw_driver_test(hw_driver *driver, const char *kind, bool (*test)(hawser_progress *progress, void *user), void *user)
-{
-    hw_watched_before before = call_begin(driver, kind);
-    bool yes = test(&driver->progress, user);
-    hw_watch_end(&driver->mailbox.work, before);
-    return yes;
-}
-
-bool hw_driver_all_done(void *argument)
-{
-    hw_driver *driver = argument;
-    return driver->done == driver->session->blocks;
-}
-
-static hawser_status interpret(hw_driver *driver, const hawser_operator *operator);
+static hawser_status interpret(hw_driver *driver, const hawser_operator *op);
 
 /* Runs one unit, or the units of a parallel operator together. */
-static hawser_status run_units(hw_driver *driver, const hawser_operator *operator)
+static hawser_status run_units(hw_driver *driver, const hawser_operator *op)
 {
     driver->progress.clock = driver->around; /* a loop that has ended left its own */
-    HAWSER_TRY(hw_driver_trigger(driver, operator, hawser_bsp(), driver->around, 1, true));
+    HAWSER_TRY(hw_driver_trigger(driver, op, hawser_bsp(), driver->around, 1, true));
     HAWSER_TRY(hw_driver_wait(driver, hw_driver_all_done, driver));
     if (!hw_driver_combine(driver))
         return hawser_fail(&driver->error, HAWSER_INTERNAL, "not all blocks have reported on '%s'",
-                           hw_phase_first(operator)->name);
-    for (const hawser_operator *unit = hw_phase_first(operator); unit != NULL; unit = hw_phase_next(operator, unit))
+                           hw_phase_first(op)->name);
+    for (const hawser_operator *unit = hw_phase_first(op); unit != NULL; unit = hw_phase_next(op, unit))
         hw_driver_observe(driver, unit->name, driver->around);
-    if (hw_operator_reduces(operator) > 0) /* its blocks may have agreed to stop */
+    if (hw_operator_reduces(op) > 0) /* its blocks may have agreed to stop */
         hw_driver_check(driver);
     return driver->error.status;
 }
@@ -393,21 +268,21 @@ static hawser_status run_branch(hw_driver *driver, const hawser_operator *branch
     return child != NULL ? interpret(driver, child) : HAWSER_OK;
 }
 
-static hawser_status interpret(hw_driver *driver, const hawser_operator *operator)
+static hawser_status interpret(hw_driver *driver, const hawser_operator *op)
 {
-    switch (operator->kind) {
+    switch (op->kind) {
     case HW_SEQUENCE: break;
-    case HW_PARALLEL: return run_parallel(driver, operator);
-    case HW_BRANCH: return run_branch(driver, operator);
-    case HW_UNIT: return run_units(driver, operator);
+    case HW_PARALLEL: return run_parallel(driver, op);
+    case HW_BRANCH: return run_branch(driver, op);
+    case HW_UNIT: return run_units(driver, op);
     case HW_LOOP:
-        if (!hw_operator_shipped(operator))
-            return step_loop(driver, operator);
-        HAWSER_TRY(hw_driver_ship(driver, operator));
-        note_stop(driver, operator, driver->stop_reason);
+        if (!hw_operator_shipped(op))
+            return step_loop(driver, op);
+        HAWSER_TRY(hw_driver_ship(driver, op));
+        note_stop(driver, op, driver->stop_reason);
         return HAWSER_OK;
     }
-    for (const hawser_operator *child = operator->first; child != NULL; child = child->next)
+    for (const hawser_operator *child = op->first; child != NULL; child = child->next)
         HAWSER_TRY(interpret(driver, child));
     return HAWSER_OK;
 }
@@ -482,7 +357,8 @@ static void drop_node_reports(hw_driver *driver)
     driver->node_report_count = 0;
 }
 
-hawser_status hw_driver_greet(hw_driver *driver)
+/* Waits until every other node has sent the program that it runs, and refuses one that differs. */
+static hawser_status driver_greet(hw_driver *driver)
 {
     char *own = NULL;
     HAWSER_TRY(hw_driver_wait(driver, all_arrived, driver));
@@ -508,11 +384,12 @@ static hawser_status fail_late(hw_driver *driver)
         node, hw_cluster_member(driver->session->cluster, node)->name, driver->session->job->grace, LEAST_GATHER);
 }
 
-hawser_status hw_driver_gather(hw_driver *driver)
+/* Waits for the results of the other nodes. */
+static hawser_status driver_gather(hw_driver *driver)
 {
     bool in = false;
     double left = hw_job_grace_left(driver->session->job);
-    HAWSER_TRY(wait_until(driver, all_arrived, driver, fmin(0.0, left - LEAST_GATHER), &in));
+    HAWSER_TRY(hw_driver_wait_until(driver, all_arrived, driver, fmin(0.0, left - LEAST_GATHER), &in));
     return in ? HAWSER_OK : fail_late(driver);
 }
 
@@ -525,7 +402,9 @@ static void say_abort(hw_driver *driver)
         driver->aborts[i] = NULL;
         message->envelope.kind = HW_MESSAGE_ABORT;
         message->envelope.last = driver->abandoned;
+        message->envelope.span = driver->abandoned || driver->points.settling; /* blocks have ended other clocks */
         message->envelope.count = driver->agreed;
+        message->envelope.part = driver->points.result ? driver->points.number + 1 : 0;
         if (hw_send(&driver->mailbox, i, message) != HAWSER_OK)
             continue;
     }
@@ -535,18 +414,19 @@ static void say_abort(hw_driver *driver)
 void hw_driver_main(hw_driver *driver)
 {
     bool alone = driver->session->nodes == 1;
-    hawser_status status = alone ? HAWSER_OK : hw_driver_greet(driver);
+    hawser_status status = alone ? HAWSER_OK : driver_greet(driver);
     if (status == HAWSER_OK)
         status = run_root(driver);
     if (status == HAWSER_OK && driver->stopping != NULL) {
         driver->stop_reason = driver->stopping;
         status = hawser_fail(&driver->error, HAWSER_STOP, "the run was ended early: %s", driver->stopping);
     }
+    hw_points_settle(driver, status);
     say_abort(driver);
-    if (!alone && (status == HAWSER_OK || status == HAWSER_STOP)) {
+    if (!alone && (status == HAWSER_OK || status == HAWSER_STOP || driver->points.result)) {
         hawser_error ended = driver->error;
         driver->progress.name = "gathering the results";
-        hawser_status gathered = hw_driver_gather(driver);
+        hawser_status gathered = driver_gather(driver);
         if (gathered == HAWSER_OK)
             driver->error = ended;
         else

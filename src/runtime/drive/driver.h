@@ -13,6 +13,7 @@ typedef struct hw_reports {
 /* A function of the program that the driver calls. */
 typedef struct hw_asker {
     const char *kind, *name; /* "stop test of loop", and the loop's name */
+    uint64_t clocks;         /* judged before */
 } hw_asker;
 
 /* Policies of which blocks have been told, and the requests to change them. */
@@ -34,6 +35,33 @@ typedef struct hw_memories {
     size_t size;
 } hw_memories;
 
+/* The last two messages that kept a point: their numbers, 0: none, and the metrics then. */
+typedef struct hw_points_kept {
+    uint64_t at[2];
+    double metrics[2][HW_METRICS_MOST];
+} hw_points_kept;
+
+/* Kept points of the program's model (points.c). */
+typedef struct hw_points {
+    hw_point_order *orders; /* of the test that runs, or ran last: */
+    size_t count, capacity;
+    bool testing;                /* a test runs: only it may keep a point or return */
+    const hawser_operator *loop; /* that blocks run now; NULL: none */
+    hawser_sync sync;            /* of that loop */
+    bool branch;                 /* the test is that of a branch */
+    bool ends_phase;             /* the orders take effect once the phase of that loop has ended */
+    uint64_t sent, returned;     /* number of the last message with orders, and of the last one that returns */
+    uint64_t *done;              /* by block: number of the last one that it has carried out */
+    bool settling;               /* the run has failed, and the driver waits for these: */
+    bool *failed;                /* by block */
+    bool result;                 /* the results of the run are a point, */
+    uint32_t number;             /* this one */
+    struct hw_points_kept *last; /* by number: when it was kept */
+} hw_points;
+
+/* The least seconds for the rest of a run that is about to be abandoned. */
+#define HW_LEAST_RUN 0.5
+
 typedef struct hw_driver {
     hw_session *session;
     hw_mailbox mailbox;
@@ -46,6 +74,7 @@ typedef struct hw_driver {
     hawser_sync *syncs;         /* by operator number */
     hw_policies policies;
     hw_memories memories;
+    hw_points points;
     hw_message **aborts;       /* one per block, preallocated */
     hw_message **node_reports; /* by node: its program before the run, its results after; NULL: not received yet */
     uint32_t node_report_count;
@@ -79,44 +108,47 @@ typedef struct hw_driver {
 
 hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_error *error) HAWSER_MUST_USE;
 void hw_driver_close(hw_driver *driver);
-/* Waits for blocks as hw_wait does, but only for a part of --grace once the run was asked to end. Then it abandons the run, which leaves
- * the blocks at the last clock that all have ended, and returns HAWSER_STOP. */
+/* Waits for blocks as hw_wait does, but only for a part of --grace once the run was asked to end. Then it abandons the run,
+ * which leaves the blocks at the last clock that all have ended, and returns HAWSER_STOP. */
 hawser_status hw_driver_wait(hw_driver *driver, bool (*ready)(void *argument), void *argument) HAWSER_MUST_USE;
 /* Runs the program from its root and reports its end to all blocks. The result is in error.status, HAWSER_STOP included. */
 void hw_driver_main(hw_driver *driver);
 
-/* Waits until every other node has sent the program that it runs, and refuses one that differs. */
-hawser_status hw_driver_greet(hw_driver *driver) HAWSER_MUST_USE;
-/* Waits for the results of the other nodes. */
-hawser_status hw_driver_gather(hw_driver *driver) HAWSER_MUST_USE;
-
 /* Combines the oldest reported clock once all blocks have reported it; false: there is none. */
 bool hw_driver_combine(hw_driver *driver);
-/* Sends a TRIGGER of `operator` to all blocks. */
-hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first_clock,
+/* Sends a message to all blocks, and takes it. */
+hawser_status hw_driver_send_all(hw_driver *driver, hw_message *message) HAWSER_MUST_USE;
+/* Sends a TRIGGER of `op` to all blocks. */
+hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *op, hawser_sync sync, uint64_t first_clock,
                                 uint64_t limit, bool final) HAWSER_MUST_USE;
 hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t limit, bool final) HAWSER_MUST_USE;
+/* Waits until ready(argument), or until `left` seconds of --grace are left. *in: it became ready in time. */
+hawser_status hw_driver_wait_until(hw_driver *driver, bool (*ready)(void *argument), void *argument, double left,
+                                   bool *in) HAWSER_MUST_USE;
 /* Sends a PAUSE to all blocks; hw_driver_paused returns true once all have answered. */
 hawser_status hw_driver_ask_pause(hw_driver *driver, bool abandon) HAWSER_MUST_USE;
 bool hw_driver_paused(void *driver);
-/* Asks all blocks for their clocks. *limit becomes the first clock that none has begun, and is announced as the end. Under TAP a block
- * that lags passes the clocks up to it without work, because no block waits for them. */
-hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, uint64_t *limit) HAWSER_MUST_USE;
+/* Asks all blocks for their clocks. *limit becomes the first clock that none has begun, and is announced as the end.
+ * `passes`: under TAP a block that lags passes the clocks up to it without work, because no block waits for them. */
+hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, bool passes, uint64_t *limit) HAWSER_MUST_USE;
 bool hw_driver_all_done(void *driver);
 /* Checks signals and limits of the whole run. */
 void hw_driver_check(hw_driver *driver);
 void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock);
 /* Calls a test of the program; `kind` is its name for the watchdog. */
 bool hw_driver_test(hw_driver *driver, const char *kind, bool (*test)(hawser_progress *progress, void *user), void *user);
-/* changes.c: records the changes of policies. hw_policies_open takes those of the program. hw_policies_trigger is called when a phase begins, and
- * hw_policies_credit when clocks up to `limit` of the phase are announced. */
+/* changes.c: records the changes of policies. hw_policies_open takes those of the program. hw_policies_trigger is called
+ * when a phase begins, and hw_policies_credit when clocks up to `limit` of the phase are announced. */
 hawser_status hw_policies_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
-/* Keeps the changes of a run that did not end with HAWSER_OK for the next one of its job. If memory is short, they are only counted. */
+/* Keeps the changes of a run that did not end with HAWSER_OK for the next one of its job. If memory is short, they are only
+ * counted. */
 void hw_policies_keep(hawser_job *job, const hw_policy_changes *changes);
 void hw_policies_close(hw_policies *policies);
-hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *operator, hawser_sync sync, uint64_t first,
+hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *op, hawser_sync sync, uint64_t first,
                                   uint64_t limit) HAWSER_MUST_USE;
 hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit) HAWSER_MUST_USE;
+/* Warns of changes that no clock has had when the run ends, although clocks were judged after they were asked for. */
+void hw_policies_report(const hw_driver *driver);
 /* Records the changes that another run will obey from a clock of the last loop on. */
 hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock) HAWSER_MUST_USE;
 /* Runs a shipped loop, from its entry to quiescence. */
@@ -129,6 +161,17 @@ void hw_memories_clear(hw_driver *driver, const hawser_operator *around);
 /* Calls the test of a branch. */
 hawser_status hw_branch_test(hw_driver *driver, const hawser_operator *branch, bool *yes) HAWSER_MUST_USE;
 
+/* points.c: sends what the last test asked for. hw_points_patience returns to point 0 when a loop has ended by patience.
+ * hw_points_settle is called when the run has ended with `status`, and finds whether point 0 is the result: after a failure
+ * it waits until all blocks have kept it. */
+hawser_status hw_points_new(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
+void hw_points_free(hw_points *points);
+hawser_status hw_points_send(hw_driver *driver) HAWSER_MUST_USE;
+void hw_points_patience(hw_driver *driver);
+void hw_points_settle(hw_driver *driver, hawser_status status);
+/* Takes a block's reply, which it does not free. */
+void hw_points_done(hw_driver *driver, const hw_envelope *reply);
+
 /* What a test that is done over goes back to. */
 typedef struct hw_remembered {
     void *memory, *copy; /* of its own; */
@@ -137,12 +180,16 @@ typedef struct hw_remembered {
     size_t record_size;
     double metrics[HW_METRICS_MOST];
 } hw_remembered;
-/* Tests: returns whether the next call of a test is done over. `place` is 0 for stop tests, and differs from branch to branch. */
+/* Tests: returns whether the next call of a test is done over. `place` is 0 for stop tests, and differs from branch to
+ * branch. */
 bool hw_test_again(hw_driver *driver, size_t remembers, uint32_t place, uint64_t clock);
-/* hw_remembered_return goes back to what hw_remembered_keep has kept, and frees it; also after a failure of hw_remembered_keep. Errors are in
- * driver->error. */
+/* hw_remembered_return goes back to what hw_remembered_keep has kept, and frees it; also after a failure of
+ * hw_remembered_keep. Errors are in driver->error. */
 hawser_status hw_remembered_keep(hw_remembered *kept, hw_driver *driver, void *memory, size_t size) HAWSER_MUST_USE;
 void hw_remembered_return(hw_remembered *kept, hw_driver *driver);
+/* Under --rehearse: fails if the second call of a test has left other metrics than the first, or decided otherwise
+ * (`same`). */
+hawser_status hw_remembered_compare(hw_driver *driver, const double *metrics, bool same, const char *kind) HAWSER_MUST_USE;
 
 /* The state of an end condition that is evaluated clock by clock. */
 typedef struct hw_until {
@@ -154,7 +201,8 @@ typedef struct hw_until {
     const double *shown; /* the metrics that blocks had before, if the loop goes on */
     void *memory;        /* of the test */
 } hw_until;
-/* Begins a loop's end condition, and clears the memory of the branches in the loop; the caller ends it, also after a failure, whose text is in driver->error. */
+/* Begins a loop's end condition, and clears the memory of the branches in the loop; the caller ends it, also after a
+ * failure, whose text is in driver->error. */
 hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 void hw_until_end(hw_until *state);
 /* Returns the reason why the loop ends after its own iteration `clock`, or NULL. */
@@ -167,13 +215,16 @@ void hw_position_close(hw_driver *driver);
 hawser_status hw_position_enter(hw_driver *driver) HAWSER_MUST_USE;
 /* Begins a loop: where an earlier run has left it, or from its start, and then clears the memory of the branches in it. */
 hawser_status hw_position_begin(hw_driver *driver, const hawser_operator *loop, hw_until *until) HAWSER_MUST_USE;
-/* Counts iterations of a loop, after which the run may pause unless they have ended the loop. hw_position_left returns how many may follow. */
+/* Counts iterations of a loop, after which the run may pause unless they have ended the loop. hw_position_left returns how
+ * many may follow. */
 void hw_position_count(hw_driver *driver, const hawser_operator *loop, uint64_t clocks, bool ended);
 uint64_t hw_position_left(const hw_driver *driver, const hawser_operator *loop);
-/* Keeps where the run stands: after `clock` iterations of the loop that ends, which goes on with the entry after `entries`. */
+/* Keeps where the run stands: after `clock` iterations of the loop that ends, which goes on with the entry after
+ * `entries`. */
 hawser_status hw_position_keep(hw_driver *driver, const hw_until *until, uint64_t clock, uint64_t entries,
                                const char *branches) HAWSER_MUST_USE;
-/* Called after each child of the root. *over: the run ends early, here. After a loop that has ended by itself the position is the next child. */
+/* Called after each child of the root. *over: the run ends early, here. After a loop that has ended by itself the position
+ * is the next child. */
 hawser_status hw_position_between(hw_driver *driver, const hawser_operator *child, bool *over) HAWSER_MUST_USE;
 /* Stores the position of a run that has ended early. The caller frees *bytes. */
 hawser_status hw_position_result(const hw_driver *driver, void **bytes, size_t *size, hawser_error *error) HAWSER_MUST_USE;

@@ -1,9 +1,11 @@
-/* gather.c - packs the figures of a node's blocks for the driver's node. Both nodes have the same build, so structs are sent as they are. */
+/* gather.c - packs the figures of a node's blocks for the driver's node. Both nodes have the same build, so structs are sent
+ * as they are. */
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/machine.h"
 #include "base/memory.h"
+#include "runtime/block/part.h"
 #include "runtime/drive/agent.h"
 #include "runtime/drive/collect.h"
 #include "runtime/drive/cursor.h"
@@ -44,8 +46,8 @@ uint64_t hw_session_digest(const hw_session *session)
     uint64_t digest = 0;
     for (uint32_t i = 0; i < session->program->state_count; i++) {
         const hw_state_part *part = &session->workers[0].parts[i];
-        if (part->replica != NULL)
-            digest = hw_hash(hw_replica_base(part->replica), hw_state_bytes(part->state), digest);
+        if (part->kind->alike)
+            digest = hw_hash(part->kind->merged(part), hw_state_bytes(part->state), digest);
     }
     return digest;
 }

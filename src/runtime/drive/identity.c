@@ -1,15 +1,18 @@
-/* identity.c - the text of what a node is about to run, for comparison: nodes that differ would wait for each other without end. */
+/* identity.c - the text of what a node is about to run, for comparison: nodes that differ would wait for each other without
+ * end. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/option_value.h"
+#include "program/moving.h"
 #include "program/position.h"
 #include "runtime/drive/agent.h"
 
-/* Returns whether nodes may differ in an option: options of one node, options that only name files, and the time limit, which node 0
- * keeps. */
+/* Returns whether nodes may differ in an option: options of one node, options that only name files, and the time limit,
+ * which node 0 keeps. */
 static bool may_differ(const hawser_option *row)
 {
     return hw_option_of_one_node(row->key) || strcmp(row->key, "time-limit") == 0 || row->kind == HAWSER_PATH;
@@ -34,18 +37,30 @@ static void write_taken(const hw_first_values *first, FILE *out)
                     first->items[i].digest);
 }
 
+/* Returns a digest of the lines and parts of a moving state. Owners cannot be compared, except by what they return. */
+static uint64_t digest_of(const hw_moving_shape *shape)
+{
+    uint64_t lines = hw_hash(shape->offsets, (shape->lines + 1) * sizeof *shape->offsets, 0);
+    return hw_hash(shape->cut, ((size_t)shape->parts + 1) * sizeof *shape->cut, lines);
+}
+
 static void write_state(const hw_session *session, const hawser_state *state, FILE *out)
 {
     fprintf(out, "state '%s': %s", state->name, hw_state_kind_name(state->kind));
-    if (state->kind == HW_DATA)
+    if (state->matrix != NULL)
         fprintf(out, ", %zu x %zu, %" PRIu64 " stored, %s", state->matrix->rows, state->matrix->cols, state->matrix->stored,
                 hw_split_name(state->split));
     else
         fprintf(out, ", %zu numbers in lines of %zu, %s", hw_state_count(state), state->width, hw_type_name(state->type));
+    if (state->moving != NULL)
+        fprintf(out, ", %" PRIu32 " parts of the digest %016" PRIx64, state->moving->parts, digest_of(state->moving));
     const hw_state_plan *own = &session->plan->states[state->number];
+    if (state->kind == HW_ENTRIES)
+        fprintf(out, ", %s, shares of the digest %016" PRIx64, state->by_value ? "by value" : "one for each entry",
+                hw_hash(own->bounds, ((size_t)session->blocks + 1) * sizeof *own->bounds, 0));
     if (own->loaded_from != NULL)
         fprintf(out, ", begins with numbers of the digest %016" PRIx64 " (--init)", own->loaded_digest);
-    fprintf(out, "\n");
+    fprintf(out, "%s\n", state->keeps ? ", kept" : "");
 }
 
 static void write_program(const hw_session *session, FILE *out)
@@ -59,16 +74,16 @@ static void write_program(const hw_session *session, FILE *out)
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
         write_state(session, state, out);
     for (size_t i = 0; i < program->operator_count; i++) {
-        const hawser_operator *operator= program->operators[i];
+        const hawser_operator *op = program->operators[i];
         char sync[HW_SYNC_TEXT];
-        fprintf(out, "operator %zu: kind %d, '%s'%s%s", i, (int)operator->kind, operator->name != NULL ? operator->name : "",
-                operator->waits ? ", waits as under " : "", operator->waits ? hw_sync_text(operator->sync, sync) : "");
-        const hawser_operator *loop = hw_operator_loop(operator);
+        fprintf(out, "operator %zu: kind %d, '%s'%s%s", i, (int)op->kind, op->name != NULL ? op->name : "",
+                op->waits ? ", waits as under " : "", op->waits ? hw_sync_text(op->sync, sync) : "");
+        const hawser_operator *loop = hw_operator_loop(op);
         if (loop != NULL) /* blocks run it without the driver */
-            fprintf(out, ", below %" PRIu32, operator->parent->number);
-        if (operator->kind == HW_LOOP)
-            fprintf(out, ", %" PRIu64 " clocks under %s", operator->until.clocks, hw_sync_text(operator->sync, sync));
-        if (operator->kind == HW_LOOP && loop != NULL)
+            fprintf(out, ", below %" PRIu32, op->parent->number);
+        if (op->kind == HW_LOOP)
+            fprintf(out, ", %" PRIu64 " clocks under %s", op->until.clocks, hw_sync_text(op->sync, sync));
+        if (op->kind == HW_LOOP && loop != NULL)
             fprintf(out, " in loop '%s'", loop->name);
         fprintf(out, "\n");
     }

@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "program/kind.h"
+#include "program/moving.h"
+#include "runtime/block/moving.h"
+#include "runtime/block/part.h"
 #include "runtime/block/stored.h"
 #include "runtime/drive/driver.h"
 #include "runtime/job/kept_results.h"
@@ -53,13 +57,13 @@ static hawser_status put_first_values(hw_session *session, hawser_error *error)
     double *zeros = NULL;
     hawser_status status = HAWSER_OK;
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        for (uint32_t b = 0; state->kind == HW_STORED && b < session->local; b++) {
+        for (uint32_t b = 0; hw_kind_of(state)->served && b < session->local; b++) {
             hw_plan_range(session->plan, state, session->own[b], &begin, &end);
             most = end - begin > most ? end - begin : most;
         }
     HAWSER_TRY(HW_NEW(&zeros, most, "first values", error));
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        for (uint32_t b = 0; state->kind == HW_STORED && b < session->local && status == HAWSER_OK; b++)
+        for (uint32_t b = 0; hw_kind_of(state)->served && b < session->local && status == HAWSER_OK; b++)
             status = put_share(session, state, session->own[b], zeros, error);
     /* Pushes to ordered tables wait for the blocks of all nodes. */
     if (status == HAWSER_OK)
@@ -72,7 +76,7 @@ static hawser_status fill(hw_session *session, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&session->tables, session->program->state_count, "tables of stored states", error));
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (state->kind == HW_STORED)
+        if (hw_kind_of(state)->served)
             HAWSER_TRY(make_table(session, state, error));
     hawser_status status = put_first_values(session, error);
     return hw_cluster_agree(session->cluster, status, error);
@@ -83,7 +87,7 @@ static bool needs_store(const hw_session *session)
 {
     bool needs = hw_operator_stores(session->program->root);
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        needs = needs || (state->kind == HW_STORED && hw_plan_initial(session->plan, state, 0) != NULL);
+        needs = needs || (hw_kind_of(state)->served && hw_plan_initial(session->plan, state, 0) != NULL);
     return needs;
 }
 
@@ -91,7 +95,11 @@ hawser_status hw_keep_open(hw_session *session, hawser_error *error)
 {
     if (!needs_store(session))
         return HAWSER_OK;
-    const hw_hub_sessions seats = {session->own, session->local, session->blocks, session->job->fibers};
+    const hw_hub_sessions seats = {.numbers = session->own,
+                                   .own = session->local,
+                                   .all = session->blocks,
+                                   .nodes = session->view.node,
+                                   .still = session->job->fibers};
     HAWSER_TRY(hw_hub_open(session->job, NULL, &seats, &session->store, error));
     return fill(session, error);
 }
@@ -102,37 +110,38 @@ static bool was_abandoned(const hw_session *session)
     return session->driver != NULL ? session->driver->abandoned : session->workers != NULL && session->workers[0].abandoned;
 }
 
-/* Takes a block's share of a local state: what it has committed, if the state is tied, else what the block has. */
-static void take_local(hw_state_part *part, hw_kept_share *share)
+/* The shares of a moving state are its parts. */
+static hawser_status take_moving(const hw_session *session, const hawser_state *state, hw_kept_values *values,
+                                 hawser_error *error)
 {
-    void **values = part->copy != NULL ? (void **)&part->copy : &part->work;
-    share->values = *values;
-    *values = NULL;
-    free(part->work);
-    part->work = NULL;
-}
-
-/* Takes a block's share of a stored state. The block's own memory receives it, if the block has any: it is as large, and is used no more. */
-static hawser_status take_stored(const hw_session *session, hw_state_part *part, hw_kept_share *share, hawser_error *error)
-{
-    uint64_t task;
-    size_t count = share->end - share->begin;
-    if (count == 0)
-        return HAWSER_OK;
-    share->values = part->work;
-    part->work = NULL;
-    if (share->values == NULL)
-        HAWSER_TRY(hw_new_array(&share->values, count, hw_state_size(part->state), "a result", error));
-    if (session->store == NULL)
-        return HAWSER_OK; /* no unit uses a stored state, and none has first values */
-    hawser_request request = {.table = session->tables[part->state->number],
-                              .first = share->begin,
-                              .last = share->end - 1,
-                              .count = count,
-                              .out = share->values,
-                              .iteration = was_abandoned(session) ? 0 : hw_stored_turn(part)}; /* 0: waits for no block */
-    HAWSER_TRY(hawser_pull(session->store, &request, &task, error));
-    return hawser_store_wait(session->store, task, error);
+    uint32_t parts = state->moving->parts;
+    const uint32_t *owners = NULL;
+    hw_message **taken = NULL;
+    free(values->shares);
+    values->shares = NULL;
+    values->share_count = 0;
+    bool point = state->keeps && session->workers[0].takes_point > 0; /* then each block has its parts of that */
+    values->lost = !point && (was_abandoned(session) || session->workers[0].apart);
+    HAWSER_TRY(HW_NEW(&values->shares, parts, "results", error));
+    values->share_count = parts;
+    HAWSER_TRY(HW_NEW(&taken, parts, "results", error));
+    hawser_status status = HAWSER_OK;
+    for (uint32_t i = 0; i < session->local && status == HAWSER_OK; i++)
+        status = hw_moving_take(&session->workers[i], &session->workers[i].parts[state->number], taken, &owners, error);
+    for (uint32_t p = 0; p < parts; p++) {
+        size_t first = hw_moving_first(state, p);
+        if (taken[p] != NULL && taken[p]->payload == NULL) { /* an empty part */
+            hw_message_free(taken[p]);
+            taken[p] = NULL;
+        }
+        values->shares[p] = (hw_kept_share){.begin = first,
+                                            .end = first + hw_moving_count(state, p),
+                                            .node = owners != NULL ? hw_view_node(&session->view, owners[p]) : 0,
+                                            .values = taken[p] != NULL ? taken[p]->payload : NULL,
+                                            .message = taken[p]};
+    }
+    free(taken);
+    return status;
 }
 
 static hawser_status take_state(const hw_session *session, const hawser_state *state, hw_kept_values *values,
@@ -141,7 +150,10 @@ static hawser_status take_state(const hw_session *session, const hawser_state *s
     *values = (hw_kept_values){.state = state->number,
                                .size = hw_state_size(state),
                                .count = hw_plan_count(session->plan, state),
-                               .shares = values->shares};
+                               .shares = values->shares,
+                               .share_count = values->share_count};
+    if (state->moving != NULL)
+        return take_moving(session, state, values, error);
     for (uint32_t b = 0; b < session->blocks; b++) {
         hw_kept_share *share = &values->shares[b];
         share->node = hw_view_node(&session->view, b);
@@ -150,10 +162,8 @@ static hawser_status take_state(const hw_session *session, const hawser_state *s
     for (uint32_t i = 0; i < session->local; i++) {
         hw_state_part *part = &session->workers[i].parts[state->number];
         hw_kept_share *share = &values->shares[session->own[i]];
-        if (state->kind == HW_LOCAL)
-            take_local(part, share);
-        else
-            HAWSER_TRY(take_stored(session, part, share, error));
+        bool apart = was_abandoned(session) || session->workers[i].apart;
+        HAWSER_TRY(part->kind->take_share(&session->workers[i], part, apart, &share->values, error));
     }
     return HAWSER_OK;
 }
@@ -186,9 +196,10 @@ void hw_keep_check(const hw_session *session, hw_not_finite *found)
     uint32_t at = 0;
     for (const hawser_state *state = session->program->states; session->kept != NULL && state != NULL; state = state->next) {
         const hw_numbers *numbers = hw_numbers_of(state->type);
-        const hw_kept_values *values = &session->kept->states[at];
-        at += hw_state_is_kept(state);
-        for (uint32_t i = 0; state->kind == HW_LOCAL && i < session->local; i++) {
+        if (!hw_state_is_kept(state))
+            continue;
+        const hw_kept_values *values = &session->kept->states[at++];
+        for (uint32_t i = 0; i < session->local && session->workers[i].parts[state->number].kind->unchecked; i++) {
             const hw_kept_share *share = &values->shares[session->own[i]];
             size_t bad = numbers->first_not_finite(share->values, share->end - share->begin);
             if (bad == share->end - share->begin || found->state <= state->number)
@@ -223,9 +234,9 @@ void hw_keep_close(hw_session *session, const hawser_error *ended)
 {
     const hawser_error early = {.status = HAWSER_TIMEOUT, .text = "the run was ended early"};
     if (session->store != NULL && ended->status < HAWSER_OK)
-        hw_hub_lost(session->store, ended);
+        hw_hub_end(session->store, ended);
     else if (session->store != NULL && was_abandoned(session))
-        hw_hub_lost(session->store, &early);
+        hw_hub_end(session->store, &early);
     hawser_store_close(session->store);
     session->store = NULL;
     free(session->tables);

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "program/kind.h"
 #include "runtime/drive/driver.h"
 
 double hawser_progress_metric(const hawser_progress *progress, const char *metric)
@@ -90,10 +91,22 @@ void hawser_progress_gain(hawser_progress *progress, const char *state, double g
     if (progress == NULL)
         return;
     hw_driver *driver = progress->driver;
+    const hw_plan *plan = driver->session->plan;
     const hawser_state *found = state != NULL ? hw_program_state(driver->session->program, state) : NULL;
-    if (found != NULL && found->kind == HW_REPLICATED && !hw_type_is_whole(found->type) && gain > 0 && isfinite(gain)) {
+    bool fits = found != NULL && hw_kind_of(found)->summed && !hw_type_is_whole(found->type) && gain > 0 && isfinite(gain);
+    const hawser_operator *loop;
+    if (fits && gain != 1 && hw_plan_holds(&plan->states[found->number]) && hw_plan_mixes(plan, found, &loop)) {
+        if (driver->error.status == HAWSER_OK)
+            (void)hawser_fail(
+                &driver->error, HAWSER_BAD_PROGRAM,
+                "hawser_progress_gain: state '%s' has a filter or an encoding, and in loop '%s' both a unit on one "
+                "block and a unit on all blocks update it; updates of one block are exact and cannot be held under "
+                "a gain",
+                found->name, loop->name);
+    } else if (fits) {
+        if (driver->gains[found->number] != gain)
+            driver->policies.gain_asker[found->number] = driver->policies.asking;
         driver->gains[found->number] = gain;
-        driver->policies.gain_asker[found->number] = driver->policies.asking;
     } else if (driver->error.status == HAWSER_OK)
         (void)hawser_fail(
             &driver->error, HAWSER_BAD_PROGRAM,
@@ -108,10 +121,15 @@ void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sy
     hw_driver *driver = progress->driver;
     const hawser_program *program = driver->session->program;
     for (size_t i = 0; loop != NULL && i < program->operator_count; i++) {
-        const hawser_operator *operator= program->operators[i];
-        if (!hw_operator_shipped(operator) || strcmp(operator->name, loop) != 0)
+        const hawser_operator *op = program->operators[i];
+        if (op->kind != HW_LOOP || strcmp(op->name, loop) != 0)
             continue;
-        if (hw_operator_reduces(operator) != 0 && sync.tightness != HAWSER_BSP) {
+        sync = hw_sync_of_blocks(sync, driver->session->blocks);
+        if (sync.tightness == op->sync.tightness && op->asked.tightness != op->sync.tightness)
+            return; /* with one block it is bsp whatever the program asks for */
+        if (!hw_operator_shipped(op))
+            continue;
+        if (hw_operator_reduces(op) != 0 && sync.tightness != HAWSER_BSP) {
             if (driver->error.status == HAWSER_OK)
                 (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM,
                                   "hawser_progress_sync: a unit of loop '%s' reduces over all blocks, so it can only be bsp",
@@ -119,14 +137,14 @@ void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sy
             return;
         }
         bool late = sync.tightness == HAWSER_TAP || sync.staleness > HW_BRANCH_STALENESS_MOST;
-        if (hw_loop_branches(operator) > 0 && late) {
+        if (hw_loop_branches(op) > 0 && late) {
             if (driver->error.status == HAWSER_OK)
                 (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM,
                                   "hawser_progress_sync: loop '%s' has branches, so it can only be bsp, or ssp up to ssp:%d",
                                   loop, HW_BRANCH_STALENESS_MOST);
             return;
         }
-        if (hw_loop_branches(operator) > 0 && program->tests_visit != NULL) {
+        if (hw_loop_branches(op) > 0 && program->tests_visit != NULL) {
             if (driver->error.status == HAWSER_OK)
                 (void)hawser_fail(
                     &driver->error, HAWSER_BAD_PROGRAM,
@@ -136,12 +154,13 @@ void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sy
             return;
         }
         const hw_policy_row *row = hw_policy_row_of((unsigned)sync.tightness);
-        bool fits = row != NULL && (hw_operator_stores(operator) ? hw_loop_delay(sync) == hw_loop_delay(operator->sync)
-                                                                 : !row->stored_only);
+        bool fits =
+            row != NULL && (hw_operator_stores(op) ? hw_loop_delay(sync) == hw_loop_delay(op->sync) : !row->stored_only);
         if (!fits)
             break;
+        if (driver->syncs[i].tightness != sync.tightness || driver->syncs[i].staleness != sync.staleness)
+            driver->policies.sync_asker[i] = driver->policies.asking;
         driver->syncs[i] = sync;
-        driver->policies.sync_asker[i] = driver->policies.asking;
         return;
     }
     if (driver->error.status == HAWSER_OK)

@@ -44,8 +44,20 @@ void hw_memories_clear(hw_driver *driver, const hawser_operator *around)
     }
 }
 
+/* Returns whether --rehearse has drawn this call of a test. */
+static bool rehearses(const hw_driver *driver, uint32_t place, uint64_t clock)
+{
+    const hawser_job *job = driver->session->job;
+    if (job->rehearse == 0)
+        return false;
+    hw_random random = hw_random_at(job->settings.seed, driver->entries, driver->session->blocks + place, clock);
+    return hw_random_below(&random, job->rehearse) == 0;
+}
+
 bool hw_test_again(hw_driver *driver, size_t remembers, uint32_t place, uint64_t clock)
 {
+    if (rehearses(driver, place, clock))
+        return true;
     hw_view_changes *changes = &driver->session->job->changes;
     if (changes->every == 0 || changes->call > 0 || (remembers == 0 && driver->session->program->tests_visit == NULL))
         return false;
@@ -73,6 +85,7 @@ void hw_remembered_return(hw_remembered *kept, hw_driver *driver)
 {
     const hawser_program *program = driver->session->program;
     memcpy(driver->metrics, kept->metrics, sizeof kept->metrics);
+    driver->points.count = 0;
     if (kept->size > 0 && kept->copy != NULL)
         memcpy(kept->memory, kept->copy, kept->size);
     if (kept->record != NULL) {
@@ -88,20 +101,47 @@ static bool call(hw_driver *driver, const hawser_operator *branch)
 {
     driver->progress.name = branch->name;
     driver->progress.memory = memory_of(driver, branch);
+    driver->points.branch = true;
     bool yes = hw_driver_test(driver, "test of branch", branch->test, branch->user);
+    driver->points.branch = false;
     driver->progress.memory = NULL;
     return yes;
 }
 
+hawser_status hw_remembered_compare(hw_driver *driver, const double *metrics, bool same, const char *kind)
+{
+    const hawser_program *program = driver->session->program;
+    if (driver->session->job->rehearse == 0 || driver->error.status != HAWSER_OK || driver->stopping != NULL)
+        return driver->error.status;
+    const char *what = "the decision";
+    for (uint32_t i = 0; i < program->metric_count && same; i++)
+        if (memcmp(&metrics[i], &driver->metrics[i], sizeof *metrics) != 0) {
+            what = program->metrics[i].name;
+            same = false;
+        }
+    return same ? HAWSER_OK
+                : hawser_fail(
+                      &driver->error, HAWSER_BAD_PROGRAM,
+                      "--rehearse: the %s '%s' was called twice from one record, and %s differs; what a test remembers "
+                      "belongs in hawser_progress_memory or in hawser_tests_record",
+                      kind, driver->progress.name, what);
+}
+
 hawser_status hw_branch_test(hw_driver *driver, const hawser_operator *branch, bool *yes)
 {
-    if (hw_test_again(driver, branch->remembers, branch->number + 1, driver->progress.clock)) {
+    bool again = hw_test_again(driver, branch->remembers, branch->number + 1, driver->progress.clock), first = false;
+    double metrics[HW_METRICS_MOST];
+    if (again) {
         hw_remembered kept;
         if (hw_remembered_keep(&kept, driver, memory_of(driver, branch), branch->remembers) == HAWSER_OK)
-            (void)call(driver, branch);
+            first = call(driver, branch);
+        memcpy(metrics, driver->metrics, sizeof metrics);
         hw_remembered_return(&kept, driver);
     }
     HAWSER_TRY(driver->error.status);
     *yes = call(driver, branch);
-    return driver->error.status;
+    HAWSER_TRY(driver->error.status);
+    if (again)
+        HAWSER_TRY(hw_remembered_compare(driver, metrics, first == *yes, "test of branch"));
+    return hw_points_send(driver);
 }

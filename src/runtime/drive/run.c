@@ -1,10 +1,14 @@
 /* run.c - one execution from its plan to its results: blocks, transport, executor. */
+#include "runtime/block/fault.h"
 #include "runtime/block/trap.h"
 #include "runtime/drive/agent.h"
 #include "runtime/drive/collect.h"
 #include "runtime/drive/driver.h"
 #include "runtime/drive/keep.h"
+#include "runtime/drive/loss.h"
+#include "runtime/job/entries.h"
 #include "runtime/job/kept_results.h"
+#include "runtime/job/signals.h"
 #include "runtime/session/fetch.h"
 #include "runtime/session/status.h"
 
@@ -123,8 +127,8 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
         return HAWSER_OK;
     if (session->nodes > 1)
         HAWSER_TRY(hw_status_table_open(session, &session->status_table, error));
-    hw_cluster_serve(session->cluster, hw_fetch_serve, session);
-    return hw_cluster_attach(session->cluster, error);
+    hw_cluster_serve(session->cluster, session->transport, hw_fetch_serve, session);
+    return hw_cluster_attach(session->cluster, session->transport, error);
 }
 
 static void close_session(hw_session *session, const hawser_error *ended)
@@ -134,7 +138,7 @@ static void close_session(hw_session *session, const hawser_error *ended)
     hw_keep_close(session, ended);
     hw_status_table_close(session->status_table);
     if (session->cluster != NULL)
-        hw_cluster_end(session->cluster);
+        hw_cluster_end(session->cluster, session->transport);
     else if (session->transport != NULL)
         session->transport->ops->free(session->transport);
     if (session->driver != NULL)
@@ -169,8 +173,9 @@ static void body(void *argument, uint32_t number)
     }
 }
 
-/* Sends the end and the result to the other nodes. The states that all nodes have are only sent to a node whose own values differ, as
- * they may if sums were made in another order (SSP, TAP). A node that the message cannot reach is lost and has noticed that. */
+/* Sends the end and the result to the other nodes. The states that all nodes have are only sent to a node whose own values
+ * differ, as they may if sums were made in another order (SSP, TAP). A node that the message cannot reach is lost and has
+ * noticed that. */
 static hawser_status share(hw_session *session, const hawser_error *ended, const hawser_run *run)
 {
     hw_message *messages[2] = {NULL, NULL}; /* without these states, and with them */
@@ -202,10 +207,15 @@ static hawser_status execute_here(hw_session *session, hawser_run **run, hawser_
     hawser_status status = session->driver->error.status;
     if (status != HAWSER_OK && error != NULL)
         *error = session->driver->error;
-    if (status != HAWSER_OK && status != HAWSER_STOP)
+    if (status != HAWSER_OK && status != HAWSER_STOP && !session->driver->points.result)
         return status;
-    HAWSER_TRY(hw_run_collect(session, executor->ops->now(executor) - session->began, run, error));
-    return status;
+    hawser_error own = {0};
+    hawser_status collected = hw_run_collect(session, executor->ops->now(executor) - session->began, run, &own);
+    if (collected == HAWSER_OK || status < HAWSER_OK) /* the failure of the run is the one to report */
+        return status;
+    if (error != NULL)
+        *error = own;
+    return collected;
 }
 
 static hawser_status lead(hw_session *session, hawser_run **run, hawser_error *error)
@@ -256,23 +266,22 @@ static uint64_t clocks_of(const hw_session *session)
     uint64_t most = session->driver != NULL ? session->driver->clocks : 0;
     for (uint32_t i = 0; session->driver != NULL && session->workers != NULL && i < session->local; i++) {
         const hw_worker *worker = &session->workers[i];
-        bool within = worker->in_phase && !worker->abandoned && worker->operator->kind == HW_LOOP;
+        bool within = worker->in_phase && !worker->abandoned && worker->current->kind == HW_LOOP;
         uint64_t clocks = worker->clocks + (within ? worker->clock : 0);
         most = clocks > most ? clocks : most;
     }
     return most;
 }
 
-hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
+static hawser_status run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
-    HW_GIVEN_JOB(job);
-    HW_GIVEN(program);
-    HW_GIVEN(run);
-    *run = NULL;
     hw_plan *plan = NULL;
     uint64_t number = ++job->runs;
     if (!hw_job_interrupted(job) && has_loop(program))
         atomic_store(&job->stopped_at, 0.0);
+    hawser_status counted = hw_job_count_entries(job, program, error);
+    job->named.failed |= counted != HAWSER_OK;
+    HAWSER_TRY(counted);
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
     atomic_store(&job->waits, NULL);
     hw_session session = {.job = job,
@@ -281,6 +290,7 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
                           .cluster = job->cluster,
                           .blocks = job->settings.blocks,
                           .number = number,
+                          .after_loss = hw_after_loss,
                           .run = hw_recorder_run(job->recorder)};
     hawser_error own = {0};
     hawser_status status = hw_names_add(&job->named, plan, &own);
@@ -296,7 +306,8 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
         hw_cluster_name_lost(job->cluster, &own);
     if (status == HAWSER_PEER_LOST)
         hw_kept_results_told(job->kept_results);
-    /* A run that ends well takes back the reason of one before it, after which the program went on: nodes that still wait for others would fail by it. */
+    /* A run that ends well takes back the reason of one before it, after which the program went on: nodes that still wait
+     * for others would fail by it. */
     if (job->cluster != NULL)
         hw_cluster_set_reason(job->cluster, status < HAWSER_OK ? own.text : "");
     if (status != HAWSER_OK && error != NULL)
@@ -310,6 +321,8 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
                          : 0;
     if (has_loop(program))
         job->failed_clocks = status < HAWSER_OK ? clocks_of(&session) : 0;
+    if (status >= HAWSER_OK && session.driver != NULL && program->pause == 0)
+        hw_policies_report(session.driver);
     if (status != HAWSER_OK && session.driver != NULL)
         hw_policies_keep(job, *run != NULL ? &(*run)->changes : &session.driver->policies.changes);
     close_session(&session, &own);
@@ -319,5 +332,21 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
         hw_recorder_failed(job->recorder, status);
     else
         HAWSER_TRY(hw_recorder_trouble(job->recorder, error));
+    return status;
+}
+
+hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
+{
+    HW_GIVEN_JOB(job);
+    HW_GIVEN(program);
+    HW_GIVEN(run);
+    *run = NULL;
+    hw_signals signals;
+    hw_faults faults;
+    hw_signals_take(&signals, job);
+    hw_faults_take(&faults);
+    hawser_status status = run_program(job, program, run, error);
+    hw_faults_release(&faults);
+    hw_signals_release(&signals);
     return status;
 }

@@ -1,4 +1,5 @@
-/* share.c - packs the end and the figures of a run for the other nodes, with the exchanged states for a node whose own differ. */
+/* share.c - packs the end and the figures of a run for the other nodes, with the exchanged states for a node whose own
+ * differ. */
 #include <stdio.h>
 #include <string.h>
 
@@ -20,12 +21,12 @@ typedef struct figures {
     double seconds;
     uint64_t staleness_count;
     uint64_t asked;
-    uint32_t most_lead, repeatable;
+    uint32_t most_lead, repeatable, is_point;
     char repeatable_reason[100], stop_reason[100];
 } figures;
 
-/* Writes values without the zeros at either end, because a state is often far larger than what an algorithm used of it. Zeros are
- * compared by their bits: -0 is not dropped. */
+/* Writes values without the zeros at either end, because a state is often far larger than what an algorithm used of it.
+ * Zeros are compared by their bits: -0 is not dropped. */
 static void put_values(hw_drive_cursor *cursor, const void *values, size_t count, size_t size)
 {
     static const uint64_t zero;
@@ -66,7 +67,8 @@ static void put_run(hw_drive_cursor *cursor, const hw_session *session, const ha
                    .staleness_count = from->staleness_count,
                    .asked = atomic_load(&session->job->asked),
                    .most_lead = from->most_lead,
-                   .repeatable = from->repeatable == NULL};
+                   .repeatable = from->repeatable == NULL,
+                   .is_point = run->is_point};
     snprintf(put.repeatable_reason, sizeof put.repeatable_reason, "%s", from->repeatable != NULL ? from->repeatable : "");
     snprintf(put.stop_reason, sizeof put.stop_reason, "%s", from->stop_reason);
     hw_put(cursor, &put, sizeof put);
@@ -103,6 +105,7 @@ static bool take_figures(hw_drive_cursor *cursor, const hw_session *session, haw
     got.repeatable_reason[sizeof got.repeatable_reason - 1] = got.stop_reason[sizeof got.stop_reason - 1] = '\0';
     memcpy(run->repeatable, got.repeatable_reason, sizeof got.repeatable_reason);
     memcpy(run->stop_reason, got.stop_reason, sizeof got.stop_reason);
+    run->is_point = got.is_point != 0;
     hawser_figures *to = &run->figures;
     to->clocks = got.clocks;
     to->bytes_exchanged = got.bytes_exchanged;
@@ -121,7 +124,7 @@ static bool take_results(hw_drive_cursor *cursor, const hw_session *session, haw
 {
     bool fine = true;
     if (!whole)
-        hw_run_take_travelling(run, session);
+        hw_run_take_merged(run, session);
     for (uint32_t i = 0; i < run->result_count && fine && whole; i++) {
         const hw_result *result = &run->results[i];
         if (result->kept == HW_NOT_KEPT)

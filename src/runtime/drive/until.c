@@ -2,6 +2,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "runtime/drive/driver.h"
@@ -73,18 +74,37 @@ static const char *ends(hw_until *state, hw_driver *driver, uint64_t clock)
     return reason;
 }
 
+static bool is_same(const char *first, const char *second)
+{
+    return first == second || (first != NULL && second != NULL && strcmp(first, second) == 0);
+}
+
+/* Calls a test, and then once more from the memory that it had before. */
+static const char *ends_twice(hw_until *state, hw_driver *driver, uint64_t clock)
+{
+    const hw_until before = *state;
+    const char *first = NULL;
+    double metrics[HW_METRICS_MOST];
+    hw_remembered kept;
+    if (hw_remembered_keep(&kept, driver, state->memory, state->until->remembers) == HAWSER_OK)
+        first = ends(state, driver, clock);
+    memcpy(metrics, driver->metrics, sizeof metrics);
+    *state = before;
+    hw_remembered_return(&kept, driver);
+    if (driver->error.status != HAWSER_OK)
+        return NULL;
+    const char *reason = ends(state, driver, clock);
+    bool by_time = is_same(first, "seconds") || is_same(reason, "seconds");
+    bool same = by_time || is_same(first, reason);
+    return hw_remembered_compare(driver, metrics, same, "stop test of loop") == HAWSER_OK ? reason : NULL;
+}
+
 const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock)
 {
     const hawser_until *until = state->until;
-    if (until->test != NULL && hw_test_again(driver, until->remembers, 0, clock)) {
-        const hw_until before = *state;
-        hw_remembered kept;
-        if (hw_remembered_keep(&kept, driver, state->memory, until->remembers) == HAWSER_OK)
-            (void)ends(state, driver, clock);
-        *state = before;
-        hw_remembered_return(&kept, driver);
-        if (driver->error.status != HAWSER_OK)
-            return NULL;
-    }
-    return ends(state, driver, clock);
+    bool again = until->test != NULL && hw_test_again(driver, until->remembers, 0, clock);
+    const char *reason = again ? ends_twice(state, driver, clock) : ends(state, driver, clock);
+    if (reason != NULL && strcmp(reason, "patience") == 0)
+        hw_points_patience(driver);
+    return driver->error.status == HAWSER_OK && hw_points_send(driver) == HAWSER_OK ? reason : NULL;
 }

@@ -41,6 +41,11 @@ static void print_accepts(const hawser_figures *figures, FILE *out)
                     " timed out, %" PRIu64 " evicted; the last one was %s\n",
                     accepts->node, accepts->wrong_key, accepts->malformed, accepts->timed_out, accepts->evicted,
                     accepts->last);
+        if (accepts->late_messages + accepts->foreign_messages != 0)
+            fprintf(out,
+                    "\ndropped at node %" PRIu32 ": %" PRIu64 " messages of a job or run before, %" PRIu64
+                    " of another process or view\n",
+                    accepts->node, accepts->late_messages, accepts->foreign_messages);
     }
 }
 

@@ -27,8 +27,8 @@ hawser_status hw_coroutine_new(hw_coroutine *coroutine, size_t bytes, hawser_err
 void hw_coroutine_free(hw_coroutine *coroutine);
 /* Begins to use the calling thread's own stack as `home`. */
 void hw_coroutine_home(hw_coroutine *home);
-/* Prepares a coroutine to run body(argument) at the first switch to it, which must come from `home`. When the body has returned, the coroutine has
- * ended, and `home` continues. Returns false if the system refuses. */
+/* Prepares a coroutine to run body(argument) at the first switch to it, which must come from `home`. When the body has
+ * returned, the coroutine has ended, and `home` continues. Returns false if the system refuses. */
 bool hw_coroutine_begin(hw_coroutine *coroutine, hw_coroutine *home, void (*body)(void *argument), void *argument);
 /* Ends the use of a coroutine that has ended. */
 void hw_coroutine_end(hw_coroutine *coroutine);

@@ -1,5 +1,5 @@
-/* fiber.c - runs blocks as fibers of one thread, in an order drawn from a seed or chosen by a function, so that any schedule that
- * messages can have can be repeated. */
+/* fiber.c - runs blocks as fibers of one thread, in an order drawn from a seed or chosen by a function, so that any schedule
+ * that messages can have can be repeated. */
 #include <stdbool.h>
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /*
- * single.c - runs one block and the driver in turn on the calling thread: one continues when the other waits. Between two threads each message would
- * cost a wakeup, which takes longer than a clock of small data.
+ * single.c - runs one block and the driver in turn on the calling thread: one continues when the other waits. Between two
+ * threads each message would cost a wakeup, which takes longer than a clock of small data.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -108,7 +108,8 @@ static void wake(hw_executor *super, uint32_t number)
     pthread_mutex_unlock(&executor->mutex);
 }
 
-/* Lets the other runner continue if its deadline has passed, so that signals and time limits are seen while a block sends without waiting. */
+/* Lets the other runner continue if its deadline has passed, so that signals and time limits are seen while a block sends
+ * without waiting. */
 static void yield(hw_executor *super, uint32_t number)
 {
     hw_single *executor = (hw_single *)super;

@@ -13,7 +13,8 @@
 #include "base/thread.h"
 #include "runtime/exec/executor.h"
 
-/* A peer's share of a clock takes about as long as the own one. For that time polling costs less than to sleep and be woken. */
+/* A peer's share of a clock takes about as long as the own one. For that time polling costs less than to sleep and be
+ * woken. */
 #define SPIN_SECONDS 50e-6
 enum { LOOKS = 32 }; /* polls between two reads of the time */
 
@@ -45,7 +46,8 @@ typedef struct hw_threads {
     hw_thread *threads;
 } hw_threads;
 
-/* Takes a permit once more than `after` have been taken. A signal may have reached a thread whose turn it was not, so it is repeated. */
+/* Takes a permit once more than `after` have been taken. A signal may have reached a thread whose turn it was not, so it is
+ * repeated. */
 static void take_permit_after(hw_threads *executor, uint64_t after)
 {
     atomic_fetch_add(&executor->waiting, 1);
@@ -72,8 +74,8 @@ static void give_permit(hw_threads *executor)
     pthread_mutex_unlock(&executor->mutex);
 }
 
-/* If one thread wakes all others, they begin on its processor, and the kernel takes tens of milliseconds to spread them. So if there is
- * a processor for each, they start on different ones and may move from there. */
+/* If one thread wakes all others, they begin on its processor, and the kernel takes tens of milliseconds to spread them. So
+ * if there is a processor for each, they start on different ones and may move from there. */
 static int start_thread(hw_thread *self, void *(*body)(void *argument))
 {
     hw_threads *executor = self->executor;
@@ -151,8 +153,8 @@ static hawser_status run(hw_executor *super, void (*body)(void *argument, uint32
     return HAWSER_OK;
 }
 
-/* Sleeps unless the thread was woken already. The waking thread counts a sleeper as busy again, so that there is no moment at which a
- * thread is about to run and none is counted. */
+/* Sleeps unless the thread was woken already. The waking thread counts a sleeper as busy again, so that there is no moment
+ * at which a thread is about to run and none is counted. */
 static void wait_until(hw_thread *self, double deadline)
 {
     struct timespec until = hw_timespec(deadline);

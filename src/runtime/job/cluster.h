@@ -3,6 +3,7 @@
 #define HW_RUNTIME_JOB_CLUSTER_H
 
 #include "cluster/cluster.h"
+#include "hawser/advanced.h"
 #include "hawser/hawser.h"
 #include "runtime/job/enter.h"
 #include "runtime/job/recorder.h"
@@ -10,8 +11,9 @@
 /* hawser_cluster_open at a place that is known already, which is copied; NULL: asks the launchers. */
 hawser_status hw_cluster_open_at(const hawser_options *options, const hw_place *place, const hawser_opening *opening,
                                  hawser_cluster **cluster, hawser_error *error) HAWSER_MUST_USE;
-/* Begins a job, and stores its nodes in *nodes (NULL: this node alone). HAWSER_BAD_ARGUMENT: a job is open, or
- * this is a forked child, and nothing has begun. After any other failure, too, call hw_cluster_give_back: *lent is true then. Collective. */
+/* Begins a job, and stores its nodes in *nodes (NULL: this node alone). HAWSER_BAD_ARGUMENT: a job is open, or this is a
+ * forked child, and nothing has begun. After any other failure, too, call hw_cluster_give_back: *lent is true then.
+ * Collective. */
 hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *options, const hw_entry *entry,
                               hw_cluster **nodes, bool *lent, hawser_error *error) HAWSER_MUST_USE;
 /* Returns the files of histories that jobs on this cluster have written. */

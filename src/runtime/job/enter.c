@@ -93,14 +93,16 @@ hawser_status hw_enter(const hawser_options *options, hw_place *place, hw_cluste
     if (place->ops == NULL || place->nodes == 1)
         return HAWSER_OK;
     place->cancellation = entry->cancellation;
-    /* A job of one node needs none: the call takes the loader's lock, which stays locked in a child if another thread held it at the fork. */
+    /* A job of one node needs none: the call takes the loader's lock, which stays locked in a child if another thread held
+     * it at the fork. */
     hw_build(build);
     how.processors = hw_machine_processors();
     HAWSER_TRY(hw_cluster_join(place, &how, cluster, error));
     return place->by_hand ? share_arguments(*cluster, entry, error) : HAWSER_OK;
 }
 
-/* Returns the time limit of the job: Slurm ends the processes at SLURM_JOB_END_TIME, and some time before is needed to save. */
+/* Returns the time limit of the job: Slurm ends the processes at SLURM_JOB_END_TIME, and some time before is needed to
+ * save. */
 double hw_time_left(double limit, char *const *environment, double now)
 {
     enum { LEAST_SECONDS = 1, SAVING_SECONDS = 30, SAVING_PART = 20 };

@@ -3,6 +3,7 @@
 #define HW_RUNTIME_ENTER_H
 
 #include "cluster/cluster.h"
+#include "hawser/cluster.h"
 #include "hawser/hawser.h"
 #include "transport/net/net.h"
 
@@ -22,6 +23,7 @@ typedef struct hw_entry {
     uint32_t node;                           /* of a node that joins by hand; 0: the manager's choice */
     hawser_messages *messages;               /* the program's queue, which outlives the job; NULL: messages are printed */
     const hawser_cancellation *cancellation; /* outlives the job; NULL: none */
+    bool own_signals;                        /* the caller handles signals during runs */
 } hw_entry;
 
 /* Finds the place unless it is given (place->ops), and joins the others. A single node leaves *cluster NULL. */
@@ -32,8 +34,8 @@ hawser_status hw_read_ports(const hawser_options *options, uint16_t *low, uint16
                             hawser_error *error) HAWSER_MUST_USE;
 /* Reads --transport. */
 hw_transport_kind hw_transport_option(const hawser_options *options);
-/* rows.c: returns whether an option belongs to one node, or to node 0 only: it may differ between nodes and is not sent to nodes that
- * are started by hand. */
+/* rows.c: returns whether an option belongs to one node, or to node 0 only: it may differ between nodes and is not sent to
+ * nodes that are started by hand. */
 bool hw_option_of_one_node(const char *key);
 
 /* hawser_open_options with an entry. */
@@ -43,12 +45,14 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
 /* Before a plan is made: assumes this number of nodes (1: a single node), each on a machine like this one. */
 hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
 
-/* Reads a model on node 0 and sends it to all nodes; `path` and `if_exists` count there alone. *model is NULL if there is no path, or if
- * the file does not exist and `if_exists` allows that. Collective; a failure is the same on all nodes. The caller frees *model. */
+/* Reads a model on node 0 and sends it to all nodes; `path` and `if_exists` count there alone. *model is NULL if there is no
+ * path, or if the file does not exist and `if_exists` allows that. Collective; a failure is the same on all nodes. The
+ * caller frees *model. */
 hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, hawser_model **model,
                            hawser_error *error) HAWSER_MUST_USE;
 
-/* Returns the seconds that a run may take: `limit` (0: none), or less if Slurm ends the job earlier. now: seconds since 1970. */
+/* Returns the seconds that a run may take: `limit` (0: none), or less if Slurm ends the job earlier. now: seconds since
+ * 1970. */
 double hw_time_left(double limit, char *const *environment, double now);
 
 /* Returns the clocks of the last run with a loop, if it failed; else 0. Node 0 only. */
@@ -56,7 +60,8 @@ uint64_t hw_job_failed_clocks(const hawser_job *job);
 
 /* hawser_interrupt, for a signal. Async-signal-safe, any thread. */
 void hw_job_interrupt_by(hawser_job *job, int signal_number);
-/* Reports to the other nodes that a signal ends this node, and leaves the job; waits at most a second. The process must end next. */
+/* Reports to the other nodes that a signal ends this node, and leaves the job; waits at most a second. The process must end
+ * next. */
 void hw_job_abort_by(hawser_job *job, int signal_number);
 
 #endif

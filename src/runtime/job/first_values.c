@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/option_value.h"
 #include "exchange/numbers.h"
+#include "program/kind.h"
 #include "store/table.h"
 
 static hawser_status copy(char **out, const char *text, size_t length, hawser_error *error)
@@ -59,15 +60,15 @@ hw_first_value *hw_first_find(const hw_first_values *first, const char *name)
 /* Returns why a state cannot begin with the numbers of a file; NULL: it can. */
 static const char *refusal(const hw_plan *plan, const hawser_state *state)
 {
-    if (state->kind == HW_DATA)
+    if (!hw_kind_of(state)->numbers)
         return "is data, which comes from the input";
     if (state->rebuild != NULL)
-        return "is derived from other states when a loop begins (hawser_derive); start those";
+        return "is derived from other states when a loop begins (.derive); start those";
     if (plan->program->position != NULL)
         return "has the numbers with which an earlier run ended (hawser_program_resume)";
     if (plan->states[state->number].life.first == UINT32_MAX)
         return "is used by no unit of the program";
-    if (state->kind == HW_STORED && state->function != NULL && strcmp(state->function->name, "add") != 0)
+    if (state->function != NULL && strcmp(state->function->name, "add") != 0)
         return "begins at zero: of stored states that all blocks change only those with \"add\" can begin elsewhere";
     return NULL;
 }
@@ -75,11 +76,10 @@ static const char *refusal(const hw_plan *plan, const hawser_state *state)
 /* Returns the shape in which the numbers of a state are in memory. */
 static hw_numbers_wanted shape_of(const hawser_state *state, uint32_t blocks)
 {
-    hw_numbers_wanted wanted = {.type = state->type, .rows = state->rows, .cols = state->cols};
-    if (state->kind == HW_PARTITIONED || state->kind == HW_STORED)
-        wanted.by_row = state->split == HAWSER_BY_ROW;
-    if (state->kind == HW_LOCAL) {
-        wanted.rows = hw_state_is_of_blocks(state) ? blocks : hw_state_extent(state);
+    hw_numbers_wanted wanted = {
+        .type = state->type, .rows = state->rows, .cols = state->cols, .by_row = state->split == HAWSER_BY_ROW};
+    if (hw_kind_of(state)->lined) {
+        wanted.rows = hw_state_count(state) / state->width * (hw_state_is_of_blocks(state) ? blocks : 1);
         wanted.cols = state->width;
         wanted.by_row = true;
     }
@@ -154,7 +154,7 @@ bool hw_first_lacks(const hw_first_values *first, const hawser_program *program,
         size_t used = (size_t)snprintf(why, size, "the program has no state '%.80s'", value->state);
         const char *before = "; states: ";
         for (const hawser_state *state = program->states; state != NULL && used < size; state = state->next)
-            if (state->kind != HW_DATA) {
+            if (hw_kind_of(state)->numbers) {
                 used += (size_t)snprintf(why + used, size - used, "%s%s", before, state->name);
                 before = ", ";
             }

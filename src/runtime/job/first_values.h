@@ -33,8 +33,9 @@ static inline bool hw_first_names_model(const hw_first_values *first)
 /* Returns the file of a name, or NULL. */
 hw_first_value *hw_first_find(const hw_first_values *first, const char *name);
 
-/* Reads the files of a plan's states before the plan is split. The job's first program that has a state begins with its file. Refuses a state that
- * cannot begin with one, and numbers that do not fit it or are not finite. Every node reads the whole files; before a run nodes compare their digests. */
+/* Reads the files of a plan's states before the plan is split. The job's first program that has a state begins with its
+ * file. Refuses a state that cannot begin with one, and numbers that do not fit it or are not finite. Every node reads the
+ * whole files; before a run nodes compare their digests. */
 hawser_status hw_first_read(hw_first_values *first, uint32_t blocks, hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 /* Releases what was read. After a run has begun with it, it is `used`, and later programs do not read it again. */
 void hw_first_release(hw_first_values *first, hw_plan *plan, bool used);

@@ -1,9 +1,11 @@
-/* idle.c - finds the job's options that can do nothing in a program: refuses those of the command line and of calls, and notes the others in one line each. */
+/* idle.c - finds the job's options that can do nothing in a program: refuses those of the command line and of calls, and
+ * notes the others in one line each. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/argument.h"
 #include "base/option_value.h"
+#include "program/kind.h"
 #include "runtime/job/job.h"
 
 /* What a reason depends on: the program, or also how this job was started. */
@@ -84,10 +86,10 @@ static idle_kind judge_sent(const hawser_job *job, const hw_plan *plan, const ch
     if (strcmp(key, "max-held-clocks") == 0 && !sent.filtered)
         return IDLE;
     *why = "its value for all states is used by none: each state whose updates are sent has its own, by a STATE= of this "
-           "option or by hawser_state_filter";
+           "option or by the state's .filter";
     if (has_common(job->options, key) && !sent.common)
         return IDLE;
-    *why = "the program sends no state in this form (hawser_encoding)";
+    *why = "the program sends no state in this form (.form)";
     return strcmp(key, "encoding") == 0 && !sent.rounded ? IDLE : USED;
 }
 
@@ -99,9 +101,9 @@ static void explain_name(const hw_plan *plan, const hw_option_item *item, const 
     size_t used = (size_t)snprintf(why, REASON, "%s '%.*s'%s; ",
                                    state == NULL ? "the program has no state" : "no updates are sent of the state",
                                    (int)(item->length < 80 ? item->length : 80), item->state,
-                                   state == NULL                  ? ""
-                                   : state->kind != HW_REPLICATED ? ", which is not replicated"
-                                                                  : ", which no unit updates");
+                                   state == NULL                ? ""
+                                   : !hw_kind_of(state)->summed ? ", which is not replicated"
+                                                                : ", which no unit updates");
     const char *before = "states whose updates are sent: ";
     for (const hawser_state *other = plan->program->states; other != NULL && used < REASON; other = other->next)
         if (hw_state_is_sent(plan, other)) {
@@ -209,7 +211,8 @@ static idle_kind judge_init(const hawser_job *job, const hw_plan *plan, const ch
     return hw_first_names_model(&job->first) && !hw_option_was_read(job->options, key) ? IDLE : USED;
 }
 
-/* Returns true if the job works for itself. A store may be that of servers elsewhere, which it reaches by the same options. */
+/* Returns true if the job works for itself. A store may be that of servers elsewhere, which it reaches by the same
+ * options. */
 static bool is_alone(const hawser_job *job, const hw_plan *plan)
 {
     return hawser_job_nodes(job) == 1 && plan->settings.nodes <= 1 && job->store == NULL;
@@ -360,7 +363,8 @@ static bool is_about_program(size_t option)
     return judged[option].judge == judge_sent || judged[option].judge == judge_read;
 }
 
-/* Records which options had an effect in a program without a loop. It is judged when the job ends, because a program with a loop may follow. */
+/* Records which options had an effect in a program without a loop. It is judged when the job ends, because a program with a
+ * loop may follow. */
 static void judge_without_loop(hawser_job *job, const hw_plan *plan)
 {
     const char *why;

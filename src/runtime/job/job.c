@@ -47,7 +47,8 @@ static uint32_t default_blocks(const hawser_job *job)
     return nodes > processors ? nodes : processors;
 }
 
-/* Memory that the nodes of one host share is subtracted from the limit of each, because the kernel may charge its pages to any of them. */
+/* Memory that the nodes of one host share is subtracted from the limit of each, because the kernel may charge its pages to
+ * any of them. */
 static hawser_status find_memory(hawser_job *job, hawser_error *error)
 {
     hw_plan_settings *settings = &job->settings;
@@ -91,6 +92,7 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
     job->max_clocks = (uint64_t)hawser_options_integer(options, "max-clocks");
     job->time_limit = hw_time_left(hawser_options_number(options, "time-limit"), environ, hw_wall_seconds());
     job->grace = hawser_options_number(options, "grace");
+    job->rehearse = (uint64_t)hawser_options_integer(options, "rehearse");
     job->unit_warning = hawser_options_number(options, "unit-warning");
     job->unit_timeout = hawser_options_number(options, "unit-timeout");
     job->timeout = hawser_options_number(options, "timeout");
@@ -145,7 +147,8 @@ hawser_status hawser_open_with(const hawser_options *options, const hawser_openi
                             .on = opening->cluster,
                             .key = opening->key,
                             .key_length = opening->key_length,
-                            .node = opening->node};
+                            .node = opening->node,
+                            .own_signals = opening->own_signals};
     return hw_job_enter(options, &entry, out, error);
 }
 
@@ -171,6 +174,7 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     atomic_init(&job->stopped_at, 0.0);
     job->options = options;
     job->messages = entry->messages;
+    job->own_signals = entry->own_signals;
     job->cancellation = entry->cancellation;
     atomic_init(&job->waits, entry->cancellation);
     if (entry->on != NULL) {
@@ -323,7 +327,8 @@ bool hawser_job_leads(const hawser_job *job)
 
 hawser_sync hawser_job_sync(const hawser_job *job)
 {
-    return job != NULL ? hw_sync_read(hawser_options_text(job->options, "sync")) : hawser_bsp();
+    hawser_sync sync = job != NULL ? hw_sync_read(hawser_options_text(job->options, "sync")) : hawser_bsp();
+    return job != NULL ? hw_sync_of_blocks(sync, hawser_job_workers(job)) : sync;
 }
 
 hawser_form hawser_job_encoding(const hawser_job *job)
@@ -458,7 +463,14 @@ hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_pla
 {
     *out = NULL;
     hw_plan *plan = NULL;
+    HAWSER_TRY(hw_program_settle(program, job->settings.blocks, error));
+    /* What is refused with several blocks is refused with one, too. */
+    (void)hw_program_settle_syncs(program, 0);
     HAWSER_TRY(hw_compile(program, &plan, error));
+    if (hw_program_settle_syncs(program, job->settings.blocks)) {
+        hw_plan_free(plan);
+        HAWSER_TRY(hw_compile(program, &plan, error));
+    }
     hawser_status status = hw_first_read(&job->first, job->settings.blocks, plan, error);
     if (job->first.note[0] != '\0')
         hw_job_note_idle(job, "init", job->first.note);

@@ -20,8 +20,9 @@
 typedef struct hw_scratch_drops {
     uint64_t every; /* a block drops its scratch after one in `every` clocks, drawn from `seed`; 0: never */
     uint64_t seed;
+    bool states;                 /* and what it remembers of its parts of states */
     hawser_scratch_visit *visit; /* in place of the program's; NULL: the program's */
-    _Atomic uint64_t count;      /* of the drops so far */
+    _Atomic uint64_t count;      /* of the scratches dropped so far */
 } hw_scratch_drops;
 
 /* Tests: changes of the view that the runtime reports to units, which are then run again. */
@@ -88,16 +89,21 @@ struct hawser_job {
     hw_first_values first;      /* of --init */
     bool workers_given;         /* also by an option that names a worker */
     struct hawser_store *store; /* the open one; NULL: none */
+    struct hw_vectors *vectors; /* the open ones; NULL: none */
+    uint32_t vectors_opened;    /* so far, or tried; the number of the last one */
     uint64_t runs;              /* calls of hawser_run_program */
     struct hw_kept_results *kept_results; /* of these runs; NULL: there were none */
+    bool own_signals;                     /* the caller handles signals during runs */
     bool fibers;                          /* tests: units run as fibers under a seed, or in a chosen order */
     uint64_t fiber_seed;
     hw_chooser chooser;
     hw_scratch_drops drops;
     hw_view_changes changes;
+    uint64_t rehearse; /* --rehearse; 0: never */
     hw_chunk_memory chunks;
     const hawser_cancellation *cancellation; /* NULL: none */
-    /* What ends waits of the store: the same, or NULL during a run, whose units must end their clock, and while the job serves */
+    /* What ends waits of the store: the same, or NULL during a run, whose units must end their clock, and while the job
+     * serves */
     _Atomic(const hawser_cancellation *) waits;
     atomic_bool interrupted;   /* hw_job_interrupted reads it */
     _Atomic uint64_t asked;    /* hw_asked of the node that was asked to end first; 0: none */
@@ -123,15 +129,17 @@ hawser_status hw_job_open_at(const hawser_options *options, const hw_place *plac
                              hawser_error *error) HAWSER_MUST_USE;
 /* From now on this job's runs execute their blocks as fibers, one at a time, in an order drawn from `seed`. */
 void hw_job_use_fibers(hawser_job *job, uint64_t seed);
-/* Likewise, in the order of the chooser, which is called at each point at which another fiber could continue. */
+/* Executes blocks as fibers, too, in the order of the chooser. It is called at each point at which another fiber could
+ * continue. */
 void hw_job_use_choices(hawser_job *job, hw_chooser chooser);
-/* From now on blocks of this job's runs write their scratch after one in `every` clocks, free and zero it, and read it back. `visit` (NULL: the
- * program's) does both. */
+/* From now on blocks of this job's runs write their scratch after one in `every` clocks, free and zero it, and read it back.
+ * `visit` (NULL: the program's) does both. */
 void hw_job_drop_scratch(hawser_job *job, uint64_t every, uint64_t seed, hawser_scratch_visit *visit);
-/* From now on waiting calls of this job's units return HAWSER_VIEW_CHANGED, one in `every` drawn from `seed`. The stage is then done over from its last
- * commit. Stop tests that declare what they remember are done over as often. */
+/* From now on waiting calls of this job's units return HAWSER_VIEW_CHANGED, one in `every` drawn from `seed`. The stage is
+ * then done over from its last commit. Stop tests that declare what they remember are done over as often. */
 void hw_job_change_view(hawser_job *job, uint64_t every, uint64_t seed);
-/* Likewise, but once in a run: at a waiting call of a block, counted from 1 over those at which the stage can be done over. Tests are called once. */
+/* Changes the view once in a run: at a waiting call of a block, counted from 1 over those at which the stage can be done
+ * over. Tests are called once. */
 void hw_job_change_view_at(hawser_job *job, uint32_t block, uint64_t call);
 /* Encodes a node's number and the signal that asked it to end (0: another way) as a number above 0. */
 static inline uint64_t hw_asked(uint32_t node, int number)
@@ -140,8 +148,9 @@ static inline uint64_t hw_asked(uint32_t node, int number)
 }
 /* Returns whether the job was asked to end its runs, by hawser_interrupt or its cancellation. Any thread. */
 bool hw_job_interrupted(hawser_job *job);
-/* From here on the cancellation `own` (NULL: the job's, if it ends waits) ends waits for other nodes, until hw_job_uncancellable, which returns the status of the call.
- * Only for calls that no run depends on: after a run was cancelled, its results are still gathered. */
+/* From here on the cancellation `own` (NULL: the job's, if it ends waits) ends waits for other nodes, until
+ * hw_job_uncancellable, which returns the status of the call. Only for calls that no run depends on: after a run was
+ * cancelled, its results are still gathered. */
 void hw_job_cancellable(const hawser_job *job, const hawser_cancellation *own);
 hawser_status hw_job_uncancellable(const hawser_job *job, hawser_status status);
 /* hawser_interrupt, for the request `asked`. Async-signal-safe, any thread. */
@@ -152,14 +161,15 @@ void hw_job_stop(hawser_job *job);
 double hw_job_grace_left(const hawser_job *job);
 /* Makes the routes that --topology requests. Collective. */
 hawser_status hw_job_topology(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
-/* broadcast.c: sends bytes of any length from node 0 to all others, which own *received.data, from malloc; node 0 receives nothing. Collective, outside
- * of a run. */
+/* broadcast.c: sends bytes of any length from node 0 to all others, which own *received.data, from malloc; node 0 receives
+ * nothing. Collective, outside of a run. */
 hawser_status hw_job_send_all(hawser_job *job, hw_bytes own, hw_bytes *received, hawser_error *error) HAWSER_MUST_USE;
 /* Makes the physical plan of a program under this job's settings; checks the program. */
 hawser_status hw_job_plan(hawser_job *job, const hawser_program *program, hw_plan **plan,
                           hawser_error *error) HAWSER_MUST_USE;
-/* names.c: hw_names_last returns true if the program that is planned next is the last one with a loop. hw_names_add adds its states that are sent;
- * hw_names_know returns true if a program before had such a state. hw_names_close reports each name of an option that no program had. */
+/* names.c: hw_names_last returns true if the program that is planned next is the last one with a loop. hw_names_add adds its
+ * states that are sent; hw_names_know returns true if a program before had such a state. hw_names_close reports each name of
+ * an option that no program had. */
 bool hw_names_last(const hw_named_states *named);
 hawser_status hw_names_add(hw_named_states *named, const hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
 bool hw_names_know(const hw_named_states *named, const char *state, size_t length);
@@ -168,12 +178,13 @@ void hw_names_close(hawser_job *job);
 bool hw_state_is_sent(const hw_plan *plan, const hawser_state *state);
 /* idle.c: reports that an option, which is not of the command line, can do nothing, once, on node 0 and without --quiet. */
 void hw_job_note_idle(hawser_job *job, const char *key, const char *why);
-/* idle.c: looks for options that were given and can do nothing in the program of `plan`. Returns HAWSER_BAD_OPTION for one of the command line. Reports,
- * except with --quiet, those that come from elsewhere, and those that would have an effect with more workers or nodes. Only the
- * first program with a loop is judged: a job may run others before and after it. Without one, hw_job_report_left_idle reports options. */
+/* idle.c: looks for options that were given and can do nothing in the program of `plan`. Returns HAWSER_BAD_OPTION for one
+ * of the command line. Reports, except with --quiet, those that come from elsewhere, and those that would have an effect
+ * with more workers or nodes. Only the first program with a loop is judged: a job may run others before and after it.
+ * Without one, hw_job_report_left_idle reports options. */
 hawser_status hw_job_check_idle(hawser_job *job, const hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
-/* idle.c: in a job that ends, and whose programs had no loop: hw_job_left_idle returns true for an option of the command line or of a call that did
- * nothing, and hw_job_report_left_idle reports all of these. */
+/* idle.c: in a job that ends, and whose programs had no loop: hw_job_left_idle returns true for an option of the command
+ * line or of a call that did nothing, and hw_job_report_left_idle reports all of these. */
 bool hw_job_left_idle(const hawser_job *job, const char *key);
 void hw_job_report_left_idle(const hawser_job *job);
 

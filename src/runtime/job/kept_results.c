@@ -65,19 +65,29 @@ struct hw_kept_results {
 
 /* --------------------------------------------------------------------------------------------------------- memory ---- */
 
-static void free_values(const hw_kept_run *result, hw_kept_values *values)
+static void free_share(hw_kept_share *share)
 {
-    for (uint32_t b = 0; values->shares != NULL && b < result->blocks; b++) {
+    if (share->message != NULL)
+        hw_message_free(share->message);
+    else
+        free(share->values);
+    share->message = NULL;
+    share->values = NULL;
+}
+
+static void free_values(hw_kept_values *values)
+{
+    for (uint32_t k = 0; values->shares != NULL && k < values->share_count; k++) {
         if (!values->joined)
-            free(values->shares[b].values);
-        values->shares[b].values = NULL;
+            free_share(&values->shares[k]);
+        values->shares[k].values = NULL;
     }
 }
 
 static void free_result(hw_kept_run *result)
 {
     for (uint32_t i = 0; result->states != NULL && i < result->count; i++) {
-        free_values(result, &result->states[i]);
+        free_values(&result->states[i]);
         free(result->states[i].shares);
         free(result->states[i].whole);
     }
@@ -86,7 +96,8 @@ static void free_result(hw_kept_run *result)
     free(result);
 }
 
-/* Returns whether this is a forked child, in which no thread receives numbers of other nodes, and the mutex may be held for ever. */
+/* Returns whether this is a forked child, in which no thread receives numbers of other nodes, and the mutex may be held for
+ * ever. */
 static bool is_forked(const hw_kept_results *results)
 {
     return results->cluster != NULL && results->process != getpid();
@@ -141,7 +152,7 @@ static uint32_t free_unused(hw_kept_results *results)
     return freed;
 }
 
-/* ------------------------------------------------------------------------------------------------ on the net's thread ---- */
+/* ---------------------------------------------------------------------------------------------- on the net's thread ---- */
 
 static hawser_status make(kept_message part, const void *head, size_t length, size_t more, hw_message **message,
                           hawser_error *error)
@@ -164,7 +175,7 @@ static const char *find(const hw_kept_results *results, const read_head *wanted,
         if (values->state != wanted->state || wanted->count > PIECE / values->size)
             continue;
         *size = values->size;
-        for (uint32_t b = 0; b < result->blocks; b++) {
+        for (uint32_t b = 0; b < values->share_count; b++) {
             const hw_kept_share *share = &values->shares[b];
             if (share->values != NULL && wanted->first >= share->begin && wanted->first < share->end &&
                 wanted->count <= share->end - wanted->first)
@@ -248,6 +259,8 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
 
 /* -------------------------------------------------------------------------------------------------- making, freeing ---- */
 
+static const hw_channel results_channel = {.name = "results", .kinds = {HW_MESSAGE_KEPT}, .arrived = arrived};
+
 hawser_status hw_kept_results_open(hw_cluster *cluster, double timeout, hawser_messages *messages, hw_kept_results **out,
                                    hawser_error *error)
 {
@@ -263,18 +276,23 @@ hawser_status hw_kept_results_open(hw_cluster *cluster, double timeout, hawser_m
                                  .references = 1};
     pthread_mutex_init(&results->mutex, NULL);
     hawser_status status = HW_NEW(&results->left, results->nodes, "results", error);
-    const hw_channel channel = {.argument = results, .arrived = arrived};
     if (status == HAWSER_OK && cluster != NULL)
-        status = hw_cluster_channel(cluster, HW_CHANNEL_RESULTS, &channel, error);
+        status = hw_cluster_open_channel(cluster, &results_channel, results, error);
     if (status == HAWSER_OK) {
         *out = results;
         return HAWSER_OK;
     }
     if (cluster != NULL)
-        (void)!hw_cluster_channel(cluster, HW_CHANNEL_RESULTS, NULL, NULL);
+        hw_cluster_close_channel(cluster, &results_channel);
     pthread_mutex_lock(&results->mutex);
     unlock_and_drop(results, 1);
     return status;
+}
+
+static hawser_status new_shares(hw_kept_values *values, uint32_t count, hawser_error *error)
+{
+    values->share_count = count;
+    return HW_NEW(&values->shares, count, "results", error);
 }
 
 hawser_status hw_kept_run_new(hw_kept_results *results, uint64_t run, uint32_t blocks, uint32_t count, hw_kept_run **out,
@@ -288,7 +306,7 @@ hawser_status hw_kept_run_new(hw_kept_results *results, uint64_t run, uint32_t b
     if (status == HAWSER_OK)
         status = HW_NEW(&result->released, result->owner->nodes, "results", error);
     for (uint32_t i = 0; status == HAWSER_OK && i < count; i++)
-        status = HW_NEW(&result->states[i].shares, blocks, "results", error);
+        status = new_shares(&result->states[i], blocks, error);
     if (status != HAWSER_OK) {
         free_result(result);
         return status;
@@ -319,7 +337,8 @@ void hw_kept_run_drop(hw_kept_run *result)
     unlock_and_drop(results, 1);
 }
 
-/* Reports to the other nodes that this node reads no more of a run (0: of all). A node that it cannot reach is lost, or has left. */
+/* Reports to the other nodes that this node reads no more of a run (0: of all). One that closes its job at the same time may
+ * have left already. */
 static void send_release(const hw_kept_results *results, uint64_t run)
 {
     const release_head head = {run};
@@ -329,7 +348,7 @@ static void send_release(const hw_kept_results *results, uint64_t run)
         if (n == results->self || !hw_net_linked(hw_cluster_net(results->cluster), n))
             continue;
         if (make(RELEASE, &head, sizeof head, 0, &message, &error) == HAWSER_OK)
-            (void)!hw_cluster_send(results->cluster, n, message, &error);
+            hw_cluster_tell(results->cluster, n, message);
         else
             hw_cluster_give_up(results->cluster, error.text);
     }
@@ -385,7 +404,8 @@ static hawser_status await_pieces(fetch *call, uint32_t node, size_t enough, haw
     return status;
 }
 
-/* Reads numbers [first, first + count), which are in one share of another node. `base`: the number that belongs at the begin of the call's memory. */
+/* Reads numbers [first, first + count), which are in one share of another node. `base`: the number that belongs at the begin
+ * of the call's memory. */
 static hawser_status fetch_share(const hw_kept_run *result, uint32_t at, const hw_kept_share *share, size_t base,
                                  size_t first, size_t count, fetch *call, hawser_error *error)
 {
@@ -420,7 +440,7 @@ static bool copy_here(const hw_kept_run *result, uint32_t at, size_t first, size
         memcpy(out, (const char *)values->whole + first * size, count * size);
         return true;
     }
-    for (uint32_t b = 0; b < result->blocks; b++) {
+    for (uint32_t b = 0; b < values->share_count; b++) {
         const hw_kept_share *share = &values->shares[b];
         size_t from = share->begin > first ? share->begin : first,
                to = share->end < first + count ? share->end : first + count;
@@ -438,10 +458,10 @@ static hawser_status fetch_rest(hw_kept_run *result, uint32_t at, size_t first, 
     const hw_kept_values *values = &result->states[at];
     uint32_t self = result->owner->self, begin = 0;
     /* Nodes begin with the shares behind their own, so that they do not all request those of one node first. */
-    while (begin < result->blocks && values->shares[begin].node <= self)
+    while (begin < values->share_count && values->shares[begin].node <= self)
         begin++;
-    for (uint32_t i = 0; i < result->blocks; i++) {
-        const hw_kept_share *share = &values->shares[(begin + i) % result->blocks];
+    for (uint32_t i = 0; i < values->share_count; i++) {
+        const hw_kept_share *share = &values->shares[(begin + i) % values->share_count];
         size_t from = share->begin > first ? share->begin : first,
                to = share->end < first + count ? share->end : first + count;
         if (from < to && share->node != self)
@@ -458,6 +478,14 @@ static void forget(fetch *call)
     *at = call->next;
 }
 
+static hawser_status fail_lost(const hw_kept_values *values, hawser_error *error)
+{
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                       "moving state '%s' has no result: the run failed, or was abandoned (--grace), while its parts were "
+                       "under way",
+                       values->name);
+}
+
 hawser_status hw_kept_run_read(hw_kept_run *result, uint32_t at, size_t first, size_t count, void *out, hawser_error *error)
 {
     hw_kept_results *results = result->owner;
@@ -465,6 +493,8 @@ hawser_status hw_kept_run_read(hw_kept_run *result, uint32_t at, size_t first, s
         return HAWSER_OK;
     if (is_forked(results))
         return hw_not_origin(results->process, "hawser_result_range", "run", error);
+    if (result->states[at].lost)
+        return fail_lost(&result->states[at], error);
     fetch call = {.results = results, .out = out, .bytes = count * result->states[at].size};
     pthread_mutex_lock(&results->mutex);
     bool closed = results->closed, here = copy_here(result, at, first, count, out);
@@ -493,44 +523,43 @@ hawser_status hw_kept_run_read(hw_kept_run *result, uint32_t at, size_t first, s
 static uint64_t bytes_here(const hw_kept_run *result, const hw_kept_values *values)
 {
     uint64_t bytes = 0;
-    for (uint32_t b = 0; b < result->blocks; b++)
+    for (uint32_t b = 0; b < values->share_count; b++)
         if (values->shares[b].node == result->owner->self)
             bytes += (values->shares[b].end - values->shares[b].begin) * values->size;
     return bytes;
 }
 
 /* Returns the share that has all numbers; NULL: there is none. */
-static hw_kept_share *only_share(const hw_kept_run *result, const hw_kept_values *values)
+static hw_kept_share *only_share(const hw_kept_values *values)
 {
-    for (uint32_t b = 0; b < result->blocks; b++)
+    for (uint32_t b = 0; b < values->share_count; b++)
         if (values->shares[b].end - values->shares[b].begin == values->count && values->shares[b].values != NULL)
             return &values->shares[b];
     return NULL;
 }
 
 /* Makes the whole of shares that are all on this node, each of which is freed once it was copied. The mutex is held. */
-static hawser_status join(const hw_kept_run *result, hw_kept_values *values, hawser_error *error)
+static hawser_status join(hw_kept_values *values, hawser_error *error)
 {
-    hw_kept_share *only = only_share(result, values);
+    hw_kept_share *only = only_share(values);
     char *whole = NULL;
-    if (only != NULL) {
-        for (uint32_t b = 0; b < result->blocks; b++) { /* the others have no numbers */
+    if (only != NULL && only->message == NULL) {
+        for (uint32_t b = 0; b < values->share_count; b++) { /* the others have no numbers */
             hw_kept_share *share = &values->shares[b];
             if (share != only)
-                free(share->values);
-            share->values = share == only ? only->values : NULL;
+                free_share(share);
         }
         values->whole = only->values;
         values->joined = true;
         return HAWSER_OK;
     }
     HAWSER_TRY(hw_new_array((void **)&whole, values->count, values->size, "a result", error));
-    for (uint32_t b = 0; b < result->blocks; b++) {
+    for (uint32_t b = 0; b < values->share_count; b++) {
         hw_kept_share *share = &values->shares[b];
         if (share->values == NULL)
             continue;
         memcpy(whole + share->begin * values->size, share->values, (share->end - share->begin) * values->size);
-        free(share->values);
+        free_share(share);
         share->values = whole + share->begin * values->size;
     }
     values->whole = whole;
@@ -579,10 +608,12 @@ hawser_status hw_kept_run_whole(hw_kept_run *result, uint32_t at, const void **w
     *whole = NULL;
     if (is_forked(result->owner))
         return hw_not_origin(result->owner->process, "hawser_result", "run", error);
+    if (values->lost)
+        return fail_lost(values, error);
     pthread_mutex_lock(&result->owner->mutex);
     bool made = values->whole != NULL, here = result->owner->nodes == 1;
     if (!made)
-        status = here ? join(result, values, error) : check_memory(result, values, error);
+        status = here ? join(values, error) : check_memory(result, values, error);
     pthread_mutex_unlock(&result->owner->mutex);
     if (status == HAWSER_OK && !made && !here)
         status = fetch_whole(result, at, error);
@@ -646,13 +677,13 @@ void hw_kept_results_close(hw_kept_results *results)
         return;
     if (results->cluster != NULL) {
         await_readers(results);
-        (void)!hw_cluster_channel(results->cluster, HW_CHANNEL_RESULTS, NULL, NULL);
+        hw_cluster_close_channel(results->cluster, &results_channel);
     }
     pthread_mutex_lock(&results->mutex);
     results->closed = true;
     uint32_t freed = free_unused(results);
     for (hw_kept_run *result = results->first; results->nodes > 1 && result != NULL; result = result->next)
         for (uint32_t i = 0; i < result->count; i++)
-            free_values(result, &result->states[i]);
+            free_values(&result->states[i]);
     unlock_and_drop(results, freed + 1);
 }

@@ -1,6 +1,7 @@
 /*
- * kept_results.h - results of local and stored states. After a run each node keeps the shares of its own blocks, and sends ranges of them to nodes that
- * request them (HW_MESSAGE_KEPT), until all nodes have freed the run or closed the job. No node has the whole unless its program requests it.
+ * kept_results.h - results of local and stored states. After a run each node keeps the shares of its own blocks, and sends
+ * ranges of them to nodes that request them (HW_MESSAGE_KEPT), until all nodes have freed the run or closed the job. No node
+ * has the whole unless its program requests it.
  */
 #ifndef HW_RUNTIME_JOB_KEPT_RESULTS_H
 #define HW_RUNTIME_JOB_KEPT_RESULTS_H
@@ -14,11 +15,12 @@
 /* The results of all runs of a job. */
 typedef struct hw_kept_results hw_kept_results;
 
-/* The share of a block: numbers [begin, end) of the state. */
+/* The share of a block, or a part of a moving state: numbers [begin, end) of the state. */
 typedef struct hw_kept_share {
     size_t begin, end;
     uint32_t node;
-    void *values; /* NULL: on another node, or empty */
+    void *values;               /* NULL: on another node, or empty */
+    struct hw_message *message; /* whose payload the values are; NULL: they are memory of their own */
 } hw_kept_share;
 
 typedef struct hw_kept_values {
@@ -26,9 +28,11 @@ typedef struct hw_kept_values {
     uint32_t state;   /* its number */
     size_t size;      /* bytes of a number */
     size_t count;
-    hw_kept_share *shares; /* by block */
-    void *whole;           /* all numbers, once they were requested; NULL: not yet */
-    bool joined;           /* the shares of this node are parts of `whole` */
+    hw_kept_share *shares; /* by block; of a moving state by part */
+    uint32_t share_count;
+    bool lost;   /* the run failed or was abandoned while parts of a moving state were under way */
+    void *whole; /* all numbers, once they were requested; NULL: not yet */
+    bool joined; /* the shares of this node are parts of `whole` */
 } hw_kept_values;
 
 /* The local and stored states of one run. */
@@ -53,13 +57,16 @@ hawser_status hw_kept_run_new(hw_kept_results *results, uint64_t run, uint32_t b
 void hw_kept_run_publish(hw_kept_run *result);
 /* Frees a result that no program got, since its run has failed. NULL is allowed. */
 void hw_kept_run_drop(hw_kept_run *result);
-/* Frees a result on behalf of this node's program. Its shares stay until the other nodes have freed theirs. NULL is allowed. */
+/* Frees a result on behalf of this node's program. Its shares stay until the other nodes have freed theirs. NULL is
+ * allowed. */
 void hw_kept_run_release(hw_kept_run *result);
 
-/* Copies numbers [first, first + count) of a state, which has them, to `out`, from whichever nodes have them. Blocks. Any thread. */
+/* Copies numbers [first, first + count) of a state, which has them, to `out`, from whichever nodes have them. Blocks. Any
+ * thread. */
 hawser_status hw_kept_run_read(hw_kept_run *result, uint32_t at, size_t first, size_t count, void *out,
                                hawser_error *error) HAWSER_MUST_USE;
-/* Stores all numbers of a state in *whole, which the result owns. HAWSER_NO_MEMORY: they exceed the memory limit. Blocks. Any thread. */
+/* Stores all numbers of a state in *whole, which the result owns. HAWSER_NO_MEMORY: they exceed the memory limit. Blocks.
+ * Any thread. */
 hawser_status hw_kept_run_whole(hw_kept_run *result, uint32_t at, const void **whole, hawser_error *error) HAWSER_MUST_USE;
 
 /* The run failed because of a lost node, and its error has named the node. */

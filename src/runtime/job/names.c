@@ -5,6 +5,7 @@
 #include "base/argument.h"
 #include "base/memory.h"
 #include "base/option_value.h"
+#include "program/kind.h"
 #include "runtime/job/job.h"
 
 void hawser_job_programs(hawser_job *job, uint32_t count)
@@ -20,7 +21,7 @@ bool hw_names_last(const hw_named_states *named)
 
 bool hw_state_is_sent(const hw_plan *plan, const hawser_state *state)
 {
-    return state->kind == HW_REPLICATED && hw_operator_updates(plan->program->root, state);
+    return hw_kind_of(state)->summed && hw_operator_updates(plan->program->root, state);
 }
 
 bool hw_names_know(const hw_named_states *named, const char *state, size_t length)

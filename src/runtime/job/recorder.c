@@ -25,7 +25,7 @@ struct hw_recorder {
     hawser_status ended;
 };
 
-/* ----------------------------------------------------------------------------------------------------------- writing ---- */
+/* ---------------------------------------------------------------------------------------------------------- writing ---- */
 
 /* Records the first failure. The mutex is held. */
 static void fail(hw_recorder *recorder, const char *why)
@@ -76,7 +76,7 @@ static void take(hw_log *log)
     log->count = 0;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- streams ---- */
+/* ---------------------------------------------------------------------------------------------------------- streams ---- */
 
 hawser_status hw_recorder_log(hw_recorder *recorder, hw_stream_name name, hw_log **log, hawser_error *error)
 {
@@ -130,7 +130,7 @@ void hw_recorder_failed(hw_recorder *recorder, hawser_status status)
     pthread_mutex_unlock(&recorder->mutex);
 }
 
-/* ----------------------------------------------------------------------------------------------------- beginning, end ---- */
+/* --------------------------------------------------------------------------------------------------- beginning, end ---- */
 
 /* A file by its identity: paths of one file may differ, and a file may have been moved away. */
 struct hw_history_file {
@@ -138,7 +138,8 @@ struct hw_history_file {
     ino_t inode;
 };
 
-/* Refuses a file that a job before has written and that is still there. An empty one has the number of a file that was removed. */
+/* Refuses a file that a job before has written and that is still there. An empty one has the number of a file that was
+ * removed. */
 static hawser_status check_earlier(const hw_histories *earlier, const char *path, hawser_error *error)
 {
     struct stat now;

@@ -15,14 +15,14 @@ typedef struct hw_histories {
 } hw_histories;
 void hw_histories_free(hw_histories *histories);
 
-/* Starts a history of the nodes of the cluster (NULL: of one node). Node 0 writes the file `path`, node k PATH.k; with NULL or "" nothing is
- * recorded and *recorder is NULL. Collective: nodes that differ in whether they record fail on all nodes, and so does a file that
- * cannot be written (HAWSER_IO), or one that a job before has written (HAWSER_BAD_OPTION); `earlier` has those, and gets this one, too. NULL: the job has no
- * cluster. The caller closes *recorder, after a failure too. */
+/* Starts a history of the nodes of the cluster (NULL: of one node). Node 0 writes the file `path`, node k PATH.k; with NULL
+ * or "" nothing is recorded and *recorder is NULL. Collective: nodes that differ in whether they record fail on all nodes,
+ * and so does a file that cannot be written (HAWSER_IO), or one that a job before has written (HAWSER_BAD_OPTION); `earlier`
+ * has those, and gets this one, too. NULL: the job has no cluster. The caller closes *recorder, after a failure too. */
 hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_histories *earlier, hw_recorder **recorder,
                                hawser_error *error) HAWSER_MUST_USE;
-/* Writes the end record, without which a history is incomplete; if the job failed, it has the lost node. Frees the recorder, which may be
- * NULL. */
+/* Writes the end record, without which a history is incomplete; if the job failed, it has the lost node. Frees the recorder,
+ * which may be NULL. */
 void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster);
 /* Returns the node that the cluster lost first, or HW_HISTORY_NONE. The cluster may be NULL. */
 uint32_t hw_recorder_lost(hw_cluster *cluster);
@@ -32,7 +32,8 @@ uint32_t hw_recorder_run(hw_recorder *recorder);
 /* Opens a stream; *log is NULL without a recorder. hw_recorder_drop closes it. */
 hawser_status hw_recorder_log(hw_recorder *recorder, hw_stream_name name, hw_log **log, hawser_error *error) HAWSER_MUST_USE;
 void hw_recorder_drop(hw_log *log);
-/* Returns HAWSER_IO with the text once the history could not be written: it is lost then, and its user must learn it. Any thread. */
+/* Returns HAWSER_IO with the text once the history could not be written: it is lost then, and its user must learn it. Any
+ * thread. */
 hawser_status hw_recorder_trouble(hw_recorder *recorder, hawser_error *error) HAWSER_MUST_USE;
 /* Records in the end record that the job failed. */
 void hw_recorder_failed(hw_recorder *recorder, hawser_status status);

@@ -1,5 +1,5 @@
-/* rows.c - the options that every job understands. threads and memory-limit are here for jobs that read no data; readers have rows of
- * these names (data/options.c) with the same bounds. */
+/* rows.c - the options that every job understands. threads and memory-limit are here for jobs that read no data; readers
+ * have rows of these names (data/options.c) with the same bounds. */
 #include <string.h>
 
 #include "base/option_value.h"
@@ -113,6 +113,11 @@ static const hawser_option job_rows[] = {
      0},
     {"record-history", HAWSER_PATH, NULL, NULL, "FILE",
      "record every read, write, clock and wait, with digests of values; node N of several writes FILE.N",
+     "Tests of Hawser itself", 0},
+    {"rehearse", HAWSER_INTEGER, "0", "[0,inf)", "N",
+     "after one in N clocks, drawn by the seed, write what blocks and tests remember, drop it and read it back, and run "
+     "units "
+     "and tests twice from there; bits are the same, and a program that remembers anything elsewhere fails; 0: never",
      "Tests of Hawser itself", 0},
     {"check", HAWSER_FLAG, "no", NULL, NULL,
      "check the guarantees of the sync policy at every clock, and that units read nothing of the data that is only on other "

@@ -1,4 +1,5 @@
-/* start.c - what a training starts from: a model, which node 0 reads, so that only its host needs the file, or files of numbers. */
+/* start.c - what a training starts from: a model, which node 0 reads, so that only its host needs the file, or files of
+ * numbers. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,8 @@
 #include "exchange/topology.h"
 #include "runtime/job/job.h"
 
-/* Makes the text that nodes compare: the option's words, a zero, and on node 0 the text of the file that they name, ended by a zero. */
+/* Makes the text that nodes compare: the option's words, a zero, and on node 0 the text of the file that they name, ended by
+ * a zero. */
 static hawser_status make_text(const char *words, bool reads, char **text, size_t *length, hawser_error *error)
 {
     size_t capacity = 0, used = strlen(words) + 1;
@@ -66,7 +67,9 @@ static hawser_status draw(hawser_job *job, const char *text, hawser_error *error
         snprintf(settings->topology + n, sizeof settings->topology - (size_t)n,
                  "; node %u passes on most, %llu messages when each node has sent one%s", figures->relaying,
                  (unsigned long long)figures->relayed,
-                 settings->adding.kind != HW_ADDING_SPREAD ? "; under bsp updates are added up on their way" : "");
+                 settings->adding.kind != HW_ADDING_SPREAD
+                     ? "; under bsp updates are added up on their way, under ssp and tap those that wait for a link"
+                     : "");
     return HAWSER_OK;
 }
 

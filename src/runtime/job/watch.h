@@ -1,6 +1,6 @@
 /*
- * watch.h - the watchdog of a job: it names calls of a user's functions (units, observers, stop tests, merge functions, functions and filters
- * of tables, ends of tasks) that do not return, and ends the process if --unit-timeout asks for that.
+ * watch.h - the watchdog of a job: it names calls of a user's functions (units, observers, stop tests, merge functions,
+ * functions and filters of tables, ends of tasks) that do not return, and ends the process if --unit-timeout asks for that.
  */
 #ifndef HW_RUNTIME_JOB_WATCH_H
 #define HW_RUNTIME_JOB_WATCH_H
@@ -23,8 +23,8 @@ typedef struct hw_watch_options {
 typedef struct hw_call_place {
     /* Nanoseconds of hw_seconds at which the function began to compute; 0: none does, or it waits. */
     atomic_uint_fast64_t since;
-    /* "unit"; the name of the unit, loop, state or function; the table. Name and table may be NULL. The texts exist as long as the place is
-     * watched. */
+    /* "unit"; the name of the unit, loop, state or function; the table. Name and table may be NULL. The texts exist as long
+     * as the place is watched. */
     _Atomic(const char *) kind, name, table;
     atomic_uint_fast64_t clock; /* 1 + the clock; 0: outside of clocks */
     uint32_t block;             /* UINT32_MAX: none */
@@ -63,9 +63,11 @@ static inline void hw_watch_end(hw_call_place *place, hw_watched_before before)
 hawser_status hw_watchdog_new(const hw_watch_options *options, hw_watchdog **watchdog, hawser_error *error) HAWSER_MUST_USE;
 void hw_watchdog_free(hw_watchdog *watchdog);
 
-/* Watches a place from now on; the first one starts the watchdog's thread. Does nothing without a watchdog, or if nothing is asked of it. */
+/* Watches a place from now on; the first one starts the watchdog's thread. Does nothing without a watchdog, or if nothing is
+ * asked of it. */
 hawser_status hw_watch_add(hw_watchdog *watchdog, hw_call_place *place, hawser_error *error) HAWSER_MUST_USE;
-/* Must be called before the place is freed. May wait until a warning is printed. Does nothing for a place that is not watched. */
+/* Must be called before the place is freed. May wait until a warning is printed. Does nothing for a place that is not
+ * watched. */
 void hw_watch_remove(hw_watchdog *watchdog, hw_call_place *place);
 
 #endif

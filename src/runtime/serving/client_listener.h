@@ -1,11 +1,13 @@
 /*
  * client_listener.h - a stand-alone server's connections to its clients.
  *
- * The listener has a net of its own beside the job's, whose peers may come and go. The net's thread works on requests, as it does on those
- * of the job's nodes. The listener's control thread does what concerns this server alone and may take time: registrations, lists of keys,
- * groups that have ended. Commands that concern all servers are queued for the owner (hw_client_listener_wait).
+ * The listener has a net of its own beside the job's, whose peers may come and go. The net's thread works on requests, as it
+ * does on those of the job's nodes. The listener's control thread does what concerns this server alone and may take time:
+ * registrations, lists of keys, groups that have ended. Commands that concern all servers are queued for the owner
+ * (hw_client_listener_wait).
  *
- * When the first client of a group leaves, the group is over for all its clients, because its clocks can never advance again.
+ * When the first client of a group leaves, the group is over for all its clients, because its clocks can never advance
+ * again.
  */
 #ifndef HW_RUNTIME_SERVING_CLIENT_LISTENER_H
 #define HW_RUNTIME_SERVING_CLIENT_LISTENER_H
@@ -22,7 +24,8 @@ typedef struct hw_client_listener_options {
     bool trust_fabric;
     double failure_timeout;
     uint64_t rate; /* bytes per second of replies; 0: no limit */
-    /* Bytes of replies that a client may have requested and not received before its requests are read; 0: HW_STORE_UNREAD. */
+    /* Bytes of replies that a client may have requested and not received before its requests are read; 0:
+     * HW_STORE_UNREAD. */
     uint64_t unread_most;
     void (*warn)(void *argument, const char *text); /* prints one line; any thread; may be NULL */
     void *argument;

@@ -1,8 +1,9 @@
 /*
- * client_listener_inner.h - shared by listener.c (the net), clients.c (connections, their messages) and control.c (sessions, keys, ended groups).
+ * client_listener_inner.h - shared by listener.c (the net), clients.c (connections, their messages) and control.c (sessions,
+ * keys, ended groups).
  *
- * Only the net's thread receives requests. Only the control thread makes and frees groups and removes clients. A closed group ends once
- * none of its requests is being received.
+ * Only the net's thread receives requests. Only the control thread makes and frees groups and removes clients. A closed
+ * group ends once none of its requests is being received.
  */
 #ifndef HW_RUNTIME_SERVING_CLIENT_LISTENER_INNER_H
 #define HW_RUNTIME_SERVING_CLIENT_LISTENER_INNER_H

@@ -40,7 +40,7 @@ hw_remote_client *hw_client_listener_find(hw_client_listener *listener, uint32_t
     return one;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- replies ---- */
+/* ---------------------------------------------------------------------------------------------------------- replies ---- */
 
 void hw_client_listener_send(hw_client_listener *listener, uint32_t to, hw_control_message word, uint64_t clock,
                              hawser_status status, const void *data, size_t length)
@@ -104,7 +104,7 @@ hw_message *hw_client_listener_wait(hw_client_listener *listener, double seconds
     return message;
 }
 
-/* ------------------------------------------------------------------------------------------------------ joining, leaving ---- */
+/* ------------------------------------------------------------------------------------------------- joining, leaving ---- */
 
 static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *number, hawser_error *error)
 {
@@ -180,8 +180,8 @@ static void end_session(hw_client_listener *listener, const hw_remote_client *on
         hw_group_connection_close(listener, one->connection, why);
 }
 
-/* The connection to a client has ended. Its session ends with it, because no client connects again. Returns false if the client was not known, or
- * had been dropped. */
+/* The connection to a client has ended. Its session ends with it, because no client connects again. Returns false if the
+ * client was not known, or had been dropped. */
 static bool end_connection(hw_client_listener *listener, uint32_t node, const char *why)
 {
     char text[300];
@@ -243,7 +243,7 @@ static void refused(void *argument, const char *from, const char *why, uint64_t 
     warn(listener, text);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- control messages ---- */
+/* ------------------------------------------------------------------------------------------------- control messages ---- */
 
 static void send_addresses(hw_client_listener *listener, hw_message *asked)
 {
@@ -359,7 +359,8 @@ static bool count_request(hw_remote_client *one, const hw_message *message, char
     return false;
 }
 
-/* Finds the session of a registered client; its group stays while its request is worked on. NULL with a text: the request is not in order. */
+/* Finds the session of a registered client; its group stays while its request is worked on. NULL with a text: the request is
+ * not in order. */
 static hw_client_session *session_of(hw_client_listener *listener, uint32_t node, const hw_message *message,
                                      hw_group_connection **of, char *what, size_t size)
 {

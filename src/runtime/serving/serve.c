@@ -118,8 +118,8 @@ static said next_word(hawser_store *store, hw_message **asked)
     return order;
 }
 
-/* Executes a command on this server. A failure that is reported to the client changes nothing, except that a file may leave empty tables; a
- * failure of the job ends the servers. */
+/* Executes a command on this server. A failure that is reported to the client changes nothing, except that a file may leave
+ * empty tables; a failure of the job ends the servers. */
 static hawser_status obey(hawser_store *store, const hw_serving *how, const said *order, hw_message *asked,
                           hawser_error *error)
 {

@@ -22,8 +22,8 @@ typedef struct hw_serving {
     void *argument;
 } hw_serving;
 
-/* hawser_store_serve with a known key. Collective, with a store of which all nodes are servers and which has no other use. Returns when
- * a node's job is interrupted (hawser_interrupt), or with the failure that ended it. */
+/* hawser_store_serve with a known key. Collective, with a store of which all nodes are servers and which has no other use.
+ * Returns when a node's job is interrupted (hawser_interrupt), or with the failure that ended it. */
 hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -69,7 +69,8 @@ static hawser_status check(const hawser_store *store, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Refuses an output that is also an input, before anything is removed. Tables may be saved to the file that they were loaded from. */
+/* Refuses an output that is also an input, before anything is removed. Tables may be saved to the file that they were loaded
+ * from. */
 static hawser_status check_files(const hawser_store *store, const hawser_serving *given, hawser_error *error)
 {
     const char *key = given->key_file != NULL ? given->key_file : hawser_options_text(store->job->options, "key-file");

@@ -6,12 +6,13 @@
 #include "base/argument.h"
 #include "base/memory.h"
 #include "data/residence.h"
+#include "hawser/job_data.h"
 
 static struct hawser_residence *residence_of(const hw_session *session, uint32_t state)
 {
     for (const hawser_state *at = session->program->states; at != NULL; at = at->next)
         if (at->number == state)
-            return at->kind == HW_DATA ? at->matrix->residence : NULL;
+            return hw_state_residence(at);
     return NULL;
 }
 
@@ -165,7 +166,8 @@ hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, c
     return all ? HAWSER_OK : fetch_in_pieces(mailbox, state, columns, count);
 }
 
-/* Returns the first column of a part that this node has received at the load, where each node begins: so they do not all ask the same node. */
+/* Returns the first column of a part that this node has received at the load, where each node begins: so they do not all ask
+ * the same node. */
 static size_t first_own(const hawser_matrix *part)
 {
     size_t k = 0;
@@ -192,13 +194,12 @@ hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, haws
 hawser_status hw_fetch_check(const hw_session *session, hawser_error *error)
 {
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
-        uint64_t absent =
-            state->kind == HW_DATA && state->matrix->residence != NULL ? hw_absent_taken(state->matrix->residence) : 0;
+        uint64_t absent = hw_state_residence(state) != NULL ? hw_absent_taken(state->matrix->residence) : 0;
         if (absent != 0 && state->matrix->residence->rows != NULL)
             return hawser_fail(
                 error, HAWSER_BAD_PROGRAM,
                 "the whole of data state '%s' was used outside of a unit, but its rows are held by block; use "
-                "the rows of a block in a unit (hawser_data_view)",
+                "the rows of a block in a unit (hawser_read)",
                 state->name);
         if (absent != 0)
             return hawser_fail(
@@ -213,7 +214,7 @@ hawser_status hw_fetch_check(const hw_session *session, hawser_error *error)
 void hw_fetch_forget(const hw_session *session)
 {
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (state->kind == HW_DATA && state->matrix->residence != NULL && state->matrix->residence->rows == NULL)
+        if (hw_state_residence(state) != NULL && hw_state_rows_held(state) == NULL)
             hw_forget_requests(state->matrix->residence);
 }
 
@@ -248,6 +249,7 @@ hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, con
     own.length = status == HAWSER_OK ? hw_columns_bytes(residence, mine, held) : 0;
     if (status == HAWSER_OK)
         status = hw_new_array(&own.data, own.length, 1, "columns to fetch", error);
+    status = hw_cluster_agree(job->cluster, status, error);
     if (status == HAWSER_OK) {
         hw_columns_pack(residence, mine, held, own.data);
         status = hw_cluster_allgather(job->cluster, own, in, error);

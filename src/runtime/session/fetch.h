@@ -11,8 +11,8 @@ hawser_status hw_fetch_take(hw_mailbox *mailbox, hw_message *message) HAWSER_MUS
 /* Makes sure that columns of a data state are on this node; blocks until they are. */
 hawser_status hw_fetch_columns(hw_mailbox *mailbox, const hawser_state *state, const uint32_t *columns,
                                size_t count) HAWSER_MUST_USE;
-/* Makes sure that all columns of a block's part are on this node, and requests them in pieces. Of a split state a few may be elsewhere, if
- * another data state decided the cut; of a whole state those of all other nodes. */
+/* Makes sure that all columns of a block's part are on this node, and requests them in pieces. Of a split state a few may be
+ * elsewhere, if another data state decided the cut; of a whole state those of all other nodes. */
 hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, hawser_matrix *part) HAWSER_MUST_USE;
 /* Fails if a kernel has touched columns of other nodes outside of a run. */
 hawser_status hw_fetch_check(const hw_session *session, hawser_error *error) HAWSER_MUST_USE;

@@ -9,8 +9,11 @@
 #include "runtime/job/watch.h"
 #include "transport/transport.h"
 
-/* Runners 0 .. local - 1 execute this node's blocks, own[0] < own[1] < ...; the last runner executes the driver on node 0, the node's agent
- * elsewhere. */
+/* What follows from a loss for a run. */
+typedef enum hw_decision { HW_RUN_ENDS, HW_RUN_GOES_ON } hw_decision;
+
+/* Runners 0 .. local - 1 execute this node's blocks, own[0] < own[1] < ...; the last runner executes the driver on node 0,
+ * the node's agent elsewhere. */
 typedef struct hw_session {
     hawser_job *job;
     const hawser_program *program;
@@ -37,6 +40,9 @@ typedef struct hw_session {
     atomic_bool late;              /* blocks have agreed that the time limit is over */
     atomic_uint_fast64_t received; /* messages that this node's mailboxes have received */
     double began;
+    /* The policy: decides for each loss that a mailbox of this node receives. Nothing else ends a run by a loss. Any runner
+     * calls it, and one loss may be received several times. */
+    hw_decision (*after_loss)(const struct hw_session *session, const hw_loss *loss);
     bool led;     /* the driver has ended */
     bool agreed;  /* all nodes have the run's result, or it has been sent to them */
     uint32_t run; /* number of this run in the job's history */
@@ -57,9 +63,18 @@ static inline uint32_t hw_agent_endpoint(const hw_session *session, uint32_t nod
     return session->blocks + 1 + node;
 }
 
-/* Envelopes of PAUSE and ABORT: `part` is the number of the pause, which the reply repeats; `last` is 1 if the run is abandoned and blocks wait
- * for no update any more. The reply has the clocks begun in `clock`, and in `count` the clocks done, whose changes were sent. An ABORT has in
- * `count` the clocks of the phase that all blocks have done; UINT64_MAX: unknown. */
+/* Envelopes of PAUSE and ABORT: `part` is the number of the pause, which the reply repeats; `last` is 1 if the run is
+ * abandoned and blocks wait for no update any more. The reply has the clocks begun in `clock`, and in `count` the clocks
+ * done, whose changes were sent. An ABORT has in `count` the clocks of the phase that all blocks have done; UINT64_MAX:
+ * unknown. Its `part` is 1 + the number of the kept point that is the result; 0: none is.
+ *
+ * A POINT has in `clock` its number in the run, which the reply repeats; `last` is 1 if it takes effect when the phase has
+ * ended, and not before the next clock. The payload is `count` orders. */
+
+/* What a test asked for: keep a point, or return to it. */
+typedef struct hw_point_order {
+    uint32_t point, returns;
+} hw_point_order;
 
 /* Traffic of one kind: messages, payload bytes before encoding, and bytes sent, envelopes included. */
 typedef struct hw_flow {
@@ -81,9 +96,13 @@ typedef struct hw_mailbox {
     uint32_t endpoint, runner;
     void *owner;
     hawser_status (*handle)(void *owner, hw_message *message); /* takes the message */
-    double poll; /* seconds after which `ready` is called again without a message; 0: never */
+    hawser_status (*drained)(void *owner); /* is called when all messages in the inbox have been handled; NULL: nothing */
+    double poll;                           /* seconds after which `ready` is called again without a message; 0: never */
+    hawser_status (*lost)(void *owner,
+                          const hw_loss *loss); /* writes why the run ends by this loss, and returns that status */
     hawser_error *error;
-    hawser_status failed; /* the status that ended this mailbox; later calls return it again */
+    hawser_status ended; /* by hw_mailbox_end; later calls return it again */
+    uint64_t losses;     /* received */
     double waited;
     hw_call_place work; /* the user's function that this block or driver runs */
     uint64_t messages_sent, bytes_sent, bytes_received;
@@ -97,24 +116,32 @@ static inline hw_watched_before hw_call_begin(hw_mailbox *mailbox, const char *k
     return hw_watch_begin(&mailbox->work, kind, name, executor->ops->now(executor));
 }
 
-/* Handles all messages in the inbox; stops at the first status of `handle` that is not HAWSER_OK and returns it. */
+/* Ends the mailbox, unless the status is HAWSER_OK: the run is over for its owner, by the policy of losses or by order of
+ * the driver. The first status stays. */
+void hw_mailbox_end(hw_mailbox *mailbox, hawser_status status);
+/* Handles all messages in the inbox, then calls `drained`; stops at the first status that is not HAWSER_OK and returns it. A
+ * loss goes to the policy, and `handle` receives none. */
 hawser_status hw_drain(hw_mailbox *mailbox) HAWSER_MUST_USE;
-/* Waits until ready(argument) is true, handling messages meanwhile. Returns HAWSER_OK, the status of `handle`, or HAWSER_TIMEOUT if every
- * runner of the job has waited for the job's timeout (a unit that computes for long does not count as waiting). With several nodes only the
- * driver times out, by the status table. */
+/* Waits until ready(argument) is true, handling messages meanwhile. Returns HAWSER_OK, the status of `handle`, or
+ * HAWSER_TIMEOUT if every runner of the job has waited for the job's timeout (a unit that computes for long does not count
+ * as waiting). With several nodes only the driver times out, by the status table. */
 hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *argument) HAWSER_MUST_USE;
 hawser_status hw_send(hw_mailbox *mailbox, uint32_t destination, hw_message *message) HAWSER_MUST_USE;
-/* Sends a message to every block of the other nodes, packed where that is smaller; `entries` is the size of the state. Adds the traffic to
- * *flow. */
+/* Sends a message to every block of the other nodes, packed where that is smaller; `entries` is the size of the state. Adds
+ * the traffic to *flow. */
 hawser_status hw_spread(hw_mailbox *mailbox, hw_message *message, size_t entries, hw_flow *flow) HAWSER_MUST_USE;
 /* Sends an update to one block, packed if it is on another node and that is smaller. */
 hawser_status hw_send_update(hw_mailbox *mailbox, uint32_t block, hw_message *message, size_t entries,
                              hw_flow *flow) HAWSER_MUST_USE;
-/* If `status` says that a peer is gone, waits shortly for the message that names the lost node and returns its status; returns other
- * statuses unchanged. */
+/* Sends a message that is packed already to every block of one other node. `plain`: its payload bytes before encoding. */
+hawser_status hw_send_to_node(hw_mailbox *mailbox, uint32_t node, hw_message *message, uint64_t plain,
+                              hw_flow *flow) HAWSER_MUST_USE;
+/* If `status` says that a peer is gone, waits shortly for the loss and returns the status by which the policy has ended the
+ * run; returns other statuses unchanged, and this one if the run goes on. Sends call it themselves: if the run goes on, a
+ * message to a lost node is dropped. */
 hawser_status hw_loss_reason(hw_mailbox *mailbox, hawser_status status) HAWSER_MUST_USE;
 /* Fails with the lost node and the phase of the job: `at` on this mailbox, or NULL: the driver's last reported phase. */
-hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const char *at, uint64_t clock) HAWSER_MUST_USE;
+hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_loss *loss, const char *at, uint64_t clock) HAWSER_MUST_USE;
 
 /* Head of TRIGGER and CREDIT payloads; the metrics, per state the gain, and the choices of branches follow. */
 typedef struct hw_control {
@@ -135,6 +162,12 @@ typedef struct hw_report {
     uint64_t lead;  /* largest number of clocks that it was ahead of its oldest input */
     double values[HW_METRICS_MOST];
 } hw_report;
+
+/* Returns whether a run that fails so has the kept point as its result. */
+static inline bool hw_failure_keeps(hawser_status status)
+{
+    return status == HAWSER_NOT_FINITE || status == HAWSER_DIVERGED;
+}
 
 /* Payload of a DONE of a failed block. */
 typedef struct hw_failure_report {

@@ -8,7 +8,8 @@
 
 enum { SEGMENT = 1, GENERATION = 1 /* the segments of a run end with its transport */, SLOTS = 2 };
 
-/* Seconds between two puts: the age that a reported status may have. With more nodes node 0, which sends to all, puts less often. */
+/* Seconds between two puts: the age that a reported status may have. With more nodes node 0, which sends to all, puts less
+ * often. */
 #define EVERY      0.25
 #define EVERY_NODE 0.001
 
@@ -162,8 +163,8 @@ static void see(void *argument, const hw_fresh *found, const void *data)
     keep(eyes, node, &node_status);
 }
 
-/* Decides whether all nodes are quiet. A status that was not put again has not changed: a node puts one when it begins and when it ends
- * work. */
+/* Decides whether all nodes are quiet. A status that was not put again has not changed: a node puts one when it begins and
+ * when it ends work. */
 static void judge(hw_status_table *status_table, bool moved, double now)
 {
     for (uint32_t node = 0; node < status_table->session->nodes; node++)

@@ -4,19 +4,47 @@
 #include "exchange/pack.h"
 #include "runtime/session/status.h"
 
+void hw_mailbox_end(hw_mailbox *mailbox, hawser_status status)
+{
+    if (mailbox->ended == HAWSER_OK)
+        mailbox->ended = status;
+}
+
+/* Asks the policy what follows from a loss. */
+static hawser_status take_loss(hw_mailbox *mailbox, hw_message *message)
+{
+    const hw_loss *loss = message->payload;
+    hawser_status status = HAWSER_OK;
+    if (message->envelope.length != sizeof *loss) {
+        status = hawser_fail(mailbox->error, HAWSER_INTERNAL, "a loss was reported in %llu bytes",
+                             (unsigned long long)message->envelope.length);
+    } else {
+        mailbox->losses++;
+        if (mailbox->session->after_loss(mailbox->session, loss) == HW_RUN_ENDS)
+            hw_mailbox_end(mailbox, mailbox->lost(mailbox->owner, loss));
+    }
+    hw_message_free(message);
+    return status;
+}
+
 hawser_status hw_drain(hw_mailbox *mailbox)
 {
     hw_transport *transport = mailbox->session->transport;
     hw_message *message;
+    hawser_status status = HAWSER_OK;
     uint64_t count = 0;
-    while (mailbox->failed == HAWSER_OK && (message = transport->ops->receive(transport, mailbox->endpoint)) != NULL) {
+    while (status == HAWSER_OK && mailbox->ended == HAWSER_OK &&
+           (message = transport->ops->receive(transport, mailbox->endpoint)) != NULL) {
         count++;
         mailbox->bytes_received += sizeof message->envelope + message->envelope.length;
-        mailbox->failed = mailbox->handle(mailbox->owner, message);
+        status = message->envelope.kind == HW_MESSAGE_LOST ? take_loss(mailbox, message)
+                                                           : mailbox->handle(mailbox->owner, message);
     }
     if (count > 0)
         atomic_fetch_add_explicit(&mailbox->session->received, count, memory_order_relaxed);
-    return mailbox->failed;
+    if (status == HAWSER_OK && mailbox->ended == HAWSER_OK && mailbox->drained != NULL)
+        status = mailbox->drained(mailbox->owner);
+    return mailbox->ended != HAWSER_OK ? mailbox->ended : status;
 }
 
 /* Returns whether the mailbox is that of this node's driver or agent. */
@@ -82,18 +110,27 @@ static void count(hw_mailbox *mailbox, const hw_message *message, uint64_t place
             *flows[i] = (hw_flow){flows[i]->messages + places, flows[i]->plain + places * plain, flows[i]->bytes + bytes};
 }
 
-/* The receiver is gone. The reason is about to arrive in this inbox and is what users must read, so a block waits for it; driver and
- * agents do this elsewhere. */
+/* The receiver is gone. The loss is about to arrive in this inbox, and its text is what users must read, so the mailbox
+ * waits for it. Agents do this elsewhere. */
 hawser_status hw_loss_reason(hw_mailbox *mailbox, hawser_status status)
 {
     enum { SECONDS_MOST = 2 };
     hw_executor *executor = mailbox->session->executor;
-    if (status != HAWSER_PEER_LOST || mailbox->session->nodes == 1 || mailbox->endpoint >= mailbox->session->blocks)
+    if (status != HAWSER_PEER_LOST || mailbox->session->nodes == 1 || mailbox->endpoint > mailbox->session->blocks)
         return status;
     double until = executor->ops->now(executor) + SECONDS_MOST;
-    while (hw_drain(mailbox) == HAWSER_OK && executor->ops->now(executor) < until)
+    hawser_status own;
+    while ((own = hw_drain(mailbox)) == HAWSER_OK && mailbox->losses == 0 && executor->ops->now(executor) < until)
         executor->ops->park(executor, mailbox->runner, until);
-    return mailbox->failed != HAWSER_OK ? mailbox->failed : status;
+    return own != HAWSER_OK ? own : status;
+}
+
+/* Returns the outcome of a send. A message to a lost node is dropped if the policy lets the run go on without it. */
+static hawser_status after_send(hw_mailbox *mailbox, hawser_status status)
+{
+    hawser_status reason = hw_loss_reason(mailbox, status);
+    bool dropped = reason == HAWSER_PEER_LOST && mailbox->ended == HAWSER_OK && mailbox->losses > 0;
+    return dropped ? HAWSER_OK : reason;
 }
 
 static hawser_status send_counted(hw_mailbox *mailbox, uint32_t destination, hw_message *message, uint64_t plain,
@@ -105,7 +142,7 @@ static hawser_status send_counted(hw_mailbox *mailbox, uint32_t destination, hw_
     hawser_status status =
         session->transport->ops->send(session->transport, mailbox->endpoint, destination, message, mailbox->error);
     session->executor->ops->yield(session->executor, mailbox->runner);
-    return hw_loss_reason(mailbox, status);
+    return after_send(mailbox, status);
 }
 
 hawser_status hw_send(hw_mailbox *mailbox, uint32_t destination, hw_message *message)
@@ -134,7 +171,7 @@ hawser_status hw_spread(hw_mailbox *mailbox, hw_message *message, size_t entries
     count(mailbox, message, session->nodes - 1, plain, flow);
     message->envelope.source = mailbox->endpoint;
     hawser_status status = session->transport->ops->spread(session->transport, mailbox->endpoint, message, mailbox->error);
-    return hw_loss_reason(mailbox, status);
+    return after_send(mailbox, status);
 }
 
 hawser_status hw_send_update(hw_mailbox *mailbox, uint32_t block, hw_message *message, size_t entries, hw_flow *flow)
@@ -146,15 +183,22 @@ hawser_status hw_send_update(hw_mailbox *mailbox, uint32_t block, hw_message *me
     return send_counted(mailbox, block, message, plain, flow);
 }
 
-hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_message *message, const char *at, uint64_t clock)
+hawser_status hw_send_to_node(hw_mailbox *mailbox, uint32_t node, hw_message *message, uint64_t plain, hw_flow *flow)
+{
+    hw_session *session = mailbox->session;
+    count(mailbox, message, 1, plain, flow);
+    message->envelope.source = mailbox->endpoint;
+    hawser_status status =
+        session->transport->ops->send_to_node(session->transport, mailbox->endpoint, node, message, mailbox->error);
+    session->executor->ops->yield(session->executor, mailbox->runner);
+    return after_send(mailbox, status);
+}
+
+hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_loss *loss, const char *at, uint64_t clock)
 {
     char text[700], there[100] = "";
-    const hw_loss *loss = message->payload;
     const hw_status_table *status_table = speaks_for_node(mailbox) ? mailbox->session->status_table : NULL;
     hw_node_status node_status;
-    if (message->envelope.length != sizeof(hw_loss))
-        return hawser_fail(mailbox->error, HAWSER_INTERNAL, "a loss was reported in %llu bytes",
-                           (unsigned long long)message->envelope.length);
     hw_loss_text(loss, text, sizeof text);
     if (loss->reported != 0)
         return hawser_fail(mailbox->error, hw_loss_status(loss), "%s", text);

@@ -11,7 +11,7 @@
 hawser_status hw_ask_begin(hawser_store *store, const hw_order *order, uint64_t *task, hawser_error *error)
 {
     pthread_mutex_lock(&store->mutex);
-    hawser_status status = store->lost ? hawser_fail(error, store->loss.status, "%s", store->loss.text)
+    hawser_status status = store->over ? hawser_fail(error, store->why.status, "%s", store->why.text)
                                        : hw_client_submit(store->client, order, task, error);
     pthread_mutex_unlock(&store->mutex);
     return status;
@@ -150,7 +150,7 @@ hawser_status hawser_store_clock(hawser_store *store, uint32_t table, uint32_t w
     return hw_worker_cache_record_clock(store, worker, &order, error);
 }
 
-/* ----------------------------------------------------------------------------------------------------------- waiting ---- */
+/* ---------------------------------------------------------------------------------------------------------- waiting ---- */
 
 bool hw_hub_is_over(const hawser_store *store, hw_waiter *w)
 {
@@ -170,8 +170,8 @@ const hawser_cancellation *hw_hub_cancellation(const hawser_store *store)
     return atomic_load(&store->job->waits);
 }
 
-/* Polls before it sleeps, because many replies arrive sooner than a sleep ends. An unsuccessful poll makes the next ones rarer: the
- * server may have needed this processor. The mutex is held, but not during the poll. */
+/* Polls before it sleeps, because many replies arrive sooner than a sleep ends. An unsuccessful poll makes the next ones
+ * rarer: the server may have needed this processor. The mutex is held, but not during the poll. */
 static void look_out(hawser_store *store, hw_waiter *w)
 {
     enum { PAUSES = 32, PENALTY_MOST = 1024 };

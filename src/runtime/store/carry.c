@@ -1,5 +1,5 @@
-/* carry.c - carries the messages of a store: from the client to its servers and from the server to its clients, on this node or over the
- * net. */
+/* carry.c - carries the messages of a store: from the client to its servers and from the server to its clients, on this node
+ * or over the net. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@
 hawser_status hw_hub_send(void *argument, uint32_t server, hw_message *message, hawser_error *error)
 {
     hawser_store *store = argument;
-    if (store->lost) {
+    if (store->over) {
         hw_message_free(message);
-        return hawser_fail(error, store->loss.status, "%s", store->loss.text);
+        return hawser_fail(error, store->why.status, "%s", store->why.text);
     }
     message->envelope.kind = HW_MESSAGE_ASK;
     message->envelope.destination = server;
@@ -65,13 +65,13 @@ static hawser_status carry_one(hawser_store *store, hw_message *message, hawser_
     return hw_cluster_send(store->job->cluster, server, message, error);
 }
 
-/* Sends a message whose values are in the user's memory, which belongs to the user again when the task has ended: with the store, or
- * during this wait. */
+/* Sends a message whose values are in the user's memory, which belongs to the user again when the task has ended: with the
+ * store, or during this wait. */
 static hawser_status carry_zero_copy(hawser_store *store, hw_message *message, hawser_error *error)
 {
     hw_request_head head;
     memcpy(&head, message->payload, sizeof head);
-    if (store->lost || hw_client_ended(store->client, head.task)) {
+    if (store->over || hw_client_ended(store->client, head.task)) {
         pthread_mutex_unlock(&store->mutex);
         hw_message_free(message);
         return HAWSER_OK;
@@ -86,6 +86,28 @@ static hawser_status carry_zero_copy(hawser_store *store, hw_message *message, h
     return status;
 }
 
+/* Waits until no thread uses a task's memory that used it when this began; such threads hold `held`. The store's mutex is
+ * held, but not during the wait. */
+static void await_hands_off(hawser_store *store, pthread_mutex_t *held)
+{
+    pthread_mutex_unlock(&store->mutex);
+    pthread_mutex_lock(held);
+    pthread_mutex_unlock(held);
+    pthread_mutex_lock(&store->mutex);
+}
+
+/* Fails the tasks that need a server of the job. The lock is held, except while a message that uses a task's memory is sent
+ * or received. */
+static void lose_server(hawser_store *store, uint32_t server, const hawser_error *error)
+{
+    await_hands_off(store, &store->zero_copy);
+    await_hands_off(store, &store->direct_receive);
+    if (store->over || hw_client_has_lost(store->client, server))
+        return;
+    hw_recorder_failed(store->job->recorder, error->status);
+    hw_client_fail_server(store->client, server, error->status, error);
+}
+
 /* Sends one message of the client: it was made under the lock and is sent without it. */
 static void carry_next(hawser_store *store)
 {
@@ -94,6 +116,7 @@ static void carry_next(hawser_store *store)
     hw_message *message = store->outbox;
     if (message == NULL)
         return;
+    uint32_t server = message->envelope.destination;
     store->outbox = message->next;
     if (store->outbox == NULL)
         store->outbox_end = &store->outbox;
@@ -103,23 +126,15 @@ static void carry_next(hawser_store *store)
         pthread_mutex_unlock(&store->mutex);
         status = carry_one(store, message, &error);
     }
-    if (status != HAWSER_OK)
-        hw_hub_lost(store, &error);
+    if (status != HAWSER_OK && (status != HAWSER_PEER_LOST || store->remote != NULL))
+        hw_hub_end(store, &error);
     pthread_mutex_lock(&store->mutex);
+    if (status == HAWSER_PEER_LOST && store->remote == NULL) /* it has left the job, or is lost */
+        lose_server(store, server, &error);
 }
 
-/* Waits until no thread uses a task's memory that used it when this began; such threads hold `held`. The store's mutex is held, but not
- * during the wait. */
-static void await_hands_off(hawser_store *store, pthread_mutex_t *held)
-{
-    pthread_mutex_unlock(&store->mutex);
-    pthread_mutex_lock(held);
-    pthread_mutex_unlock(held);
-    pthread_mutex_lock(&store->mutex);
-}
-
-/* Waits while the values of a task are being sent whose end this reply may be. An honest server cannot end it yet, but the reply is not
- * trusted. */
+/* Waits while the values of a task are being sent whose end this reply may be. An honest server cannot end it yet, but the
+ * reply is not trusted. */
 static void await_end_of(hawser_store *store, const hw_message *reply)
 {
     hw_reply_head head;
@@ -156,19 +171,19 @@ void hw_hub_unlock(hawser_store *store)
     }
 }
 
-/* Ends this node's client. The lock is held, except while a message that uses a task's memory is sent or received. A thread that sees
- * the store as lost begins no such message. */
+/* Ends this node's client. The lock is held, except while a message that uses a task's memory is sent or received. A thread
+ * that sees the store as lost begins no such message. */
 static void end_client(hawser_store *store, hawser_status status, const hawser_error *error)
 {
-    store->lost = true;
-    store->loss = *error;
-    store->loss.status = status;
+    store->over = true;
+    store->why = *error;
+    store->why.status = status;
     await_hands_off(store, &store->zero_copy);
     await_hands_off(store, &store->direct_receive);
     hw_recorder_failed(store->job->recorder, status);
     if (store->log != NULL)
         hw_log_put(store->log, &(hw_event_record){.kind = HW_EVENT_LOST, .from = hw_recorder_lost(store->job->cluster)});
-    hw_client_fail(store->client, status, &store->loss);
+    hw_client_fail(store->client, status, &store->why);
 }
 
 /* Handles a reply to this node's client. */
@@ -197,11 +212,13 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
         return;
     }
     message->envelope.kind = HW_MESSAGE_ANSWER;
-    if (hw_cluster_send(store->job->cluster, client, message, &error) != HAWSER_OK)
-        hw_hub_lost(store, &error);
+    hawser_status status = hw_cluster_send(store->job->cluster, client, message, &error);
+    if (status != HAWSER_OK && status != HAWSER_PEER_LOST) /* a lost client needs no reply */
+        hw_hub_end(store, &error);
 }
 
-/* Accounts for bytes of remote clients. The job's own nodes are not limited: they request no more than their programs mean to. */
+/* Accounts for bytes of remote clients. The job's own nodes are not limited: they request no more than their programs mean
+ * to. */
 void hw_hub_account(void *argument, uint32_t client, int64_t bytes)
 {
     hawser_store *store = argument;
@@ -225,13 +242,13 @@ hawser_status hw_hub_log(void *argument, hw_stream_name name, hw_log **log, haws
     return hw_recorder_log(store->job->recorder, name, log, error);
 }
 
-/* Returns where the net thread may store a reply's values directly. The task cannot end before the whole reply was handled, except with
- * the store, which waits for the reader. */
+/* Returns where the net thread may store a reply's values directly. The task cannot end before the whole reply was handled,
+ * except with the store, which waits for the reader. */
 void *hw_hub_acquire(void *argument, uint32_t server, const hw_message *answer)
 {
     hawser_store *store = argument;
     pthread_mutex_lock(&store->mutex);
-    void *place = store->lost ? NULL : hw_client_place(store->client, server, answer);
+    void *place = store->over ? NULL : hw_client_place(store->client, server, answer);
     if (place != NULL)
         pthread_mutex_lock(&store->direct_receive);
     pthread_mutex_unlock(&store->mutex);
@@ -254,17 +271,44 @@ void hw_hub_arrived(void *argument, uint32_t node, hw_message *message)
     } else if (store->server == NULL) {
         hw_message_free(message);
     } else if (hw_server_receive(store->server, node, message, &error) != HAWSER_OK) {
-        hw_hub_lost(store, &error);
+        hw_hub_end(store, &error);
     }
 }
 
-void hw_hub_lost(void *argument, const hawser_error *error)
+void hw_hub_end(hawser_store *store, const hawser_error *error)
+{
+    pthread_mutex_lock(&store->mutex);
+    if (!store->over)
+        end_client(store, error->status != HAWSER_OK ? error->status : HAWSER_PEER_LOST, error);
+    hw_hub_unlock(store);
+}
+
+/* Notes the workers of a lost node at this node's server. Calls are one at a time. */
+static void lose_workers(hawser_store *store, uint32_t node, const hawser_error *error)
+{
+    for (uint32_t w = 0; w < store->workers; w++)
+        store->lost_workers[w] = (store->worker_nodes != NULL ? store->worker_nodes[w] : w / store->options.workers) == node;
+    pthread_mutex_lock(&store->making);
+    hw_server_lose_workers(store->server, store->lost_workers, error->text);
+    pthread_mutex_unlock(&store->making);
+}
+
+void hw_hub_node_lost(void *argument, const hw_member_event *event)
 {
     hawser_store *store = argument;
-    pthread_mutex_lock(&store->mutex);
-    if (!store->lost)
-        end_client(store, error->status != HAWSER_OK ? error->status : HAWSER_PEER_LOST, error);
-    else if (error->status == HAWSER_PEER_LOST && store->loss.status == HAWSER_PEER_LOST)
-        memcpy(store->loss.text, error->text, sizeof store->loss.text); /* the text names other lost nodes, too */
-    hw_hub_unlock(store);
+    hawser_error error = {0};
+    error.status = hw_cluster_fail_event(event, &error);
+    /* Servers elsewhere have the job's nodes as one group, which ends as a whole. Without its launcher, or by a failure of
+     * its own, this node ends. */
+    if (store->remote != NULL || event->loss.node == store->self || event->loss.node >= store->nodes) {
+        hw_hub_end(store, &error);
+        return;
+    }
+    if (event->loss.node < store->servers) {
+        pthread_mutex_lock(&store->mutex);
+        lose_server(store, event->loss.node, &error);
+        hw_hub_unlock(store);
+    }
+    if (store->server != NULL)
+        lose_workers(store, event->loss.node, &error);
 }

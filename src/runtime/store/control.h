@@ -1,7 +1,8 @@
 /*
- * control.h - control messages between the servers of a store and their clients: HW_MESSAGE_CLIENT with the kind in envelope.part and
- * the sender's number in envelope.clock, which the reply repeats. Both ends are of one release (HW_STORE_CONTROL_FORMAT) but may be different
- * builds, because a client is a program of its own. Structs have fields of fixed width and no holes, and are sent as they are in memory.
+ * control.h - control messages between the servers of a store and their clients: HW_MESSAGE_CLIENT with the kind in
+ * envelope.part and the sender's number in envelope.clock, which the reply repeats. Both ends are of one release
+ * (HW_STORE_CONTROL_FORMAT) but may be different builds, because a client is a program of its own. Structs have fields of
+ * fixed width and no holes, and are sent as they are in memory.
  */
 #ifndef HW_RUNTIME_STORE_CONTROL_H
 #define HW_RUNTIME_STORE_CONTROL_H
@@ -36,8 +37,8 @@ typedef struct hw_locate_wire {
     uint32_t servers, self;
 } hw_locate_wire;
 
-/* The session's name is drawn at random by the client. The requests of a session have numbers, in envelope.sequence: 1, 2, 3, ... to each server.
- * The group's number is the one that server 0 has given its first node. */
+/* The session's name is drawn at random by the client. The requests of a session have numbers, in envelope.sequence: 1, 2,
+ * 3, ... to each server. The group's number is the one that server 0 has given its first node. */
 typedef struct hw_register_wire {
     unsigned char session[HW_STORE_SESSION];
     uint32_t group, node, nodes, workers;

@@ -1,5 +1,5 @@
-/* ended.c - the queue of ended tasks, which the user's own threads read: a host language may hold a lock for seconds, and no thread of the net may
- * wait for it. */
+/* ended.c - the queue of ended tasks, which the user's own threads read: a host language may hold a lock for seconds, and no
+ * thread of the net may wait for it. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -57,7 +57,7 @@ static void choose_own(const hw_own_filter *filter, const hw_table_spec *spec, c
     hw_hub_call_end(place);
 }
 
-const hw_function *hw_hub_function(const hawser_store *store, const char *name)
+static const hw_function *hub_function(const hawser_store *store, const char *name)
 {
     for (size_t i = 0; i < store->options.function_count; i++)
         if (strcmp(store->functions[i].name, name) == 0)
@@ -67,7 +67,7 @@ const hw_function *hw_hub_function(const hawser_store *store, const char *name)
 
 hawser_status hw_hub_function_there(hawser_store *store, const char *name, const hw_function **function, hawser_error *error)
 {
-    *function = hw_hub_function(store, name);
+    *function = hub_function(store, name);
     if (*function != NULL || store->remote == NULL)
         return HAWSER_OK;
     hw_remote_function **at = &store->remote_functions;
@@ -122,7 +122,7 @@ hawser_status hw_hub_functions(hawser_store *store, hawser_error *error)
         if (!hw_is_utf8(own->name) || hw_has_control(own->name))
             return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                "function number %zu: its name is no UTF-8, or has a control character", i);
-        if (hw_hub_function(store, own->name) != NULL)
+        if (hub_function(store, own->name) != NULL)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is a function '%s' already", own->name);
         if (own->apply == NULL || own->parameters > HW_FUNCTION_PARAMETERS || own->memory > MEMORY_MOST)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT,

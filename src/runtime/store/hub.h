@@ -1,8 +1,8 @@
 /*
  * hub.h - the store of a job on one node: a client that any thread may use, a server and its threads where this node serves.
  *
- * One thread at a time empties the client's outbox: it takes messages under the mutex and sends them without it, so that they leave in order.
- * That thread also has this node's own server receive the messages for it.
+ * One thread at a time empties the client's outbox: it takes messages under the mutex and sends them without it, so that
+ * they leave in order. That thread also has this node's own server receive the messages for it.
  */
 #ifndef HW_RUNTIME_STORE_HUB_H
 #define HW_RUNTIME_STORE_HUB_H
@@ -105,9 +105,11 @@ struct hawser_store {
     hawser_job *job;
     hawser_store_options options;
     uint32_t self, nodes, servers;
-    uint32_t *own;     /* numbers of this node's workers, options.workers of them */
-    uint32_t workers;  /* of all nodes */
-    hw_server *server; /* NULL: this node does not serve */
+    uint32_t *own;                /* numbers of this node's workers, options.workers of them */
+    uint32_t workers;             /* of all nodes */
+    const uint32_t *worker_nodes; /* by worker, of a program's; NULL: each node has options.workers, in order */
+    bool *lost_workers;           /* scratch for a loss: by worker */
+    hw_server *server;            /* NULL: this node does not serve */
     hw_stripe_pool pool;
     pthread_mutex_t making;           /* held while tables, or groups of clients, come or go */
     pthread_mutex_t holding;          /* guards: */
@@ -131,9 +133,9 @@ struct hawser_store {
     int ended_descriptor;              /* and its eventfd: 1 while there are records, else 0; -1: none */
     hw_failure *failures;              /* for which no thread has waited yet */
     size_t failure_count, failure_capacity;
-    hawser_error unreported; /* a failure that could not be kept for lack of memory */
-    bool lost;
-    hawser_error loss;
+    hawser_error unreported;        /* a failure that could not be kept for lack of memory */
+    bool over;                      /* no task can be started or go on, */
+    hawser_error why;               /* for this reason */
     uint32_t run;                   /* number of this store in the job's history */
     hw_log *log;                    /* the client's; NULL: no history */
     hw_function *functions;         /* the user's, options.function_count entries */
@@ -154,6 +156,7 @@ static inline uint32_t hw_hub_worker(const hawser_store *store, uint32_t worker)
 typedef struct hw_hub_sessions {
     const uint32_t *numbers; /* of this node's workers, */
     uint32_t own, all;       /* their number, and that of all nodes */
+    const uint32_t *nodes;   /* the node of each; outlives the store */
     bool still;              /* no threads: the calling thread does the work */
 } hw_hub_sessions;
 /* Opens a store like hawser_store_open; without `sessions`, the options give workers and threads. */
@@ -171,7 +174,8 @@ void hw_ask_go(hawser_store *store);
 /* Reports a failure to a user with all nodes that were lost at once, not only the first. */
 hawser_status hw_ask_completion(const hawser_store *store, hawser_status status, hawser_error *error) HAWSER_MUST_USE;
 
-/* ask.c: returns the status of the task, or with 0 of any task whose status was not returned yet; each is returned once. Needs the mutex. */
+/* ask.c: returns the status of the task, or with 0 of any task whose status was not returned yet; each is returned once.
+ * Needs the mutex. */
 hawser_status hw_ask_failure(hawser_store *store, uint64_t task, hawser_error *error) HAWSER_MUST_USE;
 
 /* ended.c: the queue of ended tasks. hw_ended_put needs the mutex. */
@@ -181,7 +185,6 @@ void hw_ended_close(hawser_store *store);
 
 /* functions.c: takes the options' functions; finds one by name (NULL: none). */
 hawser_status hw_hub_functions(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
-const hw_function *hw_hub_function(const hawser_store *store, const char *name);
 /* Finds a function by name; a client of stand-alone servers accepts every name, because the servers may have it. */
 hawser_status hw_hub_function_there(hawser_store *store, const char *name, const hw_function **function,
                                     hawser_error *error) HAWSER_MUST_USE;
@@ -189,7 +192,8 @@ void hw_hub_functions_free(hawser_store *store);
 hawser_status hw_hub_no_function(const hawser_store *store, const char *table, const char *function,
                                  hawser_error *error) HAWSER_MUST_USE;
 
-/* calls.c: the places at which the watchdog sees calls of the user's functions. Close it after the last call and before the tables are freed. */
+/* calls.c: the places at which the watchdog sees calls of the user's functions. Close it after the last call and before the
+ * tables are freed. */
 hawser_status hw_hub_calls_open(hawser_store *store, hawser_error *error) HAWSER_MUST_USE;
 void hw_hub_calls_close(hawser_store *store);
 /* Takes a place for a call; name and table may be NULL. Returns NULL if all places are taken: this call is not watched. */
@@ -200,11 +204,11 @@ void hw_hub_call_end(hw_call_place *place);
 hawser_status hw_hub_filter(const hawser_store *store, const hawser_table *table, hw_table_spec *spec,
                             hawser_error *error) HAWSER_MUST_USE;
 
-/* hold.c: takes a table's stripes from the server's threads, if this node serves: to read (shared) or to change rows (exclusive). Returns false
- * if another thread holds them and one of both changes rows. Call hw_store_release afterwards. */
+/* hold.c: takes a table's stripes from the server's threads, if this node serves: to read (shared) or to change rows
+ * (exclusive). Returns false if another thread holds them and one of both changes rows. Call hw_store_release afterwards. */
 bool hw_store_hold(hawser_store *store, uint32_t table, bool changes) HAWSER_MUST_USE;
 void hw_store_release(hawser_store *store, uint32_t table);
-/* Likewise for all tables; blocks. */
+/* The next two do so for all tables. hw_store_hold_all waits for other threads. */
 void hw_store_hold_all(hawser_store *store, bool changes);
 void hw_store_release_all(hawser_store *store);
 
@@ -214,12 +218,12 @@ hawser_status hw_worker_cache_open(hawser_store *store, const hw_table_spec *spe
 void hw_worker_cache_close(hawser_store *store);
 /* Drops all cached rows of a table that was loaded. */
 void hw_worker_cache_forget(hawser_store *store, uint32_t table);
-/* Fixes which API advances the clocks of a table: hawser_table_clock or hawser_store_clock. The first call decides; a later call of the other
- * one fails. */
+/* Fixes which API advances the clocks of a table: hawser_table_clock or hawser_store_clock. The first call decides; a later
+ * call of the other one fails. */
 hawser_status hw_worker_cache_clocked(hawser_store *store, uint32_t table, enum hw_clocked how,
                                       hawser_error *error) HAWSER_MUST_USE;
-/* For hawser_store_clock, with an order of HW_CLOCK of this node's worker: the first refuses a clock that goes back, the second records a
- * clock that was sent. */
+/* For hawser_store_clock, with an order of HW_CLOCK of this node's worker: the first refuses a clock that goes back, the
+ * second records a clock that was sent. */
 hawser_status hw_worker_cache_check_clock(hawser_store *store, uint32_t worker, const hw_order *order,
                                           hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_worker_cache_record_clock(hawser_store *store, uint32_t worker, const hw_order *order,
@@ -242,7 +246,11 @@ void hw_hub_ready(void *store, hw_stripe *stripe);
 void hw_hub_arrived(void *store, uint32_t node, hw_message *message);
 void *hw_hub_acquire(void *store, uint32_t node, const hw_message *message);
 void hw_hub_release(void *store);
-void hw_hub_lost(void *store, const hawser_error *error);
+/* Ends the store: every task fails with this error, and no other can be started. */
+void hw_hub_end(hawser_store *store, const hawser_error *error);
+/* A node of the job is lost: tasks that need it as a server fail by its name, and so do those that wait for its workers;
+ * others go on. */
+void hw_hub_node_lost(void *store, const hw_member_event *event);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
 /* Returns the deadline of a wait that starts now, by the store's timeout. */
 double hw_hub_deadline(const hawser_store *store);

@@ -161,6 +161,8 @@ static hawser_status resolve(hawser_store *store, const hawser_store_options *gi
     for (uint32_t w = 0; w < options->workers; w++)
         store->own[w] = sessions != NULL ? sessions->numbers[w] : store->self * options->workers + w;
     store->workers = sessions != NULL ? sessions->all : store->nodes * options->workers;
+    store->worker_nodes = sessions != NULL ? sessions->nodes : NULL;
+    HAWSER_TRY(HW_NEW(&store->lost_workers, store->workers, "the numbers of workers", error));
     if (options->cache_bytes == 0)
         options->cache_bytes = CACHE_BYTES;
     if (!(options->timeout > 0))
@@ -231,6 +233,7 @@ static void free_store(hawser_store *store)
     hw_recorder_drop(store->log);
     free(store->failures);
     free(store->own);
+    free(store->lost_workers);
     hw_hub_functions_free(store);
     pthread_mutex_destroy(&store->mutex);
     pthread_mutex_destroy(&store->making);
@@ -242,12 +245,19 @@ static void free_store(hawser_store *store)
     free(store);
 }
 
+static const hw_channel store_channel = {.name = "a store",
+                                         .kinds = {HW_MESSAGE_ASK, HW_MESSAGE_ANSWER},
+                                         .arrived = hw_hub_arrived,
+                                         .lost = hw_hub_node_lost,
+                                         .acquire = hw_hub_acquire,
+                                         .release = hw_hub_release};
+
 static hawser_status connect_store(hawser_store *store, hawser_error *error)
 {
     if (store->job->cluster == NULL)
         return HAWSER_OK;
-    const hw_channel channel = {store, hw_hub_arrived, hw_hub_lost, hw_hub_acquire, hw_hub_release};
-    return hw_cluster_channel(store->job->cluster, HW_CHANNEL_STORE, &channel, error);
+    hw_net_pace_again(hw_cluster_net(store->job->cluster)); /* a run before may have ended the limit */
+    return hw_cluster_open_channel(store->job->cluster, &store_channel, store, error);
 }
 
 /* Connects to the stand-alone servers, on all nodes or on none. */
@@ -308,7 +318,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
         status = same_on_all(job, &store->workers, sizeof store->workers, "the workers of the store", error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL)
-            (void)!hw_cluster_channel(job->cluster, HW_CHANNEL_STORE, NULL, NULL);
+            hw_cluster_close_channel(job->cluster, &store_channel);
         free_store(store);
         return status;
     }
@@ -344,12 +354,12 @@ void hawser_store_close(hawser_store *store)
         hw_job_cancellable(store->job, NULL);
         (void)!hw_job_uncancellable(store->job, hw_cluster_agree(store->job->cluster, HAWSER_OK, &ignored));
         hw_cluster_set_phase(store->job->cluster, "between two runs");
-        (void)!hw_cluster_channel(store->job->cluster, HW_CHANNEL_STORE, NULL, NULL);
+        hw_cluster_close_channel(store->job->cluster, &store_channel);
     }
     free_store(store);
 }
 
-/* ------------------------------------------------------------------------------------------------------------ tables ---- */
+/* ----------------------------------------------------------------------------------------------------------- tables ---- */
 
 static hw_value_type type_of(hawser_type type)
 {

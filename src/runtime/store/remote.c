@@ -34,7 +34,7 @@ typedef struct manner {
     double join_timeout;
 } manner;
 
-/* ------------------------------------------------------------------------------------------------------------ events ---- */
+/* ----------------------------------------------------------------------------------------------------------- events ---- */
 
 /* Ends the session, and with it the store. The first reason is kept. */
 static void end_session(hw_remote *remote, const hawser_error *loss)
@@ -47,7 +47,7 @@ static void end_session(hw_remote *remote, const hawser_error *loss)
     pthread_cond_broadcast(&remote->changed);
     pthread_mutex_unlock(&remote->mutex);
     if (notify)
-        hw_hub_lost(remote->store, loss);
+        hw_hub_end(remote->store, loss);
 }
 
 static void name_of(hw_remote *remote, uint32_t server, char text[HW_NET_NAME])
@@ -173,9 +173,10 @@ static hawser_status admit(void *argument, const hw_net_hello *hello, uint32_t *
     return hawser_fail(error, HAWSER_PEER_LOST, "'%.60s' connected to a client of a store, not to a server", hello->name);
 }
 
-/* ------------------------------------------------------------------------------------------------------------- words ---- */
+/* ------------------------------------------------------------------------------------------------------------ words ---- */
 
-/* Sends to a server. Of a lost one the error is the loss as others are told of it; if that is not known yet, it says that it is a server's. */
+/* Sends to a server. Of a lost one the error is the loss as others are told of it; if that is not known yet, it says that it
+ * is a server's. */
 hawser_status hw_remote_send(hw_remote *remote, uint32_t server, hw_message *message, hawser_error *error)
 {
     hawser_error own = {0};
@@ -246,7 +247,7 @@ hawser_status hw_remote_ask(hw_remote *remote, uint32_t server, hw_control_messa
     return HAWSER_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------------- joining ---- */
+/* ---------------------------------------------------------------------------------------------------------- joining ---- */
 
 /* Finds the servers' key: bytes of the program, a file of the program, or the job's. */
 static hawser_status find_key(const hawser_store *store, manner *how, hawser_error *error)
@@ -335,7 +336,8 @@ static hawser_status take_addresses(hw_remote *remote, const hw_message *answer,
     return HAWSER_OK;
 }
 
-/* Locates the servers over a connection of its own: the lasting links choose the best transport, and a single address does not show it. */
+/* Locates the servers over a connection of its own: the lasting links choose the best transport, and a single address does
+ * not show it. */
 static hawser_status ask_addresses(hw_remote *remote, const manner *how, hawser_error *error)
 {
     uint32_t number = 0;

@@ -1,8 +1,8 @@
 /*
  * remote.h - a node's links to stand-alone servers: locate, join, send.
  *
- * The nodes of a job are one group of clients. Node 0 locates the servers through the address that it was given and sends their addresses to
- * the others. Every node dials every server and registers as a node of its group.
+ * The nodes of a job are one group of clients. Node 0 locates the servers through the address that it was given and sends
+ * their addresses to the others. Every node dials every server and registers as a node of its group.
  */
 #ifndef HW_RUNTIME_STORE_REMOTE_H
 #define HW_RUNTIME_STORE_REMOTE_H

@@ -1,5 +1,5 @@
-/* worker_cache.c - get, inc and clock of a table's worker cache. Pulls and pushes are started under the cache's mutex, in the order in which
- * the cache requests them, and sent without it. */
+/* worker_cache.c - get, inc and clock of a table's worker cache. Pulls and pushes are started under the cache's mutex, in
+ * the order in which the cache requests them, and sent without it. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -306,9 +306,9 @@ hawser_status hawser_table_clock(hawser_store *store, uint32_t table, uint32_t w
 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
 
-/* Keeps the buffers of a pull that timed out, or was cancelled, until the store is closed, because a reply may still write to them. Without memory to
- * record them they are never freed. */
-static void abandon(hw_worker_cache *near, hw_reading *reading)
+/* Keeps the buffers of a pull that timed out, or was cancelled, until the store is closed, because a reply may still write
+ * to them. Without memory to record them they are never freed. */
+static void abandon(hw_worker_cache *near, hw_cache_reading *reading)
 {
     hw_abandoned_pull *orphan = malloc(sizeof *orphan);
     if (orphan != NULL) {
@@ -320,7 +320,7 @@ static void abandon(hw_worker_cache *near, hw_reading *reading)
 }
 
 /* Pulls the rows that a reading lacks. The lock is held, but not during waits. */
-static hawser_status pull(hawser_store *store, hw_worker_cache *near, uint32_t table, hw_reading *reading,
+static hawser_status pull(hawser_store *store, hw_worker_cache *near, uint32_t table, hw_cache_reading *reading,
                           hawser_error *error)
 {
     for (bool whole = false; !whole;) {
@@ -357,8 +357,8 @@ hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t wor
     HAWSER_TRY(check_keys(&near->spec, keys, count, error));
     if (count == 0)
         return HAWSER_OK;
-    hw_reading reading = {.worker = worker, .keys = keys, .count = count, .out = out};
-    hw_reading_state state = HW_READING_WAIT;
+    hw_cache_reading reading = {.worker = worker, .keys = keys, .count = count, .out = out};
+    hw_cache_reading_state state = HW_READING_WAIT;
     pthread_mutex_lock(&near->mutex);
     hawser_status status = hw_cache_read(near->cache, &reading, &state, error);
     while (status == HAWSER_OK && state != HW_READING_DONE) {
@@ -373,7 +373,7 @@ hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t wor
         status = hawser_fail(error, HAWSER_NOT_FINITE,
                              "table '%s': key %llu overflows: it would be infinite with this worker's own increments",
                              near->spec.name, (unsigned long long)reading.overflow.key);
-    hw_reading_end(near->cache, &reading);
+    hw_cache_reading_end(near->cache, &reading);
     if (status != HAWSER_OK)
         pthread_cond_broadcast(&near->changed);
     pthread_mutex_unlock(&near->mutex);

@@ -1,4 +1,5 @@
-/* acceptor.c - the thread that serves half-open connections until the peer has proved the key or time is up. It cannot delay a link. */
+/* acceptor.c - the thread that serves half-open connections until the peer has proved the key or time is up. It cannot delay
+ * a link. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -102,7 +103,8 @@ static void watch(net_acceptor *self, half_open *one, hw_shake_progress progress
     (void)epoll_ctl(self->net->acceptor_poll, EPOLL_CTL_MOD, one->shake.channel.fd, &event);
 }
 
-/* Returns false if the peer sent nothing, like a supervisor that checks whether the port is open. Such a connection is not a rejection. */
+/* Returns false if the peer sent nothing, like a supervisor that checks whether the port is open. Such a connection is not a
+ * rejection. */
 static bool has_sent(const half_open *one)
 {
     return one->shake.fault == HW_FAULT_CUT && one->shake.have == 0 && one->shake.own_size == 0;
@@ -146,7 +148,8 @@ static void crowded(net_acceptor *self, const char *from, const char *why)
     notify_owner(self, from, why);
 }
 
-/* Evicts the oldest half-open connection: a well-behaved peer is done in milliseconds. Returns false if even the oldest one is too new. */
+/* Evicts the oldest half-open connection: a well-behaved peer is done in milliseconds. Returns false if even the oldest one
+ * is too new. */
 static bool evict_oldest(net_acceptor *self)
 {
     half_open *oldest = self->oldest;
@@ -157,8 +160,8 @@ static bool evict_oldest(net_acceptor *self)
     return true;
 }
 
-/* Called when no descriptor is left. Accepts the waiting connection with the spare descriptor and closes it, since it would wake the thread
- * forever. */
+/* Called when no descriptor is left. Accepts the waiting connection with the spare descriptor and closes it, since it would
+ * wake the thread forever. */
 static void reject_connection(net_acceptor *self, int listener)
 {
     close(self->net->spare);

@@ -113,8 +113,9 @@ void hw_socket_tune(int fd)
     enum { UNSENT_MOST = 256 << 10 };
     int on = 1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on); /* fails on a Unix socket, which has no delay */
-    /* Keeps the unsent data of the kernel short. Otherwise it grows its buffer to megabytes per link, which is seconds on a slow one, and
-     * nothing in the buffer can be overtaken, coalesced or counted as waiting. Data in transit are not limited. */
+    /* Keeps the unsent data of the kernel short. Otherwise it grows its buffer to megabytes per link, which is seconds on a
+     * slow one, and nothing in the buffer can be overtaken, coalesced or counted as waiting. Data in transit are not
+     * limited. */
     int unsent = UNSENT_MOST;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
 }
@@ -125,8 +126,8 @@ void hw_socket_near(int fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &any, sizeof any);
 }
 
-/* Returns whether the system's congestion control paces. Only such a control is replaced within a host; others (DCTCP) must be set before
- * the first packet. */
+/* Returns whether the system's congestion control paces. Only such a control is replaced within a host; others (DCTCP) must
+ * be set before the first packet. */
 static bool paces(int fd, char name[64])
 {
     socklen_t length = 63;

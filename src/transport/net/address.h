@@ -27,7 +27,8 @@ typedef struct hw_target {
     socklen_t length;
 } hw_target;
 
-/* Fills *address for a path of `length` < HW_UNIX_PATH bytes, or for an abstract socket if it begins with '@'. Returns its size. */
+/* Fills *address for a path of `length` < HW_UNIX_PATH bytes, or for an abstract socket if it begins with '@'. Returns its
+ * size. */
 socklen_t hw_unix_address(const char *path, size_t length, struct sockaddr_un *address);
 
 /* The boot id of this kernel's run: two processes with the same one may share a file system. */
@@ -38,17 +39,18 @@ hawser_status hw_listeners_open(const hw_net_options *options, uint64_t incarnat
                                 hawser_error *error) HAWSER_MUST_USE;
 void hw_listeners_close(hw_listeners *listeners);
 
-/* Lists what an address (or HOST:PORT) names, in the order in which to try it: the Unix path first if `host` is this host, or only it, or
- * not at all, as `transport` says. Names are resolved on each call. */
+/* Lists what an address (or HOST:PORT) names, in the order in which to try it: the Unix path first if `host` is this host,
+ * or only it, or not at all, as `transport` says. Names are resolved on each call. */
 hawser_status hw_address_targets(const char *address, const char *host, hw_transport_kind transport,
                                  hw_target targets[HW_CANDIDATES], int *count, hawser_error *error) HAWSER_MUST_USE;
 
-/* Starts a non-blocking connect. Returns -1 on failure, with errno; EINPROGRESS counts as success. The socket is close-on-exec and sends
- * without delay. */
+/* Starts a non-blocking connect. Returns -1 on failure, with errno; EINPROGRESS counts as success. The socket is
+ * close-on-exec and sends without delay. */
 int hw_connect_begin(const hw_target *target);
 void hw_socket_tune(int fd);
-/* Sets up a socket that will listen or connect. Within a host there is no congestion. A control that paces (BBR) sets a timer for each
- * piece, and a connection that began with it never quite stops doing so; so every connection begins without. */
+/* Sets up a socket that will listen or connect. Within a host there is no congestion. A control that paces (BBR) sets a
+ * timer for each piece, and a connection that began with it never quite stops doing so; so every connection begins
+ * without. */
 void hw_socket_begin(int fd);
 /* Restores the system's congestion control: the other end is on another host. */
 void hw_socket_far(int fd);

@@ -1,7 +1,7 @@
 /*
- * backpressure.c - pauses reading from a peer that requests more than it receives. So the data that wait for it, and those that the owner has yet
- * to send it, stay within a bound, and further requests wait on the peer's side. A paused peer that receives nothing for the failure
- * timeout is lost.
+ * backpressure.c - pauses reading from a peer that requests more than it receives. So the data that wait for it, and those
+ * that the owner has yet to send it, stay within a bound, and further requests wait on the peer's side. A paused peer that
+ * receives nothing for the failure timeout is lost.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,8 +85,8 @@ void hw_link_read_to_end(hw_link *link)
         set_paused(link, false);
 }
 
-/* Returns when the peer last received something. Bytes that have arrived at its end count, because a socket may accept much more than its
- * peer reads in that time. A peer for which nothing waits is not slow. */
+/* Returns when the peer last received something. Bytes that have arrived at its end count, because a socket may accept much
+ * more than its peer reads in that time. A peer for which nothing waits is not slow. */
 double hw_link_taken(hw_link *link, double now)
 {
     int64_t taken = (int64_t)atomic_load(&link->bytes_sent) - hw_channel_unread(&link->channel);

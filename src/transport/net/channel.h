@@ -1,5 +1,5 @@
-/* channel.h - a connected socket, encrypted or not, or memory that its two ends share: reads and writes that never block and never raise
- * a signal. */
+/* channel.h - a connected socket, encrypted or not, or memory that its two ends share: reads and writes that never block and
+ * never raise a signal. */
 #ifndef HW_TRANSPORT_NET_CHANNEL_H
 #define HW_TRANSPORT_NET_CHANNEL_H
 
@@ -29,7 +29,8 @@ ssize_t hw_channel_read(hw_net_channel *channel, const struct iovec *pieces, int
 ssize_t hw_channel_write(hw_net_channel *channel, const struct iovec *pieces, int count);
 /* Returns whether decrypted bytes wait here, of which epoll gives no notice. */
 bool hw_channel_pending(hw_net_channel *channel);
-/* Reads the socket of a link with shared memory: a wakeup, or the end. Returns true if anything was received, which counts as a heartbeat. */
+/* Reads the socket of a link with shared memory: a wakeup, or the end. Returns true if anything was received, which counts
+ * as a heartbeat. */
 bool hw_channel_listen(hw_net_channel *channel);
 /* Returns an estimate of the bytes written here that have not arrived at the other end. */
 int64_t hw_channel_unread(const hw_net_channel *channel);

@@ -1,12 +1,12 @@
 /*
  * fabric.h - UCX: a pipe of bytes between two nodes over the network card or the memory of the host.
  *
- * The library is loaded only on request; other processes have no part of it. A net has one fabric, and each of its links by UCX has one
- * endpoint. The socket over which the nodes have shaken hands stays: its end is the end of the link, because UCX alone detects neither a
- * killed peer nor a cut line. UCX does not encrypt.
+ * The library is loaded only on request; other processes have no part of it. A net has one fabric, and each of its links by
+ * UCX has one endpoint. The socket over which the nodes have shaken hands stays: its end is the end of the link, because UCX
+ * alone detects neither a killed peer nor a cut line. UCX does not encrypt.
  *
- * For one thread at a time: the net's, except for new, address and fd, which are called before that thread starts, and free, which is
- * called after it ends.
+ * For one thread at a time: the net's, except for new, address and fd, which are called before that thread starts, and free,
+ * which is called after it ends.
  */
 #ifndef HW_TRANSPORT_NET_FABRIC_H
 #define HW_TRANSPORT_NET_FABRIC_H
@@ -24,8 +24,8 @@ enum { HW_FABRIC_ADDRESS = 1000, HW_FABRIC_BROKEN = -2 };
 typedef struct hw_fabric hw_fabric;
 typedef struct hw_fabric_endpoint hw_fabric_endpoint;
 
-/* Loads UCX. If trusted, it may use all transports, RDMA and plain TCP too; otherwise only memory of this host. Returns HAWSER_IO if this
- * build or this system has no UCX, or UCX finds no transport. */
+/* Loads UCX. If trusted, it may use all transports, RDMA and plain TCP too; otherwise only memory of this host. Returns
+ * HAWSER_IO if this build or this system has no UCX, or UCX finds no transport. */
 hawser_status hw_fabric_new(bool trusted, hw_fabric **fabric, hawser_error *error) HAWSER_MUST_USE;
 void hw_fabric_free(hw_fabric *fabric); /* frees the endpoints too; NULL is allowed */
 /* Returns the address to which the other side opens an endpoint; at most HW_FABRIC_ADDRESS bytes. */

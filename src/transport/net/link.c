@@ -1,4 +1,5 @@
-/* link.c - writing to a link: the first sender writes, others only queue. The reactor writes a burst, so that it can gather it. */
+/* link.c - writing to a link: the first sender writes, others only queue. The reactor writes a burst, so that it can gather
+ * it. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,8 +105,8 @@ static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begi
     return used;
 }
 
-/* Gathers the next batch. Returns false if there is none; the thread is then no longer the writer, and *shut says whether the reactor waits
- * to close the socket. */
+/* Gathers the next batch. Returns false if there is none; the thread is then no longer the writer, and *shut says whether
+ * the reactor waits to close the socket. */
 static bool gather(hw_link *link, bool *shut)
 {
     size_t used = 0, begin = 0, small = link->encrypted ? SMALL_TLS : SMALL_CLEAR;
@@ -296,9 +297,9 @@ static void join_tail(hw_link *link, hw_message *message)
     }
 }
 
-/* With the mutex held: returns whether the reactor may write this message, with others. The reactor is running and does so soon; if the
- * message replies to one that it has just read, after it has delivered all that it has read. A large message is written by the thread that
- * has it in its cache. */
+/* With the mutex held: returns whether the reactor may write this message, with others. The reactor is running and does so
+ * soon; if the message replies to one that it has just read, after it has delivered all that it has read. A large message is
+ * written by the thread that has it in its cache. */
 static bool may_gather(const hw_link *link, const hw_message *message)
 {
     hw_net *net = link->net;

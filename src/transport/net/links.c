@@ -118,6 +118,7 @@ hawser_status hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawse
     }
     message->origin = hw_net_number(net);
     message->spread = 0;
+    hw_net_stamp(net, &message->envelope);
     return hw_link_send(link, message) ? HAWSER_OK : hw_link_gone(link, error);
 }
 
@@ -171,6 +172,14 @@ uint64_t hw_net_pending(const hw_net *net)
         if (atomic_load_explicit(&link->state, memory_order_relaxed) == HW_LINK_UP)
             bytes += atomic_load_explicit(&link->queued, memory_order_relaxed);
     return bytes;
+}
+
+uint64_t hw_net_pending_to(hw_net *net, uint32_t node)
+{
+    hw_link *link = hw_net_link(net, node);
+    return link != NULL && atomic_load_explicit(&link->state, memory_order_relaxed) == HW_LINK_UP
+               ? atomic_load_explicit(&link->queued, memory_order_relaxed)
+               : 0;
 }
 
 double hw_net_silence(hw_net *net, uint32_t node)

@@ -80,7 +80,8 @@ static socklen_t length_of(const struct sockaddr_storage *address)
     return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
 }
 
-/* Finds the best address of an interface (NULL: of the first that is up and not loopback): IPv4, else IPv6 with more than link scope. */
+/* Finds the best address of an interface (NULL: of the first that is up and not loopback): IPv4, else IPv6 with more than
+ * link scope. */
 static bool interface_address(const char *interface, struct sockaddr_storage *address)
 {
     struct ifaddrs *all;
@@ -180,8 +181,8 @@ static void find_announced(struct sockaddr_storage *announced)
     parse("127.0.0.1", announced);
 }
 
-/* Chooses the default route's addresses of both families and those that local processes use: "localhost" is 127.0.0.1 or ::1, and Debian
- * maps a host's own name to 127.0.1.1 by default. */
+/* Chooses the default route's addresses of both families and those that local processes use: "localhost" is 127.0.0.1 or
+ * ::1, and Debian maps a host's own name to 127.0.1.1 by default. */
 static void choose_default(const hw_net_options *options, choice *chosen)
 {
     struct sockaddr_storage six = {0};
@@ -273,8 +274,8 @@ static void close_from(hw_listeners *listeners, int first)
         close(listeners->fds[--listeners->count]);
 }
 
-/* Listens on one port on all addresses; with port 0 the system chooses it for the first one. Returns the port, or 0 with errno and the
- * failing address. Addresses that this host lacks are left out. */
+/* Listens on one port on all addresses; with port 0 the system chooses it for the first one. Returns the port, or 0 with
+ * errno and the failing address. Addresses that this host lacks are left out. */
 static uint16_t listen_at_all(const choice *chosen, uint16_t port, hw_listeners *listeners,
                               const struct sockaddr_storage **failed)
 {

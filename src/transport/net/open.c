@@ -63,6 +63,8 @@ static hawser_status prepare(hw_net *net, const hw_net_options *options, const h
     atomic_store(&self->node, options->node);
     if (!hw_secret_random(&self->incarnation, sizeof self->incarnation))
         return hawser_fail(error, HAWSER_IO, "OpenSSL has no random numbers");
+    net->incarnation = hw_net_short_incarnation(self->incarnation);
+    atomic_init(&net->view, HW_VIEW_FIRST);
     HAWSER_TRY(hw_tls_contexts_new(&self->contexts, error));
     HAWSER_TRY(hw_pool_new(&net->pool, error));
     if (options->transport == HW_NET_UCX)
@@ -120,7 +122,8 @@ uint32_t hw_net_number(const hw_net *net)
     return atomic_load(&net->self.node);
 }
 
-/* Returns the bytes that have arrived at the peers of open links, up to a constant; the rest is in the kernel or in shared memory. */
+/* Returns the bytes that have arrived at the peers of open links, up to a constant; the rest is in the kernel or in shared
+ * memory. */
 static int64_t goodbye_progress(hw_net *net)
 {
     int64_t arrived = 0;
@@ -134,7 +137,8 @@ static int64_t goodbye_progress(hw_net *net)
     return arrived;
 }
 
-/* Waits until every link is closed, or nothing has moved for this long. The time for the last messages depends on their size and the links. */
+/* Waits until every link is closed, or nothing has moved for this long. The time for the last messages depends on their size
+ * and the links. */
 static void await_closed(hw_net *net, double seconds)
 {
     double still_since = hw_seconds(), step = seconds < 0.4 ? seconds / 4 : 0.1;

@@ -18,7 +18,8 @@ enum {
 };
 #define HW_NET_ANY UINT32_MAX /* asks for a number, in a hello */
 
-/* The description of a node. It is sent first and checked before anything else that the peer sends is used. Texts end in zero. */
+/* The description of a node. It is sent first and checked before anything else that the peer sends is used. Texts end in
+ * zero. */
 typedef struct hw_net_hello {
     uint32_t node;                /* number, or HW_NET_ANY */
     uint64_t incarnation;         /* of the node, drawn at random when its net is made */
@@ -43,13 +44,13 @@ typedef struct hw_net_options {
     uint32_t node;     /* own number, or HW_NET_ANY until a peer sends it (hw_net_dial) */
     const char *name;  /* own name */
     const char *build; /* version and build id; a peer of another build is rejected with a message that names both */
-    /* Name or address to listen on; "all": every address of the host. NULL: the addresses of the default route (without one, of the first
-     * interface that is up), that of `known_as`, and loopback. The announced address is the first. */
+    /* Name or address to listen on; "all": every address of the host. NULL: the addresses of the default route (without one,
+     * of the first interface that is up), that of `known_as`, and loopback. The announced address is the first. */
     const char *interface;
     const char *known_as;         /* host name by which others find this node if they do not have its address; NULL: none */
     uint16_t port_low, port_high; /* 0, 0: the system chooses */
-    /* Also listens on a Unix socket in this directory (mode 0700), for this user's processes on the same host. "@": an abstract socket, for
-     * those in the same network namespace. */
+    /* Also listens on a Unix socket in this directory (mode 0700), for this user's processes on the same host. "@": an
+     * abstract socket, for those in the same network namespace. */
     const char *directory;
     hw_transport_kind transport;
     size_t ring;         /* bytes of shared memory per direction of a link within the host: a power of two; default 1 MiB */
@@ -60,11 +61,12 @@ typedef struct hw_net_options {
     bool encrypt_always; /* encrypts within a host too; for tests and measurements */
     double failure_timeout;   /* seconds of silence; default 5 */
     double handshake_timeout; /* default 5 */
-    /* Bytes queued for a peer, or expected to be sent to it (hw_net_account), above which reading from it is paused until half of them are
-     * sent. A paused peer that receives nothing for the failure timeout is lost. 0: no limit. */
+    /* Bytes queued for a peer, or expected to be sent to it (hw_net_account), above which reading from it is paused until
+     * half of them are sent. A paused peer that receives nothing for the failure timeout is lost. 0: no limit. */
     uint64_t unread_most;
-    /* bytes per second that this node sends in updates and in a store's requests and replies, evenly; 0: no limit. Other messages overtake them,
-     * except those with the same source and destination, and those of meetings behind a store's messages. */
+    /* bytes per second that this node sends in updates and in a store's requests and replies, evenly; 0: no limit. Other
+     * messages overtake them, except those with the same source and destination, and those of meetings behind a store's
+     * messages. */
     uint64_t rate;
     const hawser_cancellation *cancellation; /* ends hw_net_dial with HAWSER_STOP; outlives the net; NULL: none */
 } hw_net_options;

@@ -1,9 +1,9 @@
 /*
  * pace.c - the rate limit: a token bucket for the bytes of updates, and of a store's requests and replies.
  *
- * They wait at their links and are released in small parts, links in turn, so that they flow evenly. Other messages overtake them,
- * except those that follow an update with the same source and destination, and meetings of nodes and clients that follow a store's messages.
- * Nothing is dropped.
+ * They wait at their links and are released in small parts, links in turn, so that they flow evenly. Other messages overtake
+ * them, except those that follow an update with the same source and destination, and meetings of nodes and clients that
+ * follow a store's messages. Nothing is dropped.
  */
 #include "base/clock.h"
 #include "transport/net/parts.h"
@@ -20,7 +20,8 @@ static uint16_t *pair_of(hw_link *link, const hw_envelope *envelope)
 
 static bool is_update(const hw_envelope *envelope)
 {
-    return envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND || envelope->kind == HW_MESSAGE_SHARE;
+    return envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND ||
+           envelope->kind == HW_MESSAGE_COMBINED || envelope->kind == HW_MESSAGE_SHARE;
 }
 
 static bool is_stored(const hw_envelope *envelope)
@@ -28,7 +29,8 @@ static bool is_stored(const hw_envelope *envelope)
     return envelope->kind == HW_MESSAGE_ASK || envelope->kind == HW_MESSAGE_ANSWER;
 }
 
-/* Returns true for the messages by which nodes and clients learn that all requests before have arrived: a clock gets no reply. */
+/* Returns true for the messages by which nodes and clients learn that all requests before have arrived: a clock gets no
+ * reply. */
 static bool is_meeting(const hw_envelope *envelope)
 {
     return envelope->kind == HW_MESSAGE_DATA || envelope->kind == HW_MESSAGE_CLIENT;
@@ -85,7 +87,8 @@ static void take_first(hw_link *link)
         atomic_fetch_sub(&link->net->pacing, 1);
 }
 
-/* With the mutex held: moves the next frame of the first waiting message to the link's queue. Returns its cost, or 0 if memory is short. */
+/* With the mutex held: moves the next frame of the first waiting message to the link's queue. Returns its cost, or 0 if
+ * memory is short. */
 static uint64_t release_frame(hw_link *link, uint64_t most)
 {
     hw_message *first = link->paced.first;

@@ -20,7 +20,7 @@ enum {
     HW_PAIRS = 64
 };
 
-/* Which thread may write to a link's socket now. */
+/* The thread that may write to a link's socket now. */
 typedef enum hw_writer {
     HW_WRITER_NONE,   /* no thread; the queue is empty, or the reactor was notified */
     HW_WRITER_BUSY,   /* a thread is writing */
@@ -114,7 +114,8 @@ typedef struct hw_link {
     bool starved;             /* there is no memory for the incoming message */
 } hw_link;
 
-/* Messages of this size or more take a peer some time to produce or to process, so the net thread then polls longer before it sleeps. */
+/* Messages of this size or more take a peer some time to produce or to process, so the net thread then polls longer before
+ * it sleeps. */
 enum { HW_NET_BULK = 8 << 10 };
 
 /* The nodes to which messages that began at a node are forwarded. */
@@ -128,10 +129,12 @@ struct hw_net {
     hw_net_events events;
     hw_listeners listeners;
     char host[HW_HOST_ID];
+    uint32_t incarnation; /* of messages that begin here */
+    atomic_uint view;     /* of these, and of those that may arrive */
     double failure_timeout, handshake_timeout, heartbeat;
     const hawser_cancellation *cancellation; /* of dialling; NULL: none */
-    /* Reactor only, by hw_boot_seconds: time of the last check of all links, time at which the next was due; length of the last pause of
-     * the process, and its end. */
+    /* Reactor only, by hw_boot_seconds: time of the last check of all links, time at which the next was due; length of the
+     * last pause of the process, and its end. */
     _Atomic(double) looked, look_due, paused, paused_until;
     bool direct;                  /* no messages are spread on this net */
     uint64_t unread_most;         /* bytes queued for a peer above which reading from it is paused; 0: no limit */
@@ -174,10 +177,15 @@ struct hw_net {
 /* open.c: returns the interval of heartbeats that suits a failure timeout. */
 double hw_net_heartbeat(double failure_timeout);
 
+/* stamp.c: every message that leaves is stamped here, and every message that arrives is checked here. */
+void hw_net_stamp(const hw_net *net, hw_envelope *envelope);
+/* Returns whether the message began at this node's present incarnation, in the view of this net. */
+bool hw_net_stamp_holds(const hw_net *net, uint32_t origin, const hw_envelope *envelope);
+
 /* links.c */
 hw_link *hw_net_link(const hw_net *net, uint32_t node); /* returns NULL if there is none */
-/* Makes a link of a channel that has shaken hands; `first`: bytes to send before all others. Takes the channel on success. Returns
- * HAWSER_PEER_LOST if there is or was a link to that node. */
+/* Makes a link of a channel that has shaken hands; `first`: bytes to send before all others. Takes the channel on success.
+ * Returns HAWSER_PEER_LOST if there is or was a link to that node. */
 hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsigned char *first, size_t first_size,
                          hawser_error *error) HAWSER_MUST_USE;
 

@@ -22,8 +22,9 @@ enum {
     SUSPENDED = 2, /* heartbeat intervals without a turn of this thread */
     PAUSES = 16    /* of the processor, between two polls of memory */
 };
-/* Seconds. A peer that replies at once needs at most SPIN; add BULK_SPIN if it, or the own program, has work like that of ten thousand
- * keys. Polling that long costs less than a sleep and a wakeup. A wakeup takes its sender WAKE if the host must wake a sleeping processor. */
+/* Seconds. A peer that replies at once needs at most SPIN; add BULK_SPIN if it, or the own program, has work like that of
+ * ten thousand keys. Polling that long costs less than a sleep and a wakeup. A wakeup takes its sender WAKE if the host must
+ * wake a sleeping processor. */
 #define SPIN         60e-6
 #define BULK_SPIN    50e-6
 #define WAKE         60e-6
@@ -109,7 +110,8 @@ static void read_link(hw_net *net, hw_link *link)
         hw_reactor_post(link);
 }
 
-/* Reads the rest after a link has failed in at least one direction: the peer may have sent the reason. Returns it, or NULL. */
+/* Reads the rest after a link has failed in at least one direction: the peer may have sent the reason. Returns it, or
+ * NULL. */
 static const char *read_rest(hw_net *net, hw_link *link, char *text, size_t size)
 {
     uint64_t before;
@@ -169,8 +171,8 @@ static bool attend(hw_net *net)
     return pressed;
 }
 
-/* The polling was unsuccessful; perhaps the peer needed this processor to reply. Sleeps at once from now on, until so many messages have
- * arrived soon after a sleep that another trial does no harm. */
+/* The polling was unsuccessful; perhaps the peer needed this processor to reply. Sleeps at once from now on, until so many
+ * messages have arrived soon after a sleep that another trial does no harm. */
 static void stop_spinning(hw_net *net)
 {
     net->spin_time = 0;
@@ -198,8 +200,9 @@ static double spin_time_of(const hw_net *net)
     return bulk ? net->spin_time + BULK_SPIN : net->spin_time;
 }
 
-/* Serves memory as long as there is data, then polls memory and sockets for a little while. So a peer that replies at once or sends one
- * piece after another needs no wakeup. Returns true if there may be more; *count is the number of socket events. */
+/* Serves memory as long as there is data, then polls memory and sockets for a little while. So a peer that replies at once
+ * or sends one piece after another needs no wakeup. Returns true if there may be more; *count is the number of socket
+ * events. */
 static bool linger(hw_net *net, struct epoll_event *events, int *count)
 {
     double start = hw_seconds(), now = start, quiet = start;
@@ -329,8 +332,8 @@ static void leave_lists(hw_net *net, const hw_link *link)
         net->turn = NULL;
 }
 
-/* Frees a link that no other thread uses any more. A net that is about to end keeps it until then, because the ending thread reads the
- * list. */
+/* Frees a link that no other thread uses any more. A net that is about to end keeps it until then, because the ending thread
+ * reads the list. */
 static void drop_link(hw_net *net, hw_link *link)
 {
     pthread_mutex_lock(&net->mutex);
@@ -427,8 +430,8 @@ static void serve(hw_net *net, const struct epoll_event *event)
         hw_link_writable(link);
 }
 
-/* Takes the heartbeat of a peer from memory. Its clock may differ from ours, so the time is limited to between the last check, at `last`,
- * and now. */
+/* Takes the heartbeat of a peer from memory. Its clock may differ from ours, so the time is limited to between the last
+ * check, at `last`, and now. */
 static void receive_heartbeat(hw_link *link, double last, double now)
 {
     double said;
@@ -466,8 +469,8 @@ static double tick_link(hw_net *net, hw_link *link, double last, double now)
     return next;
 }
 
-/* Checks all links. A jump of the own clock since the last check means that this process or the machine was stopped. What the peers sent
- * meanwhile is unknown, so the silence of all counts from now. */
+/* Checks all links. A jump of the own clock since the last check means that this process or the machine was stopped. What
+ * the peers sent meanwhile is unknown, so the silence of all counts from now. */
 static double tick(hw_net *net, double last, double now)
 {
     double next = now + net->heartbeat;
@@ -489,7 +492,8 @@ static bool set_timer(const hw_net *net, double at)
     return timerfd_settime(net->reactor_timer, TFD_TIMER_ABSTIME, &once, NULL) == 0;
 }
 
-/* Returns how long this process has not run, judged by the time of the next check; 0 if the delay is no longer than a busy machine causes. */
+/* Returns how long this process has not run, judged by the time of the next check; 0 if the delay is no longer than a busy
+ * machine causes. */
 static double pause_of(const hw_net *net, double now)
 {
     double looked = atomic_load(&net->looked), due = atomic_load(&net->look_due);
@@ -516,8 +520,8 @@ double hw_net_paused(const hw_net *net)
     return now - atomic_load(&net->paused_until) < just ? atomic_load(&net->paused) : 0;
 }
 
-/* Checks the links when the timer is due, or half a heartbeat after the last check if the thread is awake anyway. Nodes that receive a
- * heartbeat send theirs in the same turn, so one node's timer is enough for all. */
+/* Checks the links when the timer is due, or half a heartbeat after the last check if the thread is awake anyway. Nodes that
+ * receive a heartbeat send theirs in the same turn, so one node's timer is enough for all. */
 static void keep_alive(hw_net *net, double *last)
 {
     if (!net->beat && hw_seconds_lately() - *last < 0.5 * net->heartbeat)
@@ -530,7 +534,8 @@ static void keep_alive(hw_net *net, double *last)
     net->beat = false;
 }
 
-/* Returns the milliseconds to sleep. Heartbeats have a timer of their own, because setting one for each sleep costs more than a message. */
+/* Returns the milliseconds to sleep. Heartbeats have a timer of their own, because setting one for each sleep costs more
+ * than a message. */
 static int sleep_of(const hw_net *net, double left)
 {
     return net->rate > 0 ? (int)(left * 1e3) + 1 : -1;

@@ -1,4 +1,5 @@
-/* receive.c - reading from a link: large payloads directly into their message or into the owner's memory, small frames many at a time. */
+/* receive.c - reading from a link: large payloads directly into their message or into the owner's memory, small frames many
+ * at a time. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -8,12 +9,14 @@
 enum {
     READS = 8,      /* reads in a row from one link, before the others get their turn */
     READS_TLS = 64, /* the same for TLS, of one record each */
-    /* Bytes of scratch if the following payload can or probably will be read directly at little cost: from memory, or after a large frame. */
+    /* Bytes of scratch if the following payload can or probably will be read directly at little cost: from memory, or after
+     * a large frame. */
     SHORT_SCRATCH = 2 << 10,
     LARGE = 16 << 10
 };
 
-/* Returns where the next bytes of a payload are stored, and their number in *most; NULL: nowhere. The memory is reserved until settle(). */
+/* Returns where the next bytes of a payload are stored, and their number in *most; NULL: nowhere. The memory is reserved
+ * until settle(). */
 static unsigned char *place_of(hw_link *link, size_t *most)
 {
     const hw_net_events *events = &link->net->events;
@@ -88,8 +91,15 @@ static const char *deliver(hw_link *link)
         hw_message_free(message);
         return "it forwarded a message, but nodes of this net do not";
     }
-    if (message->spread) {
+    if (message->spread)
         from = message->origin;
+    if (!hw_net_stamp_holds(net, from, &message->envelope)) {
+        if (net->events.foreign != NULL)
+            net->events.foreign(net->events.argument, from, &message->envelope);
+        hw_message_free(message);
+        return NULL;
+    }
+    if (message->spread) {
         hawser_error error;
         /* A lost child is reported by its own link. */
         if (hw_route_forward(net, from, message, &error) == HAWSER_NO_MEMORY) {
@@ -107,7 +117,8 @@ static bool may_receive_directly(const hw_link *link, bool whole)
     const hw_net_events *events = &link->net->events;
     const hw_frame *frame = &link->frame;
     return whole && !link->checked && events->acquire != NULL && frame->envelope.kind == HW_MESSAGE_ANSWER &&
-           frame->envelope.length >= LARGE && (frame->flags & HW_FRAME_SPREAD) == 0;
+           frame->envelope.length >= LARGE && (frame->flags & HW_FRAME_SPREAD) == 0 &&
+           hw_net_stamp_holds(link->net, link->node, &frame->envelope);
 }
 
 /* Handles the head of a frame. */

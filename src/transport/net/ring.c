@@ -11,8 +11,8 @@ enum {
     WRITABLE = 4        /* 1/WRITABLE of the ring must be free before a writer that found no space continues */
 };
 
-/* Returns whether the other side has requested a wakeup, once per request. The own count was stored before, in the sequentially consistent
- * order. */
+/* Returns whether the other side has requested a wakeup, once per request. The own count was stored before, in the
+ * sequentially consistent order. */
 static bool asked(atomic_uint *asks)
 {
     return atomic_load(asks) != 0 && atomic_exchange(asks, 0) != 0;

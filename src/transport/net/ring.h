@@ -1,13 +1,13 @@
 /*
  * ring.h - a pipe of bytes in memory that two processes share. One process writes, the other reads, and no call blocks.
  *
- * A ring has two counts, of bytes written and of bytes read; each is stored by one side only. A side keeps its own count in its own memory and
- * checks the other's before use. So whatever the shared memory contains, no access is outside the ring, and no count exceeds the ring's
- * size. Data are copied out of the ring before they are parsed.
+ * A ring has two counts, of bytes written and of bytes read; each is stored by one side only. A side keeps its own count in
+ * its own memory and checks the other's before use. So whatever the shared memory contains, no access is outside the ring,
+ * and no count exceeds the ring's size. Data are copied out of the ring before they are parsed.
  *
- * An idle side requests a wakeup and checks the ring once more before it sleeps. The next call of the other side reports the request, once; the
- * caller sends the wakeup. Counts and requests are stored and loaded in one sequentially consistent order: the other side sees the request, or the
- * idle side sees the data, so no wakeup is lost.
+ * An idle side requests a wakeup and checks the ring once more before it sleeps. The next call of the other side reports the
+ * request, once; the caller sends the wakeup. Counts and requests are stored and loaded in one sequentially consistent
+ * order: the other side sees the request, or the idle side sees the data, so no wakeup is lost.
  */
 #ifndef HW_TRANSPORT_NET_RING_H
 #define HW_TRANSPORT_NET_RING_H
@@ -26,7 +26,8 @@ enum {
     HW_RING_DAMAGED = -2 /* returned by reads and writes if the other side's count is impossible */
 };
 
-/* In shared memory; all zero at first. Each field has a line of its own: what one side stores often the other reads often. */
+/* In shared memory; all zero at first. Each field has a line of its own: what one side stores often the other reads
+ * often. */
 typedef struct hw_ring_control {
     _Alignas(HW_RING_LINE) atomic_uint_fast64_t written;
     _Alignas(HW_RING_LINE) atomic_uint_fast64_t read;
@@ -45,7 +46,8 @@ typedef struct hw_shared_ring {
     uint64_t last;
 } hw_shared_ring;
 
-/* Returns the bytes moved, 0 if the ring is full or empty, or HW_RING_DAMAGED. Sets *wakeup if the caller must wake the other side. */
+/* Returns the bytes moved, 0 if the ring is full or empty, or HW_RING_DAMAGED. Sets *wakeup if the caller must wake the
+ * other side. */
 ssize_t hw_ring_write(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
 ssize_t hw_ring_read(hw_shared_ring *ring, const struct iovec *pieces, int count, bool *wakeup);
 

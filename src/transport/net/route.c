@@ -86,6 +86,7 @@ hawser_status hw_net_spread(hw_net *net, hw_message *message, hawser_error *erro
 {
     uint32_t self = hw_net_number(net);
     hawser_status status = HAWSER_OK;
+    hw_net_stamp(net, &message->envelope);
     pthread_rwlock_rdlock(&net->routing);
     const bool routed = find(net, self) != NULL;
     pthread_rwlock_unlock(&net->routing);

@@ -13,8 +13,8 @@ bool hw_secret_random(void *to, size_t size);
 /* Computes the SHA-256 of two pieces, one after the other. */
 bool hw_secret_digest(const void *first, size_t first_size, const void *second, size_t second_size,
                       unsigned char digest[HW_SECRET]);
-/* Derives a key by HKDF-SHA256 of the job key. `purpose` and the transcript of both hellos (nonces, nodes, names, job, build) are the info,
- * so there is one key per role, pair and connection. */
+/* Derives a key by HKDF-SHA256 of the job key. `purpose` and the transcript of both hellos (nonces, nodes, names, job,
+ * build) are the info, so there is one key per role, pair and connection. */
 bool hw_secret_derive(const unsigned char *key, size_t key_length, const char *purpose,
                       const unsigned char transcript[HW_SECRET], unsigned char derived[HW_SECRET]);
 /* Computes the HMAC-SHA256. */

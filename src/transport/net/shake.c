@@ -251,8 +251,8 @@ static hw_shake_progress begin_tls(hw_shake *shake)
     return HW_SHAKE_DONE;
 }
 
-/* Checks whether the link can use UCX. UCX does not encrypt, so between hosts it is used only if neither side asks for encryption. Returns
- * false with shake->why. */
+/* Checks whether the link can use UCX. UCX does not encrypt, so between hosts it is used only if neither side asks for
+ * encryption. Returns false with shake->why. */
 static bool fabric_fits(hw_shake *shake)
 {
     bool here = shake->self->fabric != NULL, there = shake->peer.fabric_size > 0;

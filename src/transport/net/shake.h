@@ -8,9 +8,9 @@
  *   PROOF (in clear only), memory   ->
  *                                   <-   REPLY: number, proof (in clear only); or rejected
  *
- * The two proofs have two keys, each derived from the job key, the role and both hellos. So a proof can neither be reflected nor be used
- * again. Shared memory is passed with the proof if both hellos offer it, and is mapped after the proof was checked. docs/wire.md has the
- * layout.
+ * The two proofs have two keys, each derived from the job key, the role and both hellos. So a proof can neither be reflected
+ * nor be used again. Shared memory is passed with the proof if both hellos offer it, and is mapped after the proof was
+ * checked. docs/wire.md has the layout.
  */
 #ifndef HW_TRANSPORT_NET_SHAKE_H
 #define HW_TRANSPORT_NET_SHAKE_H
@@ -85,11 +85,11 @@ typedef struct hw_shake {
 
 /* Takes the socket, which may still be connecting if this side dials. */
 void hw_shake_begin(hw_shake *shake, hw_identity *self, int fd, bool dials, uint32_t expected);
-/* Continues as far as the socket allows. HW_SHAKE_DONE means for the dialler: the peer has accepted, and `number` is set; for the acceptor:
- * the peer has proved the key and waits for the reply. */
+/* Continues as far as the socket allows. HW_SHAKE_DONE means for the dialler: the peer has accepted, and `number` is set;
+ * for the acceptor: the peer has proved the key and waits for the reply. */
 hw_shake_progress hw_shake_step(hw_shake *shake);
-/* For the acceptor, after DONE: packs the reply that accepts the peer and returns its size; the caller writes it to the channel. Returns 0
- * if OpenSSL fails. */
+/* For the acceptor, after DONE: packs the reply that accepts the peer and returns its size; the caller writes it to the
+ * channel. Returns 0 if OpenSSL fails. */
 size_t hw_shake_accept(hw_shake *shake, uint32_t number, unsigned char message[HW_HANDSHAKE_MOST]);
 /* For the acceptor, after DONE: rejects the peer instead; call step until HW_SHAKE_FAILED. */
 void hw_shake_refuse(hw_shake *shake, hw_shake_fault fault, const char *why);

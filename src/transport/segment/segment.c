@@ -14,7 +14,8 @@ typedef struct place {
     atomic_uint_fast64_t last;
 } place;
 
-/* The struct stays in the table until the transport is freed, so that a late put finds the segment retired. The slots are freed earlier. */
+/* The struct stays in the table until the transport is freed, so that a late put finds the segment retired. The slots are
+ * freed earlier. */
 struct hw_segment {
     hw_segment *older; /* the previous segment of the same endpoint */
     uint32_t number, generation, sender_count, slots;
@@ -111,7 +112,8 @@ static hawser_status put(hw_segment *segment, const hw_message *message, hawser_
     return HAWSER_OK;
 }
 
-/* Returns the newest sequence in [low, high) of a sender according to the slots, or 0. A concurrent put may change the slots. */
+/* Returns the newest sequence in [low, high) of a sender according to the slots, or 0. A concurrent put may change the
+ * slots. */
 static uint64_t candidate(const hw_segment *segment, uint32_t place_number, uint64_t low, uint64_t high)
 {
     uint64_t best = 0;
@@ -303,19 +305,4 @@ hawser_status hw_segment_table_put(hw_segment_table *segments, const hw_message 
     const hw_envelope *envelope = &message->envelope;
     hw_segment *segment = find(segments, envelope->destination, envelope->state);
     return segment == NULL ? HAWSER_OK : put(segment, message, error);
-}
-
-void hw_segment_table_answer(hw_segment_table *segments, hw_message *fence)
-{
-    hw_envelope *envelope = &fence->envelope;
-    const hw_segment *segment = find(segments, envelope->destination, envelope->state);
-    bool there = segment != NULL && !atomic_load_explicit(&segment->retired, memory_order_acquire);
-    uint32_t place_number = there ? place_number_of(segment, envelope->source) : UINT32_MAX;
-    bool may = place_number != UINT32_MAX;
-    uint32_t source = envelope->source;
-    envelope->kind = HW_MESSAGE_FENCED;
-    envelope->source = envelope->destination;
-    envelope->destination = source;
-    envelope->epoch = there ? segment->generation : 0;
-    envelope->count = may ? atomic_load_explicit(&segment->places[place_number].last, memory_order_relaxed) : 0;
 }

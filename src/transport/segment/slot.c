@@ -39,7 +39,8 @@ void hw_slot_write(hw_slot_word *slot, size_t words, const hw_stamp *stamp, cons
     atomic_store_explicit(&trailer[LENGTH], stamp->length, memory_order_relaxed);
     atomic_store_explicit(&trailer[GENERATION], stamp->generation, memory_order_relaxed);
     atomic_store_explicit(&trailer[SEQUENCE], stamp->sequence, memory_order_relaxed);
-    /* Release: a reader that sees this word also sees the others, even on a machine that reorders, and does not read twice. */
+    /* Release: a reader that sees this word also sees the others, even on a machine that reorders, and does not read
+     * twice. */
     atomic_store_explicit(&trailer[CHECKSUM], digest(stamp, data), memory_order_release);
 }
 

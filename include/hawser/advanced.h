@@ -1,0 +1,273 @@
+/*
+ * advanced.h - what few programs need: records of what blocks and tests remember, estimates for the plan, changes of
+ * policies, runs that go on, figures of a run, and jobs that are opened with more than options.
+ */
+#ifndef HAWSER_ADVANCED_H
+#define HAWSER_ADVANCED_H
+
+#include "hawser/cancellation.h"
+#include "hawser/cluster.h"
+#include "hawser/hawser.h"
+#include "hawser/messages.h"
+#include "hawser/record.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---------------------------------------------------------------------------------------- what a block remembers ---- */
+
+/** Visits what a block must remember of its scratch from stage to stage, with the functions of record.h. It is called to
+ *  write the scratch, and to read it back: hawser_record_reads. When it reads, the scratch is zeroed; it allocates and
+ *  computes anew what follows from data, and visits the rest, which depends on the clocks before. Of the context it may call
+ *  hawser_scratch, hawser_user, hawser_block, hawser_blocks, hawser_read of data, hawser_data_fetch and hawser_unit_fail.
+ *  Which fields are visited may depend on fields that were visited before. */
+typedef void hawser_scratch_visit(hawser_record *record, hawser_context *context);
+/** Declares what a block must remember in its scratch. Between two stages a block's scratch may be written with `visit`,
+ *  freed (by `release`), zeroed and read back with `visit`; the run has the same bits with and without this. Memory that
+ *  `visit` leaves out is a cache: units make it anew, with the same bits, from states and data when they find zeros. If
+ *  visit is NULL, or without this call, all of the scratch is a cache. */
+HAWSER_API void hawser_scratch_record(hawser_program *program, hawser_scratch_visit *visit);
+/** Declares what the tests of a program, of loops and branches, remember together: an object of the program's, which may
+ *  have arrays and which the program still has after the run. `visit` (record.h) writes it and reads it back. The runtime
+ *  may write it before a test, call the test, read it back and call the test again. When it is read, the object is as a
+ *  test has left it, so `visit` first frees what it allocates. Without this call, and without memory of their own, tests
+ *  are called once, except under --rehearse. It must outlive the runs. Called only on node 0. visit NULL: nothing. */
+HAWSER_API void hawser_tests_record(hawser_program *program, hawser_record_function *visit, void *object);
+
+/* ------------------------------------------------------------------------------------------- estimates of memory ---- */
+
+/** Sets the memory that units are expected to take besides states and data, for the plan's estimate: `block` bytes in each
+ *  block (stored in its scratch) and `node` bytes once in each process. A run may take more. */
+HAWSER_API void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node);
+/** Sets how many numbers such a unit is expected to reduce at a time, and in a clock, for the plan's estimate. The default
+ *  is `most`, and 1024 times `most`. */
+HAWSER_API void hawser_reduces_expect(hawser_operator *unit, size_t numbers, size_t clock);
+/** Says that nodes will fetch the whole result of a local or stored state (hawser_result), so that the plan's estimate
+ *  counts it on every node, besides the share that stays there. Results of other states are whole on every node, and are
+ *  always counted. */
+HAWSER_API void hawser_result_expect(hawser_state *state);
+
+/* ------------------------------------------------------------------------------------------------- inside a unit ---- */
+
+/** Declares which entries of a dense cache, or of this block's part of a partitioned state (indices in the whole), changed,
+ *  so that a yield compares only these. If a unit calls it in a clock, its calls must cover every change of that clock. */
+HAWSER_API hawser_status hawser_touch(hawser_context *context, const char *state, size_t first,
+                                      size_t count) HAWSER_MUST_USE;
+/** Sends one state's changes without merging updates. */
+HAWSER_API hawser_status hawser_publish(hawser_context *context, const char *state) HAWSER_MUST_USE;
+
+/* ---------------------------------------------------------------------------------------- in tests and observers ---- */
+
+/** Returns the name of metric `index`: the declared ones in their order, then the two others; NULL: there are no more. */
+HAWSER_API const char *hawser_progress_metric_name(const hawser_progress *progress, size_t index);
+/** Says that a declared metric numbers the fits of a run, as a fold or a lambda does. Each change of a policy then has its
+ *  value (hawser_policy_change), and --trace, --log-view and --log-json show it. At most HAWSER_FIT_METRICS metrics. */
+HAWSER_API void hawser_metric_numbers_fits(hawser_program *program, const char *metric);
+/** Change a policy. A gain holds from the first clock that is announced next, a sync from the first clock that no block has
+ *  begun; both hold on all blocks from the same clock. hawser_figures.changes has these clocks, and --trace, --log-view and
+ *  --log-json show them. */
+HAWSER_API void hawser_progress_gain(hawser_progress *progress, const char *state, double gain);
+HAWSER_API void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sync sync);
+/** Returns change `index` of the changes in this run so far, in the order in which they were announced; NULL: there are no
+ *  more. The driver owns it, until the observer or test returns. */
+HAWSER_API const struct hawser_policy_change *hawser_progress_change(const hawser_progress *progress, size_t index);
+
+/* ---------------------------------------------------------------------------------------------------------- jobs ---- */
+
+/** What a job is opened with besides its options. Zero fields are defaults, and later versions have more fields. */
+typedef struct hawser_opening {
+    hawser_messages *messages;         /**< where the job and everything made with it report; NULL: standard error */
+    hawser_cancellation *cancellation; /**< ends what the job waits for, and its runs; NULL: none */
+    /** The job runs on these nodes (cluster.h). NULL: it joins its nodes, and leaves them when it is closed */
+    hawser_cluster *cluster;
+    const void *key;   /**< the key that nodes prove, instead of --key-file; copied; not for a job on a cluster */
+    size_t key_length; /**< its bytes, from 16 to 64 */
+    uint32_t node;     /**< number of a node with the option join, from 1; 0: as it arrives; not for a job on a cluster */
+    /** true: the caller handles signals (hawser_interrupt). false: during a run the job takes SIGINT and SIGTERM, if nobody
+     *  handles, blocks or ignores them. The first one ends the run at an agreed clock, with results. A second one ends the
+     *  process */
+    bool own_signals;
+} hawser_opening;
+/** Like hawser_open_options, with more than options. `opening` may be NULL. What it points to must outlive the job, its
+ *  runs and its datasets. */
+HAWSER_API hawser_status hawser_open_with(const hawser_options *options, const hawser_opening *opening, hawser_job **job,
+                                          hawser_error *error) HAWSER_MUST_USE;
+/** Says that the job runs `count` programs with loops; call it before the first of them. An option may then name a state of
+ *  any of them (--filter w=absolute, --init w=w.npy), and the last one refuses names that none has had. Without this call
+ *  the first program with a loop refuses them. hawser_close reports each name that was not checked, because fewer programs
+ *  were run or none has a loop. */
+HAWSER_API void hawser_job_programs(hawser_job *job, uint32_t count);
+/** Says that option `key` can do nothing in this program, because of `why`. Returns HAWSER_BAD_OPTION, "--KEY does nothing
+ *  here: WHY", if the command line or a call sets it to another value than its default; a call is named as it was given,
+ *  "tol=". If a file or the environment does, node 0 reports such a line (messages.h), once and not with --quiet.
+ *  Otherwise, and for a key that the job lacks, nothing happens. */
+HAWSER_API hawser_status hawser_job_idle(hawser_job *job, const char *key, const char *why,
+                                         hawser_error *error) HAWSER_MUST_USE;
+/** Limits the number of workers, if --workers is not given, to one for every `each` of the work's `entries`, since each
+ *  worker costs some waking and waiting; at least one remains. The plan and --log-view report it. Call it before the job's
+ *  first plan or run. Ignored with several nodes: the number of their blocks was fixed when they joined. */
+HAWSER_API void hawser_job_fit(hawser_job *job, uint64_t entries, uint64_t each);
+/** For programs that start elsewhere than at the first values of their states, as the ready algorithms do: returns whether
+ *  --init NAME=FILE is given. */
+HAWSER_API bool hawser_job_init_given(const hawser_job *job, const char *name);
+/** Stores the numbers of that file: rows x cols, row after row, from .npy or from a text with a number per line. A state of
+ *  this name no longer begins with them. Every node reads the file, and the next run fails if nodes have read different
+ *  numbers. Returns HAWSER_BAD_OPTION if the option does not name NAME, HAWSER_BAD_INPUT if the file has another shape, and
+ *  HAWSER_NOT_FINITE for infinities and NaNs. */
+HAWSER_API hawser_status hawser_job_init_numbers(hawser_job *job, const char *name, size_t rows, size_t cols, double *values,
+                                                 hawser_error *error) HAWSER_MUST_USE;
+/** Returns the seconds left of --grace if a signal or --time-limit has asked the job's last run to end, else INFINITY. Node
+ *  0 has all requests, another node only its own signals. */
+HAWSER_API double hawser_job_grace_left(const hawser_job *job);
+
+/* --------------------------------------------------------------------------------------------------------- plans ---- */
+
+/** Sets a line that the user of a program must know, for instance which guarantees its sync gives up: plans as text print
+ *  it at the end of the physical plan, JSON among the warnings. NULL or "": none. The program copies it. */
+HAWSER_API void hawser_plan_note(hawser_program *program, const char *note);
+/** Like hawser_plan_print, but stores the plan in *text, which the caller frees with free. */
+HAWSER_API hawser_status hawser_plan_text(hawser_job *job, hawser_program *program, hawser_plan_format format, char **text,
+                                          hawser_error *error) HAWSER_MUST_USE;
+
+/* ----------------------------------------------------------------------------------------------- runs that go on ---- */
+
+/* A run that goes on where an earlier one has ended, in this process or, from a file, in another. The earlier run ends
+ * between two iterations of a loop that is a child of the root, of a program that pauses. Its results, as `initial` of the
+ * states, and its position are all that the later run needs. The loop's clocks and conditions, metrics, random numbers,
+ * gains, syncs and what tests remember go on. Under bsp, for states that are sent exactly and not derived, the bits are
+ * those of one run with as many blocks. Derived states are rebuilt where a run begins and ends, filters and encodings send
+ * all that they hold there, and under other policies blocks wait for each other there. A program that goes on has the same
+ * operators, states and metrics, loops the same sync, and states the same gain. --init is refused for it. Scratch begins
+ * with zeros. */
+/** Ends each run of a program after `clocks` iterations of the loops that are children of the root, counted together.
+ *  hawser_run_program then returns HAWSER_STOP, and stop_reason is "pause". Operators after the loop do not run; nor do
+ *  they after a signal or a limit, as they do without this call. The next run of the job goes on with its seconds
+ *  (--time-limit). 0: never, UINT64_MAX: only signals and limits end a run. Collective. */
+HAWSER_API void hawser_program_pause(hawser_program *program, uint64_t clocks);
+/** Returns the position of a run that has ended early, and stores its size in *size, which may be NULL. The run owns it.
+ *  The bytes are for the same build. Returns NULL on other nodes than 0; if the run has ended by itself or was abandoned;
+ *  if hawser_program_pause was not called; and if a signal or limit has ended it within an iteration of a loop that the
+ *  driver steps, or in a loop that is no child of the root. */
+HAWSER_API const void *hawser_run_position(const hawser_run *run, size_t *size);
+/** Lets a program go on from a position of `size` bytes, which are copied. Units that transform data, which are no result,
+ *  run again. Other operators before the position do not run. NULL: from the start, as without this call. Collective, with
+ *  the same bytes on every node. */
+HAWSER_API void hawser_program_resume(hawser_program *program, const void *position, size_t size);
+
+/* ---------------------------------------------------------------------------------------------- figures of a run ---- */
+
+/** Counters of one worker. */
+typedef struct hawser_worker_figures {
+    double cpu_seconds;
+    double wait_seconds;
+    double last_clock_seconds; /**< from the run's start to the end of its last clock: under SSP and TAP workers differ */
+    uint64_t clocks;
+    uint64_t bytes_sent; /**< of a worker's requests to the store, those to servers in other processes */
+    uint64_t bytes_received;
+    uint64_t messages_sent;
+    uint64_t peak_rss; /**< bytes, of its process */
+    uint64_t node;     /**< the node that it ran on */
+} hawser_worker_figures;
+/** The link from one node to another, and what it carried since the job started. */
+typedef struct hawser_link {
+    uint32_t from, to;
+    char transport[24]; /**< "unix", "tcp", "tcp+tls", "shm", "ucx" */
+    uint64_t messages_sent;
+    uint64_t bytes_sent; /**< on the socket, before encryption */
+} hawser_link;
+/** What a node has accepted and rejected since it joined: connections, and messages by their stamps. */
+typedef struct hawser_accept_figures {
+    uint32_t node;
+    uint64_t admitted;
+    uint64_t wrong_key;        /**< rejected: another key */
+    uint64_t malformed;        /**< rejected: a malformed handshake; another version, build or job; a node that has joined */
+    uint64_t timed_out;        /**< rejected: the handshake was not complete in time */
+    uint64_t evicted;          /**< evicted because too many connections were open */
+    uint64_t late_messages;    /**< dropped: of a job or run before; normal after a failure */
+    uint64_t foreign_messages; /**< dropped: of another process with the sender's number, or of another view */
+    char last[384];            /**< address and reason of the last rejected connection; "": there was none */
+} hawser_accept_figures;
+/** Traffic of one state's updates, or of one kind of message. A message to several workers or nodes counts for each. */
+typedef struct hawser_flow {
+    const char *name; /**< the state's name, or "update", "report", "credit" ... */
+    bool state;
+    uint64_t messages;
+    uint64_t bytes_plain; /**< payloads before compression for other nodes; "columns" are counted where they are received */
+    uint64_t bytes_sent;  /**< as sent, with envelopes */
+} hawser_flow;
+/** A line of --log-view: what the blocks did in one operator that has a name. */
+typedef struct hawser_event_figures {
+    const char *name;
+    bool loop;      /**< a loop; else a unit or another operator */
+    uint64_t count; /**< calls, summed over blocks like the following three */
+    double seconds;
+    double wait_seconds;                /**< the part of them in which blocks waited */
+    uint64_t bytes;                     /**< sent in them */
+    double least_seconds, most_seconds; /**< of one block */
+} hawser_event_figures;
+/** The most metrics of a program that number its fits. */
+#define HAWSER_FIT_METRICS 4
+/** What a metric said about the fit in progress (hawser_metric_numbers_fits). */
+typedef struct hawser_fit_number {
+    char metric[32]; /**< its name; "" past the last one */
+    double value;
+} hawser_fit_number;
+/** The most changes that hawser_figures.changes lists: 10 MB. */
+#define HAWSER_CHANGES_MOST 16384
+/** A change of a policy during a run (hawser_progress_sync, hawser_progress_gain). Long names are cut. */
+typedef struct hawser_policy_change {
+    uint64_t run;   /**< the run of the job in which it occurred; the first one is 1 */
+    uint64_t clock; /**< own iteration of the loop, from which on all blocks obey the new policy */
+    char loop[64];
+    char state[64];                            /**< the state that has another gain; "": the loop has another sync */
+    hawser_sync sync[2];                       /**< old and new */
+    double gain[2];                            /**< old and new */
+    char by[100];                              /**< what asked for it: "stop test of loop 'rounds'" */
+    hawser_fit_number fit[HAWSER_FIT_METRICS]; /**< the fit that began with the new policy or was in progress */
+} hawser_policy_change;
+/** Counters of a run, for --json, --log-view and tests. The run owns the arrays. */
+typedef struct hawser_figures {
+    uint64_t clocks; /**< clocks of shipped loops, on the furthest block */
+    double seconds;
+    uint64_t bytes_exchanged;
+    uint32_t workers;
+    const hawser_worker_figures *worker;
+    uint32_t nodes;
+    const hawser_link *links; /**< both directions of each; empty with one node, and on other nodes than 0 */
+    size_t link_count;
+    const hawser_accept_figures *accepts; /**< one per node; empty with one node, and on other nodes than 0 */
+    size_t accept_count;
+    uint32_t most_lead; /**< largest clock difference seen between two blocks */
+    /** Histogram: clocks run with the oldest input s behind, s < staleness_count; number 1023 has those beyond, too */
+    const uint64_t *staleness;
+    size_t staleness_count;
+    const char *repeatable; /**< NULL: bit-repeatable; else the reason why it is not */
+    /** Why the outermost loop ended: "clocks", "seconds", "test", "signal" ...; "end": there was no loop */
+    const char *stop_reason;
+    const hawser_flow *flows; /**< states first, then kinds; empty on other nodes than 0 */
+    size_t flow_count;
+    uint64_t coalesced; /**< clocks whose updates were merged into a later message, summed over workers and states */
+    /** If stop_reason is "signal": the node that was asked to end first, "node 2 (ash)", or NULL with one node; and the
+     *  number of the signal, or 0 if there was none. Set on all nodes. */
+    const char *interrupted_by;
+    int interrupted_signal;
+    /** In their order; empty on other nodes than 0. The runs just before this one that did not end with HAWSER_OK come
+     *  first: a program that goes on after a failed run has all its changes. */
+    const hawser_policy_change *changes;
+    size_t change_count;
+    uint64_t changes_left_out;          /**< later changes, beyond HAWSER_CHANGES_MOST; they were made, too */
+    const hawser_event_figures *events; /**< in the order of the plan; empty on other nodes than 0 */
+    size_t event_count;
+    const char *chosen; /**< why the run had this number of workers; NULL: the user gave it, or nothing chose fewer */
+} hawser_figures;
+HAWSER_API const hawser_figures *hawser_run_figures(const hawser_run *run);
+/** Prints the --log-view table: per event count, time, max/min over workers, bytes; wait per clock; staleness histogram. */
+HAWSER_API void hawser_run_log_view(const hawser_run *run, FILE *out);
+/** Stores this table in *text, which the caller frees with free. hawser_run_figures has the same numbers. */
+HAWSER_API hawser_status hawser_run_log_view_text(const hawser_run *run, char **text, hawser_error *error) HAWSER_MUST_USE;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

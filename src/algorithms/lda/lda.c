@@ -1,0 +1,190 @@
+/*
+ * lda.c - topics of documents (latent Dirichlet allocation) by collapsed Gibbs sampling.
+ *
+ * Documents stay on their block. The counts of words are a moving state: in each clock of the loop "rotation" a block has
+ * two parts of the words, whose tokens in its documents it samples, and then gives them to the next block. So only n_k, the
+ * sums over all words, is as old as the sync allows. docs/design/lda.md says more.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "algorithms/lda/block.h"
+#include "algorithms/lda/fold_in.h"
+#include "algorithms/lda/options.h"
+#include "algorithms/lda/result.h"
+#include "algorithms/lda/units.h"
+#include "algorithms/learner/learner.h"
+#include "algorithms/list.h"
+#include "hawser/advanced.h"
+#include "hawser/kept_points.h"
+
+/* ---- the program ---- */
+
+/* Keeps the model of the least perplexity, which is the result with --early-stopping. */
+static bool has_ended(hawser_progress *progress, void *user)
+{
+    const hw_lda *lda = user;
+    bool ended = hawser_progress_metric(progress, "ended") > HW_LDA_GOES_ON;
+    if (lda->early.patience > 0 && hawser_progress_metric(progress, "kept") > 0.0)
+        hawser_progress_keep(progress, 0);
+    if (lda->early.patience > 0 && ended && hawser_progress_has(progress, 0))
+        hawser_progress_return(progress, 0);
+    return ended;
+}
+
+/* Estimates the bytes of the result on node 0, while it is made. */
+static uint64_t result_bytes(const hw_lda *lda)
+{
+    double numbers = (double)lda->offsets[lda->words], tokens = lda->tokens;
+    return (uint64_t)(2.0 * 8.0 * (tokens < numbers ? tokens : numbers)) + (lda->words + 1) * 8;
+}
+
+static void declare(hawser_program *p, const hw_lda *lda)
+{
+    static const char *const metrics[] = {"log_likelihood", "iterations", "beta", "ended"};
+    static const char *const validation[] = {"perplexity", "evaluations"};
+    for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
+        hawser_metric_declare(p, metrics[k], HAWSER_LAST);
+    for (size_t k = 0; lda->asked != NULL && k < sizeof validation / sizeof *validation; k++)
+        hawser_metric_declare(p, validation[k], HAWSER_LAST);
+    if (lda->early.patience > 0)
+        hawser_metric_declare(p, "kept", HAWSER_LAST);
+    hawser_scratch_record(p, hw_lda_block_visit);
+    hawser_scratch_size(p, sizeof(hw_lda_block), hw_lda_block_release);
+    hawser_scratch_expect(p, hw_lda_block_bytes(lda), lda->held + result_bytes(lda) + (lda->words + 1) * 24);
+}
+
+static hawser_program *build(void *own, const hawser_job *job)
+{
+    hw_lda *lda = own;
+    size_t reduces = hw_lda_reduces(lda);
+    bool keep = lda->early.patience > 0;
+    hawser_program *p = hawser_program_new("lda", lda);
+    declare(p, lda);
+    hawser_operator *root = hawser_root(p);
+    hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = lda->X, .split = HAWSER_BY_ROW);
+    hawser_state *z = HAWSER_STATE(p, "z", HAWSER_ENTRIES, .type = HAWSER_I32, .along = X, .by_value = true, .keep = keep);
+    hawser_state *n_wk = HAWSER_STATE(p, "n_wk", HAWSER_MOVING, .type = HAWSER_I32, .lines = lda->words,
+                                      .offsets = lda->offsets, .parts = lda->parts, .cut = lda->cut, .keep = keep);
+    hawser_state *n_k = HAWSER_STATE(p, "n_k", HAWSER_REPLICATED, .type = HAWSER_I64, .rows = lda->topics, .keep = keep);
+    hawser_state *prior =
+        HAWSER_STATE(p, "prior", HAWSER_PARTITIONED, .rows = lda->topics + 1, .initial = lda->prior, .keep = keep);
+    hawser_state *turn = HAWSER_STATE(p, "turn", HAWSER_LOCAL, .type = HAWSER_I64, .rows = 1, .each = true, .keep = keep);
+    hawser_operator *start = HAWSER_LOOP(root, "start", hawser_bsp(), .clocks = lda->blocks);
+    HAWSER_UNIT(start, "first", hw_lda_first, .reads = {X, prior}, .updates = {z, n_wk, n_k, turn});
+    hawser_operator *passes = HAWSER_LOOP(root, "passes", hawser_bsp(), .test = has_ended, .user = lda);
+    hawser_operator *units[3];
+    units[0] = HAWSER_UNIT(passes, "fit", hw_lda_optimise, .reads = {X, z, n_wk, n_k, turn}, .updates = {prior},
+                           .reduces = reduces);
+    hawser_operator *rotation = HAWSER_LOOP(passes, "rotation", hawser_job_sync(job), .clocks = lda->rotation * lda->blocks);
+    HAWSER_UNIT(rotation, "sample", hw_lda_sample, .reads = {X, prior}, .updates = {z, n_wk, n_k, turn});
+    units[1] = HAWSER_UNIT(passes, "measure", hw_lda_measure, .reads = {X, prior, z, n_wk, n_k, turn}, .reduces = reduces);
+    units[2] = HAWSER_UNIT(root, "last", hw_lda_measure_last, .reads = {X, prior, z, n_wk, n_k, turn}, .reduces = reduces);
+    for (int u = 0; u < 3; u++)
+        hawser_reduces_expect(units[u], reduces, 5 * reduces);
+    return p;
+}
+
+/* ---- the training ---- */
+
+/* Fills the result, on node 0. */
+static hawser_status fill(const hw_lda *lda, const hawser_training_input *input, hawser_training *training,
+                          hawser_error *error)
+{
+    const hawser_run *run = training->run;
+    hw_lda_counts counts = {0};
+    const double *prior = NULL;
+    hawser_status status = hawser_result(run, "prior", &prior, NULL, error);
+    if (status == HAWSER_OK)
+        status = hw_lda_result(lda, run, &counts, error);
+    if (status == HAWSER_OK) {
+        hw_topics topics = hw_lda_counts_topics(&counts, lda->topics, prior);
+        status = hw_lda_model_make(&topics, run, input, &training->model, error);
+    }
+    hw_lda_counts_free(&counts);
+    hawser_fact facts[] = {{"log_likelihood", hawser_result_metric(run, "log_likelihood")},
+                           {"iterations", hawser_result_metric(run, "iterations")},
+                           {"tokens", lda->tokens},
+                           {"topics", (double)lda->topics},
+                           {"documents", (double)lda->X->rows},
+                           {"beta", hawser_result_metric(run, "beta")},
+                           {lda->asked != NULL ? "perplexity" : NULL, hawser_result_metric(run, "perplexity")},
+                           {NULL, 0.0}};
+    memcpy(training->facts, facts, sizeof facts);
+    return status;
+}
+
+static hawser_status run(void *own, hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                         hawser_error *error)
+{
+    const hw_lda *lda = own;
+    hawser_program *program = build(own, job);
+    hawser_observe(job, input->observer, input->observer_user);
+    hawser_status status = hawser_run_program(job, program, &training->run, error);
+    hawser_program_free(program);
+    bool early = status == HAWSER_STOP;
+    if (status != HAWSER_OK && !early)
+        return status;
+    const char *ended = hawser_result_metric(training->run, "ended") == HW_LDA_EARLY ? "early-stopping" : "iterations";
+    const char *reason = hawser_run_figures(training->run)->stop_reason;
+    training->interrupted = early && strcmp(reason, "signal") == 0;
+    snprintf(training->stop_reason, sizeof training->stop_reason, "%s", early ? reason : ended);
+    status = hawser_job_leads(job) ? fill(lda, input, training, error) : HAWSER_OK;
+    return hawser_job_agree(job, status, error);
+}
+
+static const hw_learner learner = {
+    .size = sizeof(hw_lda), .read = hw_lda_read, .release = hw_lda_release, .build = build, .run = run};
+
+/* Stores the likeliest topic of each document, from 0. */
+static hawser_status predict(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error)
+{
+    const hawser_matrix *X = hawser_dataset_matrix(data);
+    const char *seed = hawser_model_text(model, "options.seed");
+    hw_topics topics;
+    hw_fold_in fold;
+    HAWSER_TRY(hw_topics_of(model, &topics, error));
+    HAWSER_TRY(hw_documents_check(X, topics.words, error));
+    hawser_status status = hw_fold_in_new(&fold, &topics, seed != NULL ? strtoull(seed, NULL, 10) : 1, error);
+    hw_counted_word *words = calloc(topics.words + 1, sizeof *words);
+    double *probabilities = calloc(topics.topics, sizeof *probabilities);
+    if (status == HAWSER_OK && (words == NULL || probabilities == NULL))
+        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a document of %zu words", topics.words);
+    for (size_t i = 0; status == HAWSER_OK && i < X->rows; i++) {
+        size_t best = 0;
+        status = hw_fold_in_document(&fold, words, hw_document_words(X, i, words), X->first + i, probabilities, error);
+        for (size_t k = 1; k < topics.topics; k++)
+            best = probabilities[k] > probabilities[best] ? k : best;
+        values[i] = (double)best;
+    }
+    hw_fold_in_free(&fold);
+    free(words);
+    free(probabilities);
+    return status;
+}
+
+const hawser_algorithm *hw_lda_algorithm(void)
+{
+    static const hawser_head heads[] = {{.name = "prediction", .compute = predict}, {0}};
+    static const char citations[] =
+        "D. Blei, A. Ng, M. Jordan: Latent Dirichlet Allocation. JMLR 3, 2003\n"
+        "T. Griffiths, M. Steyvers: Finding scientific topics. PNAS 101, 2004 (collapsed Gibbs sampling)\n"
+        "H.-F. Yu et al.: A Scalable Asynchronous Distributed Algorithm for Topic Modeling. WWW 2015 (F+ tree)\n"
+        "H. Wallach, D. Mimno, A. McCallum: Rethinking LDA: Why Priors Matter. NIPS 2009\n"
+        "E. Xing et al.: Petuum. IEEE Trans. Big Data 1, 2015 (words that rotate over the workers)";
+    static const hawser_algorithm algorithm = {.name = "lda",
+                                               .summary = "finds topics of documents (latent Dirichlet allocation)",
+                                               .citations = citations,
+                                               .rows = hw_lda_rows,
+                                               .metrics = hw_lda_metrics,
+                                               .split = HAWSER_BY_ROW,
+                                               .all_columns = true,
+                                               .no_offset = true,
+                                               .no_target = true,
+                                               .user = &learner,
+                                               .train = hw_learner_train,
+                                               .plan = hw_learner_plan,
+                                               .heads = heads};
+    return &algorithm;
+}

@@ -1,0 +1,94 @@
+/* facts.c - facts about a cluster, and what this node last said about itself. */
+#include <stdio.h>
+
+#include "cluster/internal.h"
+
+uint32_t hw_cluster_self(const hw_cluster *cluster)
+{
+    return cluster->self;
+}
+
+uint32_t hw_cluster_nodes(const hw_cluster *cluster)
+{
+    return cluster->nodes;
+}
+
+const hw_member *hw_cluster_member(const hw_cluster *cluster, uint32_t node)
+{
+    return node < cluster->nodes ? hw_members_at(cluster->members, node) : NULL;
+}
+
+uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        count += hw_members_at(cluster->members, i)->host == host;
+    return count;
+}
+
+uint64_t hw_cluster_shared_bytes(const hw_cluster *cluster)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        hw_net_path path;
+        if (i != cluster->self && hw_net_path_of(cluster->net, i, &path))
+            bytes += path.shared;
+    }
+    return bytes;
+}
+
+/* Members of one host share its processors, so each host counts once, with the most that one of its members may use. */
+uint32_t hw_cluster_processors(const hw_cluster *cluster)
+{
+    uint32_t sum = 0;
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        const hw_member *own = hw_members_at(cluster->members, i);
+        bool counts = true;
+        for (uint32_t k = 0; k < cluster->nodes && counts; k++) {
+            const hw_member *other = hw_members_at(cluster->members, k);
+            if (k != i && other->host == own->host)
+                counts = other->processors < own->processors || (other->processors == own->processors && i < k);
+        }
+        sum += counts ? own->processors : 0;
+    }
+    return sum;
+}
+
+hw_members *hw_cluster_members(hw_cluster *cluster)
+{
+    return cluster->members;
+}
+
+hw_net *hw_cluster_net(hw_cluster *cluster)
+{
+    return cluster->net;
+}
+
+void hw_cluster_set_reason(hw_cluster *cluster, const char *words)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    snprintf(cluster->words, sizeof cluster->words, "%s", words);
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+void hw_cluster_cancel_by(hw_cluster *cluster, const hawser_cancellation *cancellation)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->cancellation = cancellation;
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+void hw_cluster_set_phase(hw_cluster *cluster, const char *what)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->doing = what;
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why)
+{
+    if (cluster->blamed || node >= cluster->nodes_most || node == cluster->self || cluster->place->ops->lost == NULL)
+        return;
+    cluster->blamed = true;
+    cluster->place->ops->lost(cluster->place, node, why);
+}

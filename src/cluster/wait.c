@@ -1,0 +1,74 @@
+/* wait.c - how a collective call waits for a node. */
+#include <errno.h>
+#include <math.h>
+
+#include "base/clock.h"
+#include "cluster/internal.h"
+
+#define WARN_PART 0.25 /* of --timeout: then a warning, if that is less than HW_WARN_SECONDS */
+
+bool hw_cluster_wait_until(hw_cluster *cluster, double deadline)
+{
+    if (isinf(deadline))
+        return pthread_cond_wait(&cluster->changed, &cluster->mutex) == 0;
+    struct timespec until = hw_timespec(deadline);
+    return pthread_cond_timedwait(&cluster->changed, &cluster->mutex, &until) != ETIMEDOUT;
+}
+
+/* Returns the node itself if it has left, else a node that has left with a reason: it has failed, and no collective call can
+ * complete. */
+static uint32_t node_that_left(const hw_cluster *cluster, uint32_t node)
+{
+    if (hw_cluster_gone(cluster, node))
+        return node;
+    uint32_t i = 0;
+    while (i < cluster->nodes && !(hw_cluster_gone(cluster, i) && cluster->joiners[i].words[0] != '\0'))
+        i++;
+    return i;
+}
+
+/* A node that reads for long may be at work, so nothing ends before --timeout. But a line names the node that the others
+ * wait for. Node 0 prints it, or node 1 if node 0 is that one. */
+static void warn_of_delay(const hw_cluster *cluster, uint32_t node, double waited, double most)
+{
+    if (cluster->self != (node == 0))
+        return;
+    hw_notify(cluster->messages, HAWSER_WARNING, cluster->self,
+              "node %u (%.100s) lives, but has kept the others waiting for %.3g s; the job is %.100s; it ends after %.4g s "
+              "(--timeout)",
+              node, hw_cluster_name(cluster, node), waited, cluster->doing, most);
+}
+
+hawser_status hw_cluster_wait(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster, uint32_t node), uint32_t node,
+                              double seconds, bool warns, hawser_error *error)
+{
+    double begun = hw_seconds(), deadline = begun + seconds, pause = fmin(HW_WARN_SECONDS, WARN_PART * seconds), now = begun;
+    while (!ready(cluster, node)) {
+        uint32_t gone = node_that_left(cluster, node);
+        if (gone < cluster->nodes)
+            return hw_cluster_has_left(cluster, gone, error);
+        if (hw_cluster_is_lost(cluster)) {
+            hw_cluster_await_losses(cluster);
+            return hw_cluster_fail_lost(cluster, error);
+        }
+        if (now >= deadline) {
+            hw_cluster_blame(cluster, node, "the others timed out waiting for it");
+            return hawser_fail(error, HAWSER_TIMEOUT,
+                               "timed out after %.3g s (--timeout) waiting for node %u (%s), which is alive; the job was "
+                               "%s. Does that node read "
+                               "from a pipe without a writer or from an unreachable file server?",
+                               seconds, node, hw_cluster_name(cluster, node), cluster->doing);
+        }
+        if (hw_cancelled(cluster->cancellation))
+            return hawser_fail(error, HAWSER_STOP, "waiting for node %u (%s) was cancelled; the job was %s", node,
+                               hw_cluster_name(cluster, node), cluster->doing);
+        if (now - begun >= pause) {
+            if (warns)
+                warn_of_delay(cluster, node, now - begun, seconds);
+            pause *= 2;
+        }
+        (void)hw_cluster_wait_until(cluster, hw_cancellation_slice(cluster->cancellation, fmin(deadline, begun + pause)));
+        now = hw_seconds();
+    }
+    return HAWSER_OK;
+}

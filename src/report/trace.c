@@ -1,0 +1,132 @@
+#include "report/trace.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "program/program.h"
+
+static void keep_failure(hw_trace *trace)
+{
+    if (trace->error.status == HAWSER_OK)
+        (void)hawser_fail(&trace->error, HAWSER_IO, "cannot write '%s': %s", trace->path, strerror(errno));
+}
+
+/* Flushes each line, so that another program can follow the run. */
+static void flush(hw_trace *trace)
+{
+    if (fflush(trace->file) != 0 || ferror(trace->file))
+        keep_failure(trace);
+}
+
+/* Names in a program may have commas, quotes and line breaks. */
+static bool needs_quotes(const char *text)
+{
+    return strpbrk(text, ",\"\r\n") != NULL;
+}
+
+static void add_text(FILE *file, const char *text)
+{
+    for (; *text != '\0'; text++)
+        fputs(*text == '"' ? "\"\"" : (char[]){*text, '\0'}, file);
+}
+
+hawser_status hw_trace_begin(hw_trace *trace, const char *path, const char *const *metrics, size_t count,
+                             hawser_error *error)
+{
+    *trace = (hw_trace){.path = path, .clock = NAN};
+    if (path == NULL)
+        return HAWSER_OK;
+    trace->file = fopen(path, "we");
+    if (trace->file == NULL)
+        return hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", path, strerror(errno));
+    fputs("clock,seconds", trace->file);
+    for (size_t k = 0; k < count; k++) {
+        const char *quote = needs_quotes(metrics[k]) ? "\"" : "";
+        fprintf(trace->file, ",%s", quote);
+        add_text(trace->file, metrics[k]);
+        fputs(quote, trace->file);
+    }
+    fputs(",bytes,staleness,policy\n", trace->file);
+    flush(trace);
+    if (error != NULL && trace->error.status != HAWSER_OK)
+        *error = trace->error;
+    return trace->error.status;
+}
+
+static void add_field(FILE *file, double value, char end)
+{
+    if (isfinite(value))
+        fprintf(file, "%.17g", value);
+    fputc(end, file);
+}
+
+static bool change_needs_quotes(const hawser_policy_change *change)
+{
+    bool needs = needs_quotes(change->loop) || needs_quotes(change->state);
+    for (size_t k = 0; k < HAWSER_FIT_METRICS; k++)
+        needs |= needs_quotes(change->fit[k].metric);
+    return needs;
+}
+
+static void add_change(FILE *file, const hawser_policy_change *change)
+{
+    char old[HW_SYNC_TEXT], new[HW_SYNC_TEXT];
+    fputs("loop ", file);
+    add_text(file, change->loop);
+    fprintf(file, " from clock %" PRIu64, change->clock);
+    for (size_t k = 0; k < HAWSER_FIT_METRICS && change->fit[k].metric[0] != '\0'; k++) {
+        fputc(' ', file);
+        add_text(file, change->fit[k].metric);
+        fprintf(file, " %.17g", change->fit[k].value);
+    }
+    if (change->state[0] == '\0') {
+        fprintf(file, ": sync %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
+        return;
+    }
+    fputs(": gain of state ", file);
+    add_text(file, change->state);
+    fprintf(file, " %g -> %g", change->gain[0], change->gain[1]);
+}
+
+/* Writes the changes of policies since the last line. */
+static void add_changes(hw_trace *trace, const hawser_progress *progress)
+{
+    const hawser_policy_change *change;
+    bool quoted = false;
+    for (size_t k = trace->changes; (change = hawser_progress_change(progress, k)) != NULL; k++)
+        quoted |= change_needs_quotes(change);
+    fputs(quoted ? "\"" : "", trace->file);
+    for (const char *before = ""; (change = hawser_progress_change(progress, trace->changes)) != NULL; before = "; ") {
+        fputs(before, trace->file);
+        add_change(trace->file, change);
+        trace->changes++;
+    }
+    fputs(quoted ? "\"\n" : "\n", trace->file);
+}
+
+void hw_trace_add(hw_trace *trace, const hawser_progress *progress, const hw_trace_line *line, const double *values,
+                  size_t count)
+{
+    if (trace->file == NULL)
+        return;
+    if (line->clock < trace->clock) /* another run has begun, and counts its changes from 0 */
+        trace->changes = 0;
+    trace->clock = line->clock;
+    add_field(trace->file, line->clock, ',');
+    add_field(trace->file, line->seconds, ',');
+    for (size_t k = 0; k < count; k++)
+        add_field(trace->file, values[k], ',');
+    add_field(trace->file, line->bytes, ',');
+    add_field(trace->file, line->staleness, ',');
+    add_changes(trace, progress);
+    flush(trace);
+}
+
+void hw_trace_end(hw_trace *trace)
+{
+    if (trace->file != NULL && fclose(trace->file) != 0)
+        keep_failure(trace);
+    trace->file = NULL;
+}

@@ -1,0 +1,29 @@
+/* trace.h - the file of --trace: one line of CSV per clock, with time, metrics, bytes, staleness and changes of policies. */
+#ifndef HW_REPORT_TRACE_H
+#define HW_REPORT_TRACE_H
+
+#include "hawser/hawser.h"
+
+/* A clock, as seen by an observer; numbers that are unknown are NaN. */
+typedef struct hw_trace_line {
+    double clock, seconds, bytes, staleness;
+} hw_trace_line;
+
+typedef struct hw_trace {
+    FILE *file; /* NULL: there is none, and nothing is written */
+    const char *path;
+    size_t changes;     /* of policies, that it has */
+    double clock;       /* of its last line */
+    hawser_error error; /* the first failure: the run goes on, and fails at its end */
+} hw_trace;
+
+/* Opens the file and writes the names of the columns. path NULL: there is none. */
+hawser_status hw_trace_begin(hw_trace *trace, const char *path, const char *const *metrics, size_t count,
+                             hawser_error *error) HAWSER_MUST_USE;
+/* Writes a line with the metrics' values, in the order of their names. */
+void hw_trace_add(hw_trace *trace, const hawser_progress *progress, const hw_trace_line *line, const double *values,
+                  size_t count);
+/* Closes the file; the first failure is in trace->error. */
+void hw_trace_end(hw_trace *trace);
+
+#endif

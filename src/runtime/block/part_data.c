@@ -1,0 +1,104 @@
+/* part_data.c - a block's part of a data state: a view of the matrix, or a copy of it that a unit writes. Nothing of it is
+ * kept or saved, because data have a source of their own, and units that transform them run again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/layout.h"
+#include "base/memory.h"
+#include "runtime/block/part.h"
+
+static hawser_status open_part(hw_worker *worker, hw_state_part *part, hawser_error *error)
+{
+    (void)error;
+    part->data = hw_plan_part(worker->session->plan, part->state, worker->block);
+    if (part->data.residence == NULL)
+        return HAWSER_OK;
+    hw_residence_view(part->data.residence, &part->residence);
+    part->data.residence = &part->residence;
+    return HAWSER_OK;
+}
+
+static const void *read_matrix(hw_state_part *part, bool updates, const char **why)
+{
+    (void)updates, (void)why;
+    part->viewed = true;
+    return &part->data;
+}
+
+/* Copies the values of a part in `memory`, line by line, behind offsets that begin at 0 if it is sparse. */
+static void copy_values(const hawser_matrix *from, void *memory, hawser_matrix *to)
+{
+    const bool dense = hw_is_dense(from);
+    const size_t lines = hw_lines(from), size = hw_type_size(from->type), width = dense ? hw_line_width(from) : 0;
+    uint64_t *offsets = memory;
+    char *values = dense ? memory : (char *)(offsets + lines + 1);
+    *to = *from;
+    to->residence = NULL;
+    to->mapped = false;
+    to->values = values;
+    if (dense) {
+        to->stride = width;
+        for (size_t j = 0; j < lines && width > 0; j++)
+            memcpy(values + j * width * size, (const char *)from->values + j * from->stride * size, width * size);
+        return;
+    }
+    const uint64_t first = from->offsets[0];
+    for (size_t j = 0; j <= lines; j++)
+        offsets[j] = from->offsets[j] - first;
+    to->offsets = offsets;
+    if (offsets[lines] == 0)
+        return;
+    to->indices = from->indices + first;
+    memcpy(values, (const char *)from->values + first * size, offsets[lines] * size);
+}
+
+const hawser_matrix *hw_part_written(const hw_state_part *part)
+{
+    return part->own_memory != NULL && part->data.values == part->own.values ? &part->own : NULL;
+}
+
+/* A stage that runs again finds the view of the stage before, so it copies that anew. */
+static void *write_matrix(hw_state_part *part, const char **why)
+{
+    if (!hw_state_is_split(part->state)) {
+        *why =
+            "is data of which blocks have no part of their own; split it by row or column, or give each block's matrix to "
+            "hawser_data_replace";
+        return NULL;
+    }
+    if (hawser_matrix_whole(&part->data, NULL) != HAWSER_OK) {
+        *why = "has columns that are on other nodes";
+        return NULL;
+    }
+    if (hw_part_written(part) == NULL) {
+        hawser_error error;
+        size_t lines = hw_lines(&part->data), size = hw_type_size(part->data.type);
+        size_t count = hw_is_dense(&part->data) ? lines * hw_line_width(&part->data)
+                                                : part->data.offsets[lines] - part->data.offsets[0];
+        size_t offsets = hw_is_dense(&part->data) ? 0 : (lines + 1) * sizeof(uint64_t);
+        void *memory = NULL;
+        if (hw_new_array(&memory, offsets + count * size, 1, "data that a unit writes", &error) != HAWSER_OK)
+            return NULL;
+        copy_values(&part->data, memory, &part->own);
+        free(part->own_memory);
+        part->own_memory = memory;
+        part->data = part->own;
+        part->batch_size = 0; /* the memory of batches was for another matrix */
+    }
+    return (void *)(uintptr_t)part->own.values;
+}
+
+static void close_part(hw_state_part *part)
+{
+    free(part->own_memory);
+}
+
+/* A unit that transforms data replaces the view. */
+static void *stage_memory(hw_state_part *part, size_t *bytes)
+{
+    *bytes = sizeof part->data;
+    return &part->data;
+}
+
+const hw_part_kind hw_part_data = {
+    .open = open_part, .close = close_part, .read = read_matrix, .write = write_matrix, .stage_memory = stage_memory};

@@ -1,0 +1,153 @@
+/* finish.c - barriers, and the end of a vector's loop. */
+#include "runtime/vector/vector.h"
+#include "vector/mix.h"
+
+/* Sends what waits to be sent, although the receivers have not gathered what was sent before. */
+static hawser_status flush_all(hawser_vector *vector, hawser_error *error)
+{
+    for (uint32_t r = 0; r < vector->receiver_count; r++) {
+        pthread_mutex_lock(&vector->mutex);
+        hw_edge_flush(&vector->out[r]);
+        pthread_mutex_unlock(&vector->mutex);
+        HAWSER_TRY(hw_vector_pump(vector, r, error));
+    }
+    return HAWSER_OK;
+}
+
+/* Puts one item in place of a list of a tap edge: the newest, or the sum. On failure all are freed. */
+static hawser_status merge_items(hawser_vector *vector, hw_message **list, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    hw_message *sum = *list;
+    for (hw_message *item = sum->next, *next; item != NULL; item = next) {
+        next = item->next;
+        if (status != HAWSER_OK) {
+            hw_message_free(item);
+        } else if (vector->sparse) {
+            status = hw_vector_merge(vector, &sum, item, error);
+        } else if (vector->deltas) {
+            hw_terms_add(vector->type, sum->payload, item->payload, vector->count);
+            item->envelope.span += sum->envelope.span;
+            sum->envelope = item->envelope;
+            hw_message_free(item);
+        } else {
+            vector->replaced++;
+            hw_message_free(sum);
+            sum = item;
+        }
+    }
+    if (sum != NULL)
+        sum->next = NULL;
+    *list = sum;
+    return status;
+}
+
+/* After a barrier a tap edge may hold two items, and holds one again. */
+static hawser_status merge_held(hawser_vector *vector, hawser_error *error)
+{
+    for (uint32_t s = 0; s < vector->source_count && vector->rules.sync == HW_VECTOR_TAP; s++) {
+        pthread_mutex_lock(&vector->mutex);
+        hw_message *first = vector->in[s].held > 1 ? hw_edge_take_all(&vector->in[s]) : NULL;
+        pthread_mutex_unlock(&vector->mutex);
+        if (first == NULL)
+            continue;
+        HAWSER_TRY(merge_items(vector, &first, error));
+        pthread_mutex_lock(&vector->mutex);
+        hw_edge_put_back(&vector->in[s], first);
+        pthread_mutex_unlock(&vector->mutex);
+    }
+    return HAWSER_OK;
+}
+
+/* Waits until all nodes have called; a node that has failed before fails all. */
+static hawser_status meet(hawser_vector *vector, hawser_status own, const char *phase, hawser_error *error)
+{
+    hawser_job *job = vector->job;
+    if (job->cluster == NULL)
+        return own;
+    hw_cluster_set_phase(job->cluster, phase);
+    hw_job_cancellable(job, NULL);
+    hawser_status status = hw_job_uncancellable(job, hw_cluster_agree(job->cluster, own, error));
+    hw_cluster_set_phase(job->cluster, "using vectors");
+    return status;
+}
+
+static hawser_status barrier_now(hawser_vector *vector, hawser_error *error)
+{
+    HAWSER_TRY(hw_vector_usable(vector, "a barrier", error));
+    hawser_status status = meet(vector, flush_all(vector, error), "waiting in the barrier of a vector", error);
+    if (status == HAWSER_OK)
+        status = merge_held(vector, error);
+    vector->broken = status != HAWSER_OK;
+    return status;
+}
+
+hawser_status hawser_vector_barrier(hawser_vector *vector, hawser_error *error)
+{
+    HW_GIVEN(vector);
+    HW_MADE_HERE(&vector->job->origin, "job");
+    hawser_error said = {0};
+    pthread_mutex_lock(&vector->calls);
+    hawser_status status = barrier_now(vector, &said);
+    pthread_mutex_unlock(&vector->calls);
+    return hw_vector_end_call(vector, status, &said, error);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- finish ---- */
+
+static void add_item(const hawser_vector *vector, void *array, const hw_message *item)
+{
+    if (!vector->sparse) {
+        hw_terms_add(vector->type, array, item->payload, vector->count);
+        return;
+    }
+    const hw_sparse_part part = hw_sparse_of(item);
+    hw_sparse_add(&vector->shape, array, &part);
+}
+
+/* Adds what was not gathered to the array, in the order of replicas. */
+static hawser_status add_rest(hawser_vector *vector, void *array, hawser_error *error)
+{
+    for (uint32_t s = 0; s < vector->source_count; s++) {
+        pthread_mutex_lock(&vector->mutex);
+        hw_message *first = hw_edge_take_all(&vector->in[s]);
+        pthread_mutex_unlock(&vector->mutex);
+        for (const hw_message *item = first; item != NULL; item = item->next)
+            if (item->envelope.span > 0)
+                add_item(vector, array, item);
+        hw_messages_free(first);
+    }
+    return hw_vector_finite(vector, array, vector->count, "the array after the last deltas", error);
+}
+
+static hawser_status finish_now(hawser_vector *vector, void *array, hawser_error *error)
+{
+    HAWSER_TRY(hw_vector_usable(vector, "a finish", error));
+    hw_vector_mean mean;
+    hawser_status status = hw_vector_mean_new(vector, &mean, error);
+    if (status == HAWSER_OK)
+        status = hw_vector_finite(vector, array, vector->count, "the array of a finish", error);
+    if (status == HAWSER_OK)
+        status = flush_all(vector, error);
+    if (status == HAWSER_OK && vector->job->cluster != NULL)
+        status = hw_vector_say_all(vector, HW_VECTOR_END, error);
+    status = meet(vector, status, "waiting in the finish of a vector", error);
+    if (status == HAWSER_OK)
+        status = vector->deltas ? add_rest(vector, array, error) : hw_vector_mean_all(vector, &mean, array, error);
+    hw_vector_mean_free(vector, &mean);
+    vector->finished = status == HAWSER_OK;
+    vector->broken = status != HAWSER_OK;
+    return status;
+}
+
+hawser_status hawser_vector_finish(hawser_vector *vector, void *array, hawser_error *error)
+{
+    HW_GIVEN(vector);
+    HW_MADE_HERE(&vector->job->origin, "job");
+    HW_GIVEN(array);
+    hawser_error said = {0};
+    pthread_mutex_lock(&vector->calls);
+    hawser_status status = finish_now(vector, array, &said);
+    pthread_mutex_unlock(&vector->calls);
+    return hw_vector_end_call(vector, status, &said, error);
+}

@@ -1,0 +1,110 @@
+/* vector.h - the inside of the vectors of a job, shared by their files. */
+#ifndef HW_RUNTIME_VECTOR_VECTOR_H
+#define HW_RUNTIME_VECTOR_VECTOR_H
+
+#include <pthread.h>
+
+#include "hawser/vector.h"
+#include "runtime/job/job.h"
+#include "vector/edge.h"
+#include "vector/sparse.h"
+
+enum { HW_VECTOR_NAME = 64, HW_VECTOR_REPLICAS = 256, HW_VECTOR_GENERATION = 1 };
+enum { HW_VECTOR_PIECE = 4 << 20 }; /* bytes of an array that node 0 adds up at a time */
+
+/* envelope.part of HW_MESSAGE_VECTOR; state is the vector's number, loop its generation */
+typedef enum hw_vector_word {
+    HW_VECTOR_ITEM = 1, /* sender -> receiver: see vector/edge.h */
+    HW_VECTOR_GATHERED, /* receiver -> sender: it has gathered the items up to number epoch, in iteration clock */
+    HW_VECTOR_END,      /* to both: this replica has called finish */
+    HW_VECTOR_CLOSED    /* to both: it has closed the vector without finish */
+} hw_vector_word;
+
+/* The open vectors of a job, for its channel. */
+typedef struct hw_vectors {
+    hawser_job *job;
+    pthread_mutex_t mutex; /* guards the list; the net's thread holds it while it handles a message */
+    struct hawser_vector *first;
+    uint64_t memory; /* of all of them */
+} hw_vectors;
+
+/*
+ * Locks, in the order in which they are taken: calls; the hub's mutex; order; the cluster's own mutex; mutex. No lock but
+ * `calls` is held while numbers are copied or added.
+ */
+struct hawser_vector {
+    hawser_job *job;
+    hw_vectors *all;
+    struct hawser_vector *next;
+    char name[HW_VECTOR_NAME];
+    uint32_t number, self, nodes;
+    hawser_type type;
+    size_t count, bytes;
+    bool deltas, any_number, sparse;
+    hw_sparse_shape shape; /* of a sparse one */
+    unsigned char *holds;  /* sparse values: by row, whether this replica has scattered or gathered it; guarded by `calls` */
+    hw_edge_rules rules;
+    uint32_t *sources, *receivers; /* ascending */
+    uint32_t source_count, receiver_count;
+    uint64_t slot; /* bytes that the largest item has */
+    uint64_t memory;
+    pthread_mutex_t calls; /* one call of the program at a time; guards the next fields */
+    bool scattered, gathered, finished, broken;
+    uint64_t iteration, gathered_iteration; /* the last ones */
+    uint64_t sent, replaced;
+    const void **terms;    /* for all items that a gather may take, and one more; so are the next two */
+    hw_sparse_part *parts; /* sparse vectors */
+    size_t *places;        /* sparse vectors: in each part */
+    hw_message **taken;    /* by source */
+    uint64_t *numbers;     /* by source: of the last item taken */
+    pthread_mutex_t order; /* held from the choice of an item until it is sent, so that items leave in their order */
+    pthread_mutex_t mutex; /* guards the edges, and `closed` */
+    hw_edge_in *in;        /* by source */
+    hw_edge_out *out;      /* by receiver */
+    bool *closed;          /* by node: it has closed the vector without finish */
+};
+
+/* receive.c: the channel's functions. */
+void hw_vector_arrived(void *vectors, uint32_t node, hw_message *message);
+/* Sends what the edge to a receiver has to send. Any thread. */
+hawser_status hw_vector_pump(hawser_vector *vector, uint32_t receiver, hawser_error *error) HAWSER_MUST_USE;
+/* Returns HAWSER_PEER_LOST with the name of a neighbour that has closed the vector without finish. */
+hawser_status hw_vector_check_closed(hawser_vector *vector, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
+/* Sends a word without numbers. */
+hawser_status hw_vector_say(hawser_vector *vector, uint32_t node, hw_vector_word word, uint64_t number, uint64_t iteration,
+                            hawser_error *error) HAWSER_MUST_USE;
+/* Sends a word to all neighbours, each once. */
+hawser_status hw_vector_say_all(hawser_vector *vector, hw_vector_word word, hawser_error *error) HAWSER_MUST_USE;
+
+/* wait.c: waits until hw_edge_open of the edges to those receivers, or hw_edge_ready of the edge from a source. */
+hawser_status hw_vector_await_open(hawser_vector *vector, uint32_t receiver, double deadline, uint64_t iteration,
+                                   hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_vector_await_ready(hawser_vector *vector, uint32_t source, double deadline, uint64_t iteration,
+                                    hawser_error *error) HAWSER_MUST_USE;
+
+/* merge.c: adds a sparse item to another one: their sum (deltas), or of each key the row of the second one. Both are freed,
+ * on failure too; *first is then NULL. */
+hawser_status hw_vector_merge(const hawser_vector *vector, hw_message **first, hw_message *second,
+                              hawser_error *error) HAWSER_MUST_USE;
+
+/* mean.c: what the mean of all replicas needs, from malloc. */
+typedef struct hw_vector_mean {
+    hw_bytes *out, *in; /* by node */
+    char *piece;        /* sparse vectors: flags and rows */
+} hw_vector_mean;
+hawser_status hw_vector_mean_new(const hawser_vector *vector, hw_vector_mean *mean, hawser_error *error) HAWSER_MUST_USE;
+void hw_vector_mean_free(const hawser_vector *vector, hw_vector_mean *mean);
+/* Replaces an array by its mean over all replicas, in pieces. Collective. */
+hawser_status hw_vector_mean_all(hawser_vector *vector, hw_vector_mean *mean, void *array,
+                                 hawser_error *error) HAWSER_MUST_USE;
+
+/* state.c: returns HAWSER_BAD_ARGUMENT if the vector is finished or broken. */
+hawser_status hw_vector_usable(const hawser_vector *vector, const char *call, hawser_error *error) HAWSER_MUST_USE;
+/* For the end of a public call: a loss or timeout is the reason that the other nodes receive if this one leaves. `said` has
+ * its text, which `error` (may be NULL) gets. */
+hawser_status hw_vector_end_call(hawser_vector *vector, hawser_status status, const hawser_error *said, hawser_error *error);
+/* Returns HAWSER_NOT_FINITE if the numbers are not finite and must be. */
+hawser_status hw_vector_finite(const hawser_vector *vector, const void *values, size_t count, const char *what,
+                               hawser_error *error) HAWSER_MUST_USE;
+
+#endif

@@ -1,0 +1,36 @@
+#!/usr/bin/env bash
+# Vectors on processes: every transport gives the same bits, and a replica that is killed ends the others by its name.
+set -euo pipefail
+probe=$HAWSER_BUILD/tests/vector_probe hawser=$HAWSER_BINARY
+unset HAWSER_BUILD HAWSER_SANITIZE # a job takes them for options
+work=$(mktemp -d); trap 'rm -rf "$work"' EXIT; cd "$work"
+[[ -x $probe ]] || { echo "skipped: $probe is not built"; exit 77; }
+
+fail() { echo "$1"; cat out err; exit 1; }
+arrays() { grep -ohE 'array .*' out err | sort | uniq -c | awk '{ print $1 }'; }
+
+# Under bsp all replicas have the same array after the finish, over each transport, and in each run.
+for way in shm unix tcp; do
+    timeout 120 "$hawser" run -n 4 -- "$probe" bsp 40 --transport "$way" > out 2> err || fail "exit $? over $way"
+    [[ $(arrays) == 4 ]] || fail "over $way not all four replicas print the same array"
+    grep -ohE 'array .*' out err | sort -u >> all
+done
+[[ $(sort -u all | wc -l) == 1 ]] || { cat all; fail "transports differ"; }
+
+# Under tap and ssp it is the same on all replicas.
+for sync in tap ssp:2; do
+    timeout 120 "$hawser" run -n 3 -- "$probe" "$sync" 40 > out 2> err || fail "exit $? under $sync"
+    [[ $(arrays) == 3 ]] || fail "under $sync not all three replicas print the same array"
+done
+
+# A replica is killed between its scatter and its gather.
+for sync in bsp ssp:1 tap; do
+    code=0
+    timeout 120 "$hawser" run -n 3 -- "$probe" "$sync" 2000 1 7 > out 2> err || code=$?
+    [[ $code != 0 && $code != 124 ]] || fail "exit $code under $sync, and node 1 was killed"
+    for node in 0 2; do
+        grep -qE "^\[$node\] .*node 1 \(node-1\) was lost" err || fail "node $node does not name the killed node under $sync"
+    done
+    grep -q 'array ' out && fail "a replica has a result without node 1 under $sync"
+done
+exit 0

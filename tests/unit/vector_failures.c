@@ -1,0 +1,116 @@
+/* Three nodes with a vector, with the n-th allocation failing on whichever comes to it, alone or with all that follow: all
+ * end, in words, and nothing is left in memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "failing.h"
+#include "hawser/vector.h"
+#include "nodes.h"
+
+enum { NODES = 3, COUNT = 5, STEPS = 3, HANGS_SECONDS = 60, EARLY = 20 /* allocations that no vector can do without */ };
+
+typedef struct want {
+    const char *sync;
+    bool deltas, sparse;
+    long nth;         /* allocation that fails, from the moment at which all nodes are there */
+    bool for_good;    /* and so do those after it */
+    atomic_uint here; /* nodes */
+} want;
+
+static hawser_status loop(test_node *node, hawser_vector *vector, bool sparse)
+{
+    double array[COUNT] = {node->node, 1, 2, 3, 4};
+    const uint64_t keys[] = {node->node, 3, 4};
+    for (uint64_t t = 0; t < STEPS; t++) {
+        hawser_scatter scatter = {.iteration = t, .values = array};
+        if (sparse) {
+            scatter.keys = keys;
+            scatter.key_count = 3;
+        }
+        HAWSER_TRY(hawser_vector_scatter(vector, &scatter, &node->error));
+        HAWSER_TRY(hawser_vector_gather(vector, t, HAWSER_GATHER_AVERAGE, NULL, array, &node->error));
+        if (t == 1)
+            HAWSER_TRY(hawser_vector_barrier(vector, &node->error));
+    }
+    return hawser_vector_finish(vector, array, &node->error);
+}
+
+static void body(test_node *node)
+{
+    want *how = node->user;
+    if (atomic_fetch_add(&how->here, 1) + 1 == NODES) {
+        atomic_store(&for_good, how->for_good);
+        atomic_store(&countdown, how->nth);
+        atomic_fetch_add(&how->here, 1);
+    }
+    while (atomic_load(&how->here) <= NODES)
+        sched_yield();
+    hawser_vector *vector = NULL;
+    const hawser_vector_options options = {.name = "w",
+                                           .count = COUNT,
+                                           .sync = how->sync,
+                                           .sparse = how->sparse,
+                                           .edges = "0 1\n1 2\n2 0\n1 0\n",
+                                           .content = how->deltas ? HAWSER_VECTOR_DELTAS : HAWSER_VECTOR_VALUES};
+    node->status = hawser_vector_open(node->job, &options, &vector, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = loop(node, vector, how->sparse);
+    hawser_vector_close(vector);
+}
+
+static void check(const test_node *nodes, const want *how)
+{
+    bool named = false;
+    for (uint32_t i = 0; i < NODES; i++) {
+        bool fits =
+            nodes[i].status == HAWSER_OK || nodes[i].status == HAWSER_NO_MEMORY || nodes[i].status == HAWSER_PEER_LOST;
+        if (!fits || (nodes[i].status != HAWSER_OK && nodes[i].error.text[0] == '\0'))
+            fail_msg("%s, allocation %ld fails: node %u: %s, '%s'", how->sync, how->nth, i,
+                     hawser_status_name(nodes[i].status), nodes[i].error.text);
+        named |= nodes[i].status != HAWSER_OK;
+    }
+    if (how->for_good && how->nth < EARLY && !named)
+        fail_msg("%s, allocation %ld and all that follow fail, and no node says so", how->sync, how->nth);
+}
+
+/* False: the vector needs fewer allocations. */
+static bool fail_at(const char *sync, bool deltas, bool sparse, long nth, bool forever)
+{
+    static const char *const pairs[] = {"workers", "3", "timeout", "20", NULL};
+    want how = {.sync = sync, .deltas = deltas, .sparse = sparse, .nth = nth, .for_good = forever};
+    test_node nodes[NODES_MOST];
+    alarm(HANGS_SECONDS);
+    run_nodes(nodes, NODES, pairs, body, &how);
+    bool failed = atomic_load(&countdown) <= 0;
+    atomic_store(&for_good, false);
+    atomic_store(&countdown, 0);
+    alarm(0);
+    check(nodes, &how);
+    assert_int_equal(atomic_load(&live), 0);
+    return failed;
+}
+
+static void every_failure_ends_in_words(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < 8; kind++) {
+        bool forever = kind % 2 == 1, deltas = kind / 2 % 2 == 1, sparse = kind / 4 == 1;
+        long growth = getenv("HAWSER_TEST_LONG") != NULL ? 12 : 1, most = forever ? 60 : 1000;
+        for (long nth = 1 + kind; nth < most; nth += 1 + nth / growth)
+            if (!fail_at(deltas ? "tap" : "bsp", deltas, sparse, nth, forever))
+                break;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_failure_ends_in_words)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
