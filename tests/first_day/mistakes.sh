@@ -44,7 +44,7 @@ mistake() {
 touch out err
 mistake 3 "houses.csv: the target 'prize' is neither .* nor a file; its columns are town, rooms, area, price" "$hawser" train lasso houses.csv \
     --target prize -o new
-mistake 2 "unknown option --alpha; glmnet's alpha is --l1-ratio" "${train[@]}" houses.csv --alpha 0.5
+mistake 2 "unknown option --alpha: lasso has none; .*; glmnet's alpha is --l1-ratio" "${train[@]}" houses.csv --alpha 0.5
 mistake 2 "no algorithm 'laso'; did you mean 'lasso'" "$hawser" train laso houses.csv -o new
 mistake 3 "typo.csv:21: column 2 'area' has numbers .* and words .*'12o.5'.*--categories area" "${train[@]}" typo.csv
 mistake 3 "thousands.csv:21:9: a comma is in the number; write a decimal point, and no groups" "${train[@]}" thousands.csv

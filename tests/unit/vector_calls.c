@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
@@ -238,10 +239,15 @@ static hawser_status closes_early(test_node *node, hawser_vector *vector)
     return HAWSER_OK;
 }
 
+static atomic_uint opened;
+
 static hawser_status leaves(test_node *node, hawser_vector *vector)
 {
     double array[COUNT] = {0};
+    atomic_fetch_add(&opened, 1);
     if (node->node == 2) {
+        while (atomic_load(&opened) < 3) /* else the others' open is what fails */
+            sched_yield();
         hw_cluster_abort(node->job->cluster, "it was ended by SIGTEST", 1);
         return HAWSER_OK;
     }
@@ -258,6 +264,7 @@ static void test_waits_end(void **state)
     tell(2, hasty, &(story){{.name = "full", .count = COUNT, .waits = true}, never_gathers});
     tell(2, hasty, &(story){{.name = "silent", .count = COUNT, .sync = "bsp"}, never_scatters});
     tell(2, plain, &(story){{.name = "closed", .count = COUNT, .sync = "ssp:0"}, closes_early});
+    atomic_store(&opened, 0);
     tell(3, plain, &(story){{.name = "left", .count = COUNT, .sync = "bsp"}, leaves});
 }
 

@@ -147,7 +147,7 @@ static hawser_status keep_documents(hw_reading *reading, hw_text_reader *reader,
     to->bytes = ends + numbers;
     to->rows = reader->rows;
     to->ends = to->pages;
-    to->numbers = (uint32_t *)(void *)((char *)to->pages + ends);
+    to->numbers = to->pages == NULL ? NULL : (uint32_t *)(void *)((char *)to->pages + ends);
     if (ends > 0)
         memcpy(to->ends, reader->ends, ends);
     if (numbers > 0)
