@@ -17,7 +17,7 @@ def read_tensors(path):
     for name, entry in header.items():
         if name != "__metadata__":
             begin, end = entry["data_offsets"]
-            tensors[name] = entry["shape"], array.array({"F64": "d", "I64": "q"}[entry["dtype"]], body[begin:end])
+            tensors[name] = entry["shape"], array.array({"F64": "d", "I64": "q", "I32": "i"}[entry["dtype"]], body[begin:end])
     return tensors
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Trainings of topic models by the command: every option changes the model or is refused, starts match words by name, blocks have equal work in each clock, a slow
-node is led, and a training that ends early leaves a model."""
+node is led, and a training that ends early leaves a model. The counts of each model add up, nodes have the bits of threads, and take a part of the work each."""
+import functools
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+import certificate  # noqa: E402
 import command  # noqa: E402
 
 WORDS, DOCUMENTS = 60, 120
@@ -40,13 +42,36 @@ def write(name, documents, order=None):
         out.write("".join(f"word{word}\n" for word in order))
 
 
-def train(*words, launch=()):
-    said = command.run(*launch, "train", "lda", *words, "-o", "t.model", "--json", "-q")
-    return json.loads(said.splitlines()[-1])
+def read_entries(path):
+    """Document, word and count of each entry."""
+    with open(path) as file:
+        return [tuple(map(int, line.split())) for line in file.read().splitlines()[3:]]
 
 
-def train_named(name, *words):
-    return train(name + ".txt", "--names", name + ".names", "--topics", "6", *words)
+@functools.lru_cache(None)
+def frequencies_of(path):
+    found = {}
+    for _, word, count in read_entries(path):
+        found[word] = found.get(word, 0) + count
+    return found
+
+
+def counts_add_up(data, model, tokens):
+    """The counts of each word are as many as the data have it."""
+    tensors = certificate.read_tensors(model)
+    offsets, counts = tensors["word_offsets"][1], tensors["word_counts"][1]
+    found = {word + 1: sum(counts[begin:end]) for word, (begin, end) in enumerate(zip(offsets, offsets[1:])) if begin < end}
+    assert found == frequencies_of(data) and sum(counts) == tokens and min(counts) > 0
+
+
+def train(data, *words, launch=()):
+    said = json.loads(command.run(*launch, "train", "lda", data, *words, "-o", "t.model", "--json", "-q").splitlines()[-1])
+    counts_add_up(data, "t.model", said["tokens"])
+    return said
+
+
+def train_named(name, *words, launch=()):
+    return train(name + ".txt", "--names", name + ".names", "--topics", "6", *words, launch=launch)
 
 
 def refused(text, *words, codes=(2, 3)):
@@ -82,8 +107,7 @@ def starts_match_words_by_name():
 
 def blocks_have_equal_work(path, workers):
     """Recomputes the tokens of each block and clock from the documents of the plan and the cut of the words."""
-    with open(path) as file:
-        entries = [tuple(map(int, line.split())) for line in file.read().splitlines()[3:]]
+    entries = read_entries(path)
     plan = command.run("plan", "lda", path, "--workers", str(workers), "--physical")
     shares = [tuple(map(int, share)) for share in re.findall(r"block \d+: (\d+) to (\d+)", plan)]
     assert len(shares) == workers, plan
@@ -108,6 +132,15 @@ def slow_nodes_are_led():
     assert said["most_lead"] == 2 and said["tokens"] == 467714, said["most_lead"]
 
 
+def nodes_have_the_bits_of_threads():
+    """Nor do they depend on how many threads there are."""
+    def model_of(*words, launch=()):
+        said = train_named("a", "--iterations", "12", "--burn-in", "4", "--optimize-every", "4", "--workers", "4", *words, launch=launch)
+        return said["log_likelihood"], certificate.read_tensors("t.model")
+    models = [model_of("--threads", "1"), model_of("--threads", "4"), model_of(launch=("run", "-n", "2", "--")), model_of(launch=("run", "-n", "4", "--"))]
+    assert all(model == models[0] for model in models[1:])
+
+
 def early_ends_leave_models():
     for words, reason in ((("--max-clocks", "21"), "clocks"), (("--time-limit", "0.5"), "time-limit")):
         said = train_named("a", "--iterations", "1000000000", "--workers", "2", *words)
@@ -125,6 +158,7 @@ def main():
         options_have_effects()
         starts_match_words_by_name()
         early_ends_leave_models()
+        nodes_have_the_bits_of_threads()
         kos = command.real("kos/docword.kos.txt.zst")
         if kos is not None and not command.SANITIZED:
             with open("kos.txt", "w") as out:

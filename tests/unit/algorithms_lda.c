@@ -275,6 +275,47 @@ static hawser_model *train(const hawser_dataset *data, besides *with, const char
 }
 #define TRAIN(data, ...) train((data), NULL, (const char *const[]){"seed", "5", __VA_ARGS__, NULL})
 
+/* Makes an oracle that has run. The caller frees it. */
+static oracle *oracle_of(const corpus *c, const hawser_dataset *data, const char *workers, size_t topics, size_t passes)
+{
+    oracle *o = calloc(1, sizeof *o);
+    assert_non_null(o);
+    *o = (oracle){.c = c,
+                  .topics = topics,
+                  .blocks = strtoul(workers, NULL, 10),
+                  .passes = passes,
+                  .alpha = 0.1,
+                  .beta = 0.02,
+                  .of = find_shares(data, workers)};
+    run_oracle(o);
+    return o;
+}
+
+static double number_of(const hawser_model *model, const char *key)
+{
+    return hawser_model_text(model, key) != NULL ? strtod(hawser_model_text(model, key), NULL) : (double)NAN;
+}
+
+/* Returns the logarithm of the probability of all words and topics, per token. */
+static double joint_of(const oracle *o)
+{
+    double sum = 0.0, words = WORDS * o->beta, topics = (double)o->topics * o->alpha;
+    for (size_t k = 0; k < o->topics; k++)
+        sum += lgamma(words) - lgamma((double)o->n_k[k] + words);
+    for (size_t w = 0; w < WORDS; w++)
+        for (size_t k = 0; k < o->topics; k++)
+            sum += lgamma(o->n_wk[w][k] + o->beta) - lgamma(o->beta);
+    for (size_t i = 0; i < DOCUMENTS; i++) {
+        int length = 0;
+        for (size_t k = 0; k < o->topics; k++) {
+            length += o->n_dk[i][k];
+            sum += lgamma(o->n_dk[i][k] + o->alpha) - lgamma(o->alpha);
+        }
+        sum += lgamma(topics) - lgamma(length + topics);
+    }
+    return sum / (double)o->c->tokens;
+}
+
 static void blocks_draw_what_an_oracle_draws(void **state)
 {
     (void)state;
@@ -282,30 +323,88 @@ static void blocks_draw_what_an_oracle_draws(void **state)
     corpus c;
     draw_corpus(&c);
     hawser_dataset *data = dataset_of(&c);
-    for (size_t b = 1; b <= BLOCKS_MOST; b++)
+    for (size_t b = 0; b < BLOCKS_MOST; b++)
         for (size_t n = 0; n < 4; n++) {
-            oracle *o = calloc(1, sizeof *o);
             int counts[WORDS][TOPICS_MOST];
-            assert_non_null(o);
-            *o = (oracle){.c = &c,
-                          .topics = strtoul(topics[n], NULL, 10),
-                          .blocks = b,
-                          .passes = 8,
-                          .alpha = 0.1,
-                          .beta = 0.02,
-                          .of = find_shares(data, workers[b - 1])};
-            run_oracle(o);
-            hawser_model *model = TRAIN(data, "workers", workers[b - 1], "topics", topics[n], "iterations", "8", "beta",
-                                        "0.02", "optimize-every", "0", "measure-every", n % 2 == 0 ? "4" : "3");
+            oracle *o = oracle_of(&c, data, workers[b], strtoul(topics[n], NULL, 10), 8);
+            hawser_model *model = TRAIN(data, "workers", workers[b], "topics", topics[n], "iterations", "8", "beta", "0.02",
+                                        "optimize-every", "0", "measure-every", n % 2 == 0 ? "4" : "3", "threads",
+                                        workers[(b + n) % 2]);
             counts_of(&c, model, o->topics, counts);
             for (size_t w = 0; w < WORDS; w++)
                 for (size_t k = 0; k < o->topics; k++)
                     assert_int_equal(counts[w][k], o->n_wk[w][k]);
+            double joint = joint_of(o);
+            assert_true(fabs(number_of(model, "log_likelihood") - joint) <= 1e-9 * fabs(joint));
             hawser_model_free(model);
             free(o);
         }
     hawser_dataset_free(data);
 }
+
+/* ---- priors ---- */
+
+/* Returns psi(from + n) - psi(from). */
+static double psi_between(double from, int64_t n)
+{
+    double sum = 0.0;
+    for (int64_t i = 0; i < n; i++)
+        sum += 1.0 / (from + (double)i);
+    return sum;
+}
+
+/* Fits alpha and beta to the counts by a step of Minka's fixed point. */
+static void step_priors(const oracle *o, double *alpha, double *beta)
+{
+    double all = 0.0, documents = 0.0, words = 0.0, topics = 0.0, own[TOPICS_MOST] = {0.0};
+    for (size_t k = 0; k < o->topics; k++)
+        all += alpha[k];
+    for (size_t i = 0; i < DOCUMENTS; i++) {
+        int64_t length = 0;
+        for (size_t k = 0; k < o->topics; k++) {
+            own[k] += psi_between(alpha[k], o->n_dk[i][k]);
+            length += o->n_dk[i][k];
+        }
+        documents += psi_between(all, length);
+    }
+    for (size_t k = 0; k < o->topics; k++) {
+        alpha[k] *= own[k] / documents;
+        topics += WORDS * psi_between(WORDS * *beta, o->n_k[k]);
+        for (size_t w = 0; w < WORDS; w++)
+            words += psi_between(*beta, o->n_wk[w][k]);
+    }
+    *beta *= words / topics;
+}
+
+/* The priors are fitted once, after the passes of the oracle; another pass follows. */
+static void priors_are_fitted_by_the_fixed_point(void **state)
+{
+    (void)state;
+    static const char *const workers[] = {"1", "2", "3", "4"};
+    corpus c;
+    draw_corpus(&c);
+    hawser_dataset *data = dataset_of(&c);
+    for (size_t b = 0; b < BLOCKS_MOST; b++) {
+        oracle *o = oracle_of(&c, data, workers[b], 7, 8);
+        double alpha[TOPICS_MOST], beta = o->beta;
+        for (size_t k = 0; k < o->topics; k++)
+            alpha[k] = o->alpha;
+        for (int step = 0; step < 5; step++)
+            step_priors(o, alpha, &beta);
+        hawser_model *model = TRAIN(data, "workers", workers[b], "topics", "7", "iterations", "9", "beta", "0.02", "burn-in",
+                                    "3", "optimize-every", "8", "measure-every", "5");
+        const double *fitted = hawser_model_get(model, "alpha", NULL, NULL);
+        assert_non_null(fitted);
+        for (size_t k = 0; k < o->topics; k++)
+            assert_true(fabs(fitted[k] - alpha[k]) <= 1e-9 * alpha[k]);
+        assert_true(fabs(number_of(model, "beta") - beta) <= 1e-9 * beta);
+        hawser_model_free(model);
+        free(o);
+    }
+    hawser_dataset_free(data);
+}
+
+/* ---- counts ---- */
 
 static void counts_add_up_under_every_sync(void **state)
 {
@@ -325,11 +424,6 @@ static void counts_add_up_under_every_sync(void **state)
 }
 
 /* ---- validation, and a start from a model ---- */
-
-static double number_of(const hawser_model *model, const char *key)
-{
-    return hawser_model_text(model, key) != NULL ? strtod(hawser_model_text(model, key), NULL) : (double)NAN;
-}
 
 /* The perplexity of a training is that of its model, whose counts a unit has collected from the parts; with --early-stopping
  * the model is the one of the least perplexity. */
@@ -509,9 +603,10 @@ static void nodes_draw_what_threads_draw(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_draw_what_an_oracle_draws),          cmocka_unit_test(counts_add_up_under_every_sync),
-        cmocka_unit_test(perplexities_are_those_of_the_model),       cmocka_unit_test(words_without_tokens_count),
-        cmocka_unit_test(trainings_start_from_the_words_of_a_model), cmocka_unit_test(nodes_draw_what_threads_draw),
+        cmocka_unit_test(blocks_draw_what_an_oracle_draws),    cmocka_unit_test(priors_are_fitted_by_the_fixed_point),
+        cmocka_unit_test(counts_add_up_under_every_sync),      cmocka_unit_test(perplexities_are_those_of_the_model),
+        cmocka_unit_test(words_without_tokens_count),          cmocka_unit_test(trainings_start_from_the_words_of_a_model),
+        cmocka_unit_test(nodes_draw_what_threads_draw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

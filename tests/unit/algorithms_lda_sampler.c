@@ -186,30 +186,87 @@ static double excess(cell *cells, size_t count)
     return (square - (joined - 1.0)) / sqrt(2.0 * (joined - 1.0));
 }
 
+/* Returns the cells of all assignments, with the chains that are expected. The caller frees them. */
+static cell *cells_of(const corpus *c, uint32_t chains)
+{
+    size_t states = states_of(c);
+    cell *cells = calloc(states, sizeof *cells);
+    double mass = 0.0;
+    assert_non_null(cells);
+    for (size_t s = 0; s < states; s++)
+        mass += cells[s].expected = joint(c, s);
+    for (size_t s = 0; s < states; s++)
+        cells[s].expected *= chains / mass;
+    return cells;
+}
+
 static void chains_have_the_posterior(void **state)
 {
     (void)state;
     const uint32_t chains = SANITIZED ? CHAINS / 10 : CHAINS;
     for (size_t n = 0; n < sizeof corpora / sizeof *corpora; n++) {
-        size_t states = states_of(&corpora[n]);
-        cell *cells = calloc(states, sizeof *cells);
-        double mass = 0.0;
+        cell *cells = cells_of(&corpora[n], chains);
         chain h;
-        assert_non_null(cells);
-        for (size_t s = 0; s < states; s++)
-            mass += cells[s].expected = joint(&corpora[n], s);
-        for (size_t s = 0; s < states; s++)
-            cells[s].expected *= chains / mass;
         open_chain(&h, &corpora[n]);
         for (uint32_t i = 0; i < chains; i++)
             cells[run_chain(&h, n * CHAINS + i)].found++;
-        double high = excess(cells, states);
+        double high = excess(cells, states_of(&corpora[n]));
         if (!(high < 4.0))
             fail_msg("corpus %zu: chi square is %g deviations above its mean", n, high);
         hw_sampler_free(&h.sampler);
         hw_document_topics_free(&h.lists);
         free(cells);
     }
+}
+
+/* Runs a chain of a plain sampler. leaves: it leaves the token that it draws in the counts. */
+static size_t run_plain(const corpus *c, uint64_t seed, bool leaves)
+{
+    size_t topic[TOKENS_MOST], state = 0;
+    hw_draws draws = {.key = ~seed};
+    for (size_t t = 0; t < c->tokens; t++)
+        topic[t] = hw_draw_below(&draws, c->topics);
+    for (size_t step = 0; step < SWEEPS * c->tokens; step++) {
+        double weight[TOPICS_MOST], sum = 0.0;
+        size_t own = step % c->tokens, k = 0;
+        for (k = 0; k < c->topics; k++) {
+            double n_dk = 0.0, n_wk = 0.0, n_k = 0.0;
+            for (size_t t = 0; t < c->tokens; t++)
+                if (topic[t] == k && (leaves || t != own)) {
+                    n_dk += c->document[t] == c->document[own];
+                    n_wk += c->word[t] == c->word[own];
+                    n_k += 1.0;
+                }
+            weight[k] = (n_dk + c->alpha[k]) * (n_wk + c->beta) / (n_k + (double)c->words * c->beta);
+            sum += weight[k];
+        }
+        double at = hw_draw_uniform(&draws) * sum;
+        for (k = 0; k + 1 < c->topics && at >= weight[k]; k++)
+            at -= weight[k];
+        topic[own] = k;
+    }
+    for (size_t t = c->tokens; t > 0; t--)
+        state = state * c->topics + topic[t - 1];
+    return state;
+}
+
+/* The comparison is strict enough: it takes a plain sampler for right, and notices what is wrong by one token. */
+static void a_sampler_that_leaves_the_token_in_the_counts_is_noticed(void **state)
+{
+    (void)state;
+    const uint32_t chains = CHAINS / 2;
+    if (SANITIZED)
+        skip(); /* fewer chains would not do */
+    for (size_t n = 0; n < sizeof corpora / sizeof *corpora; n++)
+        for (int leaves = 0; leaves < 2; leaves++) {
+            cell *cells = cells_of(&corpora[n], chains);
+            for (uint32_t i = 0; i < chains; i++)
+                cells[run_plain(&corpora[n], n * CHAINS + i, leaves == 1)].found++;
+            double high = excess(cells, states_of(&corpora[n]));
+            if ((high < 4.0) != (leaves == 0))
+                fail_msg("corpus %zu, %d: chi square is %g deviations above its mean", n, leaves, high);
+            free(cells);
+        }
 }
 
 /* ---- parts of it ---- */
@@ -266,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains_have_the_posterior),
+        cmocka_unit_test(a_sampler_that_leaves_the_token_in_the_counts_is_noticed),
         cmocka_unit_test(trees_find_what_loops_find),
         cmocka_unit_test(gammas_are_sums),
     };
