@@ -327,9 +327,9 @@ static void blocks_draw_what_an_oracle_draws(void **state)
         for (size_t n = 0; n < 4; n++) {
             int counts[WORDS][TOPICS_MOST];
             oracle *o = oracle_of(&c, data, workers[b], strtoul(topics[n], NULL, 10), 8);
-            hawser_model *model = TRAIN(data, "workers", workers[b], "topics", topics[n], "iterations", "8", "beta", "0.02",
-                                        "optimize-every", "0", "measure-every", n % 2 == 0 ? "4" : "3", "threads",
-                                        workers[(b + n) % 2]);
+            hawser_model *model =
+                TRAIN(data, "workers", workers[b], "topics", topics[n], "iterations", "8", "beta", "0.02", "optimize-every",
+                      "0", "measure-every", n % 2 == 0 ? "4" : "3", "threads", workers[(b + n) % 2]);
             counts_of(&c, model, o->topics, counts);
             for (size_t w = 0; w < WORDS; w++)
                 for (size_t k = 0; k < o->topics; k++)
@@ -603,9 +603,9 @@ static void nodes_draw_what_threads_draw(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(blocks_draw_what_an_oracle_draws),    cmocka_unit_test(priors_are_fitted_by_the_fixed_point),
-        cmocka_unit_test(counts_add_up_under_every_sync),      cmocka_unit_test(perplexities_are_those_of_the_model),
-        cmocka_unit_test(words_without_tokens_count),          cmocka_unit_test(trainings_start_from_the_words_of_a_model),
+        cmocka_unit_test(blocks_draw_what_an_oracle_draws), cmocka_unit_test(priors_are_fitted_by_the_fixed_point),
+        cmocka_unit_test(counts_add_up_under_every_sync),   cmocka_unit_test(perplexities_are_those_of_the_model),
+        cmocka_unit_test(words_without_tokens_count),       cmocka_unit_test(trainings_start_from_the_words_of_a_model),
         cmocka_unit_test(nodes_draw_what_threads_draw),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
