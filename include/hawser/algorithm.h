@@ -138,7 +138,8 @@ typedef struct hawser_head {
     /** "prediction": the first head of each table. "link": the linear predictor, offset included; without it predictions are
      *  the linear predictor, or models have none if there are "distances". "label": the label of the most probable class.
      *  "probabilities": of each class, where predictions are labels. "distances": to each centre. "scores": what `evaluate`
-     *  gets, if that is not the "link" or, without it, the prediction. NULL ends the table. */
+     *  gets, if that is not the "link" or, without it, the prediction. "probabilities" without "label": of each topic.
+     *  NULL ends the table. */
     const char *name;
     /** Returns how many numbers a row has; NULL: one. If the prediction has it, trainings take several targets
      *  (hawser_load.outputs). */
@@ -206,6 +207,7 @@ typedef struct hawser_algorithm {
     bool no_target;
     /** Models have no offset of rows: hawser_train refuses data with one, and so does prediction. */
     bool no_offset;
+    bool no_weights; /**< rows have no weights: the algorithm refuses data with weights */
     /** Trains. Returns HAWSER_OK also if a limit or signal ended the training early (see stop_reason), and if it diverged
      *  but a certified model is left (see failure). Collective; one call per job at a time. Only node 0 needs to fill
      *  `training`, except `run` and `failure`; the status of what it does alone is agreed on (hawser_job_agree). */

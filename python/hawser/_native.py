@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'cb4abc8e41ee5d91f5f05393d48b6d5bcbb4e3f9a017da097acbab4e40fec380'
+DIGEST = 'ab2a214e883b5463a83f1086df53b19e6328d5c73c37bfce764844f231b5fe79'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -641,6 +641,7 @@ class hawser_algorithm(Structure):
     all_columns: bool
     no_target: bool
     no_offset: bool
+    no_weights: bool
     train: Any
     init_use: Any
     starts: bytes | None
@@ -1295,6 +1296,7 @@ hawser_algorithm._fields_ = [
     ("all_columns", c_bool),
     ("no_target", c_bool),
     ("no_offset", c_bool),
+    ("no_weights", c_bool),
     ("train", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), POINTER(hawser_training), POINTER(hawser_error))),
     ("init_use", CFUNCTYPE(c_char_p, POINTER(hawser_options))),
     ("starts", c_char_p),

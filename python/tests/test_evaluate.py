@@ -12,7 +12,7 @@ pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.skipif("HAWSER_BINARY" not in os.environ, reason="HAWSER_BINARY is not set")
 SEED = int(os.environ.get("HAWSER_TEST_SEED", "1"))
 ALGORITHMS = [name for name in OF_NUMBERS if name != "linear"]
-OURS = {"algorithm", "model", "unseen_columns", "unseen_entries"}  # of the command's object alone
+OURS = {"algorithm", "model", "unseen_columns", "unseen_entries", "unseen_words"}  # of the command's object alone
 
 
 def frame_of(name, seed, rows=60):

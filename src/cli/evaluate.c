@@ -75,6 +75,7 @@ static hawser_status print_json(const hw_scoring *scoring, const hawser_measure 
     hw_json_count(object, "rows", scoring->count, &ok);
     hw_json_count(object, "unseen_columns", figures.unseen_columns, &ok);
     hw_json_count(object, "unseen_entries", figures.unseen_entries, &ok);
+    hw_json_count(object, "unseen_words", figures.unknown_words, &ok);
     for (; measures->name != NULL; measures++) {
         char note[200];
         if (measures->values != NULL)

@@ -15,7 +15,10 @@ const hawser_option *hw_predict_rows(void)
          "print ID,PREDICTION for each row, with the text of this CSV column; below a line of names if DATA have one", NULL,
          0},
         {"proba", HAWSER_FLAG, "no", NULL, NULL,
-         "classifiers: print the probability of the higher label, which is the default; softmax: of each class", NULL, 0},
+         "classifiers: print the probability of the higher label, which is the default; softmax: of each class; lda: of "
+         "each "
+         "topic",
+         NULL, 0},
         {"labels", HAWSER_FLAG, "no", NULL, NULL,
          "classifiers: print the more probable label instead of the probability of the higher one; svm and softmax: the "
          "default",
@@ -29,6 +32,13 @@ const hawser_option *hw_predict_rows(void)
         {0},
     };
     return rows;
+}
+
+/* Returns whether predictions are numbers of clusters or topics, which no linear predictor has chosen. */
+static bool has_groups(const hawser_algorithm *algorithm)
+{
+    return hawser_algorithm_head(algorithm, "distances") != NULL ||
+           (hawser_algorithm_head(algorithm, "probabilities") != NULL && hawser_algorithm_head(algorithm, "label") == NULL);
 }
 
 /* What is printed, by the options, of which at most one may be given. */
@@ -50,9 +60,9 @@ static hawser_status choose(const hw_call *call, const hw_fitted *fitted, hw_sco
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s and --%s: give one of them", chosen, flags[k]);
         chosen = flags[k];
         const hawser_head *head = hawser_algorithm_head(algorithm, heads[k]);
-        if (k == LINK && hawser_algorithm_head(algorithm, heads[DISTANCES]) != NULL)
+        if (k == LINK && has_groups(algorithm))
             return hawser_fail(error, HAWSER_BAD_OPTION, "--link: a model of %s has no linear predictor", algorithm->name);
-        if (k != LINK && (k == DISTANCES ? head : label) == NULL)
+        if (k != LINK && head == NULL && (k == DISTANCES || label == NULL))
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: a model of %s predicts numbers, not %s", flags[k],
                                algorithm->name, what[k]);
         if (k == PROBA && head == NULL && prediction->labels)

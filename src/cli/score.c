@@ -8,6 +8,7 @@
 
 #include "base/machine.h"
 #include "base/memory.h"
+#include "data/dataset.h"
 #include "data/format/number_text.h"
 #include "data/source/parse.h"
 
@@ -20,8 +21,9 @@ typedef struct score_work {
     hw_scoring *scoring;
     pthread_mutex_t lock; /* guards the rest, and the scoring's file and results */
     pthread_cond_t turn;
-    uint64_t next; /* the piece that is written next */
-    bool ended;    /* nothing more is written */
+    uint64_t next;           /* the piece that is written next */
+    uint64_t numbered, rows; /* the piece whose rows are numbered next, and the rows before it */
+    bool ended;              /* nothing more is written */
     hawser_status status;
     hawser_error error;
 } score_work;
@@ -93,6 +95,8 @@ static void name_number(const hw_scoring *scoring, const char *const *names, siz
     const char *const *words = hw_label_words(fitted);
     if (strcmp(scoring->head->name, "distances") == 0) {
         snprintf(out, size, "distance_%zu", number);
+    } else if (scoring->head->label == NULL && strcmp(scoring->head->name, "probabilities") == 0) {
+        snprintf(out, size, "topic_%zu", number);
     } else if (hw_score_width(scoring) > fitted->outputs) {
         double label = scoring->head->label(fitted->model, number);
         if (words != NULL)
@@ -238,6 +242,22 @@ static bool emit(score_work *w, const hawser_piece *piece, const score_text *tex
     return goes_on;
 }
 
+/* Waits until the rows of all earlier pieces are counted, and sets the number of this one's first row. Some predictions
+ * depend on it. */
+static void number_rows(score_work *w, const hawser_piece *piece)
+{
+    pthread_mutex_lock(&w->lock);
+    while (w->numbered != piece->number && !w->ended)
+        pthread_cond_wait(&w->turn, &w->lock);
+    if (piece->data != NULL) {
+        piece->data->matrix.first = (size_t)w->rows;
+        w->rows += piece->data->matrix.rows;
+    }
+    w->numbered++;
+    pthread_cond_broadcast(&w->turn);
+    pthread_mutex_unlock(&w->lock);
+}
+
 static hawser_status score_pieces(void *context, uint32_t thread, hawser_error *error)
 {
     score_work *w = context;
@@ -250,6 +270,7 @@ static hawser_status score_pieces(void *context, uint32_t thread, hawser_error *
         if (status == HAWSER_OK && !more)
             break;
         text.used = text.overflowed = 0;
+        number_rows(w, &piece);
         hawser_status scored = piece.data != NULL ? make_text(w->scoring, &piece, &text, &made) : HAWSER_OK;
         if (scored != HAWSER_OK)
             text.used = 0;

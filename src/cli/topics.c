@@ -206,9 +206,9 @@ static const hawser_topic topics[] = {
      "Rows count with the weights of --weights, if it is given: an integer weight counts like this\n"
      "many copies of the row, so 'how many rows' is a sum of weights, and a row of weight 0 is left\n"
      "out. Without --json, numbers are lines 'name value', and each table has a title. With --json\n"
-     "the object also has algorithm, model, rows, unseen_columns and unseen_entries (columns and\n"
-     "entries that the model does not know), and notes: a line for each number that is unknown,\n"
-     "which is null, with the reason.\n"},
+     "the object also has algorithm, model, rows, unseen_columns, unseen_entries and unseen_words\n"
+     "(columns, entries and words of text that the model does not know), and notes: a line for each\n"
+     "number that is unknown, which is null, with the reason.\n"},
     {"models", "Model files",
      "Models are safetensors files: Python's safetensors library reads them. As metadata they have\n"
      "the index base, the names of the columns, the numbers at the end of the training, the object\n"
@@ -240,7 +240,14 @@ static const hawser_topic topics[] = {
      "p has a column per output: predictions of lasso, linear and multitask, log odds of the\n"
      "higher label of logistic. Files of version 0.1.0 before this layout have all columns as\n"
      "'coefficients', or coefficients.value without the dimension of outputs; they can be used\n"
-     "as before.\n"},
+     "as before.\n\n"
+     "The tensors of topics (lda), with V words and K topics:\n"
+     "  alpha                K, the prior of the topics of documents; the fact beta is that of words\n"
+     "  word_offsets         V + 1: the counts of word w are at the places from word_offsets[w] up\n"
+     "                       to, not including, word_offsets[w + 1] of\n"
+     "  word_topics          the topic, from 0, and\n"
+     "  word_counts          how many tokens of the word have it\n"
+     "So word w has probability (count + beta) / (tokens of the topic + V beta) in a topic.\n"},
 };
 
 const hawser_topic *hw_topic_at(size_t index)

@@ -38,13 +38,21 @@ static bool is_of_group(const hawser_option *row, const char *group)
     return group == NULL ? row->group == NULL : row->group != NULL && strcmp(row->group, group) == 0;
 }
 
+/* Returns whether the help of an algorithm, which may be NULL, leaves the option out, because the algorithm refuses it. */
+static bool is_refused(const hawser_option *row, const hawser_algorithm *algorithm)
+{
+    bool offset = strcmp(row->key, "offset") == 0 || strcmp(row->key, "exposure") == 0;
+    return algorithm != NULL &&
+           ((offset && algorithm->no_offset) || (strcmp(row->key, "weights") == 0 && algorithm->no_weights));
+}
+
 /* Prints the options of a group in tables; NULL: those without a group, in a table of their own title each. */
 static void print_group(FILE *out, const hawser_option *const *tables, const hawser_algorithm *algorithm, const char *group)
 {
     bool titled = false;
     for (; *tables != NULL; tables++, titled = titled && group != NULL)
         for (const hawser_option *row = *tables; row->key != NULL; row++)
-            if (is_of_group(row, group)) {
+            if (is_of_group(row, group) && !is_refused(row, algorithm)) {
                 if (!titled)
                     fprintf(out, "\n%s:\n", group != NULL ? group : hw_help_title(*tables, algorithm));
                 titled = true;
@@ -131,12 +139,13 @@ static void print_brief_row(FILE *out, const hawser_option *row)
 
 /* Prints the usual options of each table after an empty line. The last table has those of every command, which the last line
  * names. */
-static void print_usual(FILE *out, const hw_command *command, const hawser_option *const *tables)
+static void print_usual(FILE *out, const hw_command *command, const hawser_algorithm *algorithm,
+                        const hawser_option *const *tables)
 {
     for (; tables[1] != NULL; tables++) {
         bool first = true;
         for (const hawser_option *row = *tables; row->key != NULL; row++)
-            if (row->group == NULL || is_in_usage(command, row->key)) {
+            if ((row->group == NULL || is_in_usage(command, row->key)) && !is_refused(row, algorithm)) {
                 fputs(first ? "\n" : "", out);
                 first = false;
                 print_brief_row(out, row);
@@ -180,7 +189,7 @@ hawser_status hw_help_command(FILE *out, const hw_command *command, const hawser
     hw_command_tables(command, algorithm, tables);
     print_head(out, command, algorithm);
     if (!all) {
-        print_usual(out, command, tables);
+        print_usual(out, command, algorithm, tables);
         fprintf(out, "\nAll options and their limits: hawser %s%s%s --help-all\n", command->name,
                 algorithm != NULL ? " " : "", algorithm != NULL ? algorithm->name : "");
         return HAWSER_OK;

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "algorithms/lda/block.h"
-#include "algorithms/lda/fold_in.h"
 #include "algorithms/lda/options.h"
+#include "algorithms/lda/predict.h"
 #include "algorithms/lda/result.h"
 #include "algorithms/lda/units.h"
 #include "algorithms/learner/learner.h"
@@ -137,36 +137,8 @@ static hawser_status run(void *own, hawser_job *job, const hawser_training_input
 static const hw_learner learner = {
     .size = sizeof(hw_lda), .read = hw_lda_read, .release = hw_lda_release, .build = build, .run = run};
 
-/* Stores the likeliest topic of each document, from 0. */
-static hawser_status predict(const hawser_model *model, const hawser_dataset *data, double *values, hawser_error *error)
-{
-    const hawser_matrix *X = hawser_dataset_matrix(data);
-    const char *seed = hawser_model_text(model, "options.seed");
-    hw_topics topics;
-    hw_fold_in fold;
-    HAWSER_TRY(hw_topics_of(model, &topics, error));
-    HAWSER_TRY(hw_documents_check(X, topics.words, error));
-    hawser_status status = hw_fold_in_new(&fold, &topics, seed != NULL ? strtoull(seed, NULL, 10) : 1, error);
-    hw_counted_word *words = calloc(topics.words + 1, sizeof *words);
-    double *probabilities = calloc(topics.topics, sizeof *probabilities);
-    if (status == HAWSER_OK && (words == NULL || probabilities == NULL))
-        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a document of %zu words", topics.words);
-    for (size_t i = 0; status == HAWSER_OK && i < X->rows; i++) {
-        size_t best = 0;
-        status = hw_fold_in_document(&fold, words, hw_document_words(X, i, words), X->first + i, probabilities, error);
-        for (size_t k = 1; k < topics.topics; k++)
-            best = probabilities[k] > probabilities[best] ? k : best;
-        values[i] = (double)best;
-    }
-    hw_fold_in_free(&fold);
-    free(words);
-    free(probabilities);
-    return status;
-}
-
 const hawser_algorithm *hw_lda_algorithm(void)
 {
-    static const hawser_head heads[] = {{.name = "prediction", .compute = predict}, {0}};
     static const char citations[] =
         "D. Blei, A. Ng, M. Jordan: Latent Dirichlet Allocation. JMLR 3, 2003\n"
         "T. Griffiths, M. Steyvers: Finding scientific topics. PNAS 101, 2004 (collapsed Gibbs sampling)\n"
@@ -182,9 +154,12 @@ const hawser_algorithm *hw_lda_algorithm(void)
                                                .all_columns = true,
                                                .no_offset = true,
                                                .no_target = true,
+                                               .no_weights = true,
                                                .user = &learner,
                                                .train = hw_learner_train,
                                                .plan = hw_learner_plan,
-                                               .heads = heads};
+                                               .heads = hw_lda_heads,
+                                               .evaluate = hw_lda_evaluate,
+                                               .measures = hw_lda_measures};
     return &algorithm;
 }

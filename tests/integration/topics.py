@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""Topics and perplexity of new documents by the command: the same bits from every form of the input, for threads and nodes; a closed form, and Gibbs sampling written
+apart; documents without words, words that the model lacks, and what is refused."""
+import json
+import math
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+import command  # noqa: E402
+
+WORDS, GROUPS, DOCUMENTS = 40, 4, 80
+
+
+def draw_documents(chance, count, length):
+    """Documents that each mix two groups of ten words, as {word: count}; some are empty."""
+    documents = []
+    for number in range(count):
+        groups, counts = [chance.randrange(GROUPS), chance.randrange(GROUPS)], {}
+        for _ in range(0 if number % 20 == 7 else chance.randint(2, length)):
+            word = chance.choice(groups) * 10 + min(9, int(chance.expovariate(0.4)))
+            counts[word] = counts.get(word, 0) + 1
+        documents.append(dict(sorted(counts.items())))
+    return documents
+
+
+def write_forms(documents):
+    """The same documents in every form of counts, and as text."""
+    entries = [(d + 1, w + 1, n) for d, counts in enumerate(documents) for w, n in counts.items()]
+    lines = "".join("%d %d %d\n" % entry for entry in entries)
+    sizes = len(documents), WORDS, len(entries)
+    named = "".join(f"word{w:02d}\n" for w in range(WORDS))
+    forms = {"new.dw": "%d\n%d\n%d\n" % sizes + lines, "new.mtx": "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n" % sizes + lines,
+             "new.svm": "".join("0" + "".join(f" {w + 1}:{n}" for w, n in counts.items()) + "\n" for counts in documents),
+             "new.csv": ",".join(named.split()) + "\n" + "".join(",".join(str(counts.get(w, 0)) for w in range(WORDS)) + "\n" for counts in documents),
+             "new.txt": "".join(" ".join(f"word{w:02d}" for w, n in counts.items() for _ in range(n)) + "\n" for counts in documents), "new.names": named}
+    for name, text in forms.items():
+        with open(name, "w") as out:
+            out.write(text)
+
+
+def call(*words, status=0):
+    out = subprocess.run((command.HAWSER,) + words, capture_output=True, text=True, env=command.CLEAN, timeout=120)
+    assert out.returncode == status, (words, out.returncode, out.stderr)
+    return out
+
+
+def refused(text, *words, status):
+    said = call(*words, status=status).stderr
+    assert re.search(text, said), (words, said)
+
+
+def measures(model, *words):
+    return json.loads(call("evaluate", model, *words, "--json").stdout)
+
+
+def probabilities(*words):
+    return [list(map(float, line.split(","))) for line in call("predict", *words, "--proba", "-q").stdout.splitlines()]
+
+
+def every_form_has_the_same_bits():
+    base, found = call("predict", "t.model", "new.dw", "--proba", "-q").stdout, measures("t.model", "new.dw")
+    assert found["rows"] == DOCUMENTS and found["documents"] < DOCUMENTS and found["notes"] == []
+    likeliest = [max(range(GROUPS), key=row.__getitem__) for row in probabilities("t.model", "new.dw")]
+    for words in (("new.svm",), ("new.mtx",), ("new.csv", "--target", "none"), ("new.dw", "--names", "new.names")):
+        assert call("predict", "t.model", *words, "--proba", "-q").stdout == base, words
+        assert {**measures("t.model", *words), "model": None} == {**found, "model": None}, words
+        assert list(map(int, call("predict", "t.model", *words, "-q").stdout.split())) == likeliest, words
+    call("train", "lda", "new.txt", "--format", "text", "--topics", "4", "--iterations", "20", "--workers", "1", "-q", "-o", "text.model")
+    call("train", "lda", "new.dw", "--names", "new.names", "--topics", "4", "--iterations", "20", "--workers", "1", "-q", "-o", "counts.model")
+    for options in ((), ("--proba",)):
+        assert call("predict", "text.model", "new.txt", "-q", *options).stdout == call("predict", "counts.model", "new.dw", "-q", *options).stdout
+    assert measures("text.model", "new.txt")["perplexity"] == measures("counts.model", "new.svm")["perplexity"]
+
+
+def nodes_and_pieces_change_nothing():
+    """A model of two nodes, and an input of several pieces, whose rows count on; repeated documents are drawn apart."""
+    base = call("predict", "t.model", "new.svm", "--proba", "-q").stdout
+    with open("new.svm") as text:
+        lines = text.read().splitlines(keepends=True)
+    with open("many.svm", "w") as out:
+        out.writelines(lines * (1500000 // sum(map(len, lines)) + 1))  # pieces have 512 KiB
+    one = call("predict", "t.model", "many.svm", "-q", "--threads", "1", "--proba").stdout
+    assert one.startswith(base) and one[len(base):2 * len(base)] != base
+    assert call("predict", "t.model", "many.svm", "-q", "--threads", "4", "--proba").stdout == one
+    half = lines * 3  # by itself and within the whole
+    with open("half.svm", "w") as out:
+        out.writelines(half)
+    assert one.startswith(call("predict", "t.model", "half.svm", "-q", "--proba").stdout)
+    assert measures("t.model", "many.svm", "--threads", "1") == measures("t.model", "many.svm", "--threads", "3")
+    call("run", "-n", "2", "--", "train", "lda", "train.dw", "--topics", "4", "--alpha", "0.3", "--iterations", "40", "--workers", "2", "-q", "-o", "nodes.model")
+    call("train", "lda", "train.dw", "--topics", "4", "--alpha", "0.3", "--iterations", "40", "--workers", "2", "-q", "-o", "alone.model")
+    assert measures("nodes.model", "new.svm")["perplexity"] == measures("alone.model", "new.svm")["perplexity"]
+
+
+def tensors(path):
+    """The model's counts by word, alpha and beta, from the bytes of the file."""
+    with open(path, "rb") as file:
+        data = file.read()
+    size = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(data[8:8 + size])
+    kinds = {"F64": "d", "I64": "q", "I32": "i"}
+    found = {}
+    for name, about in header.items():
+        if name != "__metadata__":
+            begin, end = about["data_offsets"]
+            kind = kinds[about["dtype"]]
+            found[name] = struct.unpack(f"<{(end - begin) // struct.calcsize(kind)}{kind}", data[8 + size + begin:8 + size + end])
+    offsets = found["word_offsets"]
+    counts = [[0] * len(found["alpha"]) for _ in offsets[1:]]
+    for w in range(len(counts)):
+        for e in range(offsets[w], offsets[w + 1]):
+            counts[w][found["word_topics"][e]] = found["word_counts"][e]
+    return counts, found["alpha"], float(header["__metadata__"]["beta"])
+
+
+def word_probabilities(counts, beta):
+    totals = [sum(column) + len(counts) * beta for column in zip(*counts)]
+    return [[(n + beta) / total for n, total in zip(row, totals)] for row in counts]
+
+
+def topics_by_gibbs(chance, tokens, phi, alpha):
+    """The mean of the last 25 of 50 sweeps, drawn in the plainest way."""
+    topics, of, kept = range(len(alpha)), [None] * len(tokens), [0.0] * len(alpha)
+    n = [0] * len(alpha)
+    for sweep in range(50):
+        for t, word in enumerate(tokens):
+            if of[t] is not None:
+                n[of[t]] -= 1
+            of[t] = chance.choices(topics, [(n[k] + alpha[k]) * phi[word][k] for k in topics])[0]
+            n[of[t]] += 1
+        kept = [a + b / 25 for a, b in zip(kept, n)] if sweep >= 25 else kept
+    return [(m + a) / (len(tokens) + sum(alpha)) for m, a in zip(kept, alpha)]
+
+
+def sampling_written_apart_agrees(documents):
+    """Probabilities and perplexity scatter with the draws, so means over documents are compared, each with 4 standard errors and more."""
+    counts, alpha, beta = tensors("t.model")
+    phi, chance = word_probabilities(counts, beta), random.Random(6)
+    drawn, log_probability, tokens = probabilities("t.model", "new.dw"), 0.0, 0
+    apart, twice = 0.0, 0.0
+    for row, words in zip(drawn, documents):
+        all_tokens = [w for w, n in words.items() for _ in range(n)]
+        assert abs(sum(row) - 1) < 1e-12
+        one, other = topics_by_gibbs(chance, all_tokens, phi, alpha), topics_by_gibbs(chance, all_tokens, phi, alpha)
+        apart += sum((a - b) ** 2 for a, b in zip(row, one))
+        twice += sum((a - b) ** 2 for a, b in zip(other, one))
+        for _ in range(3):
+            chance.shuffle(all_tokens)
+            first = len(all_tokens) - len(all_tokens) // 2
+            theta = topics_by_gibbs(chance, all_tokens[:first], phi, alpha) if first < len(all_tokens) else None
+            for word in all_tokens[first:]:
+                log_probability += math.log(sum(t * p for t, p in zip(theta, phi[word])))
+                tokens += 1
+    assert apart < 1.6 * twice + 1e-9, (apart, twice)  # as far as two samplers of one distribution are
+    found = measures("t.model", "new.dw")
+    assert found["tokens"] * 3 == tokens and found["documents"] == sum(sum(words.values()) > 1 for words in documents)
+    assert abs(math.log(found["perplexity"]) + log_probability / tokens) < 0.05, (found, math.exp(-log_probability / tokens))
+
+
+def a_word_of_one_topic_has_a_closed_form():
+    """Each word has one topic alone and beta is next to nothing: all tokens of a document of one word have its topic."""
+    with open("apart.dw", "w") as out:
+        out.write("2\n2\n2\n1 1 1000\n2 2 1000\n")
+    call("train", "lda", "apart.dw", "--topics", "2", "--alpha", "0.25", "--beta", "1e-9", "--optimize-every", "0", "--iterations", "300", "--workers", "1", "-q", "-o", "apart.model")
+    counts, alpha, beta = tensors("apart.model")
+    assert sorted(map(sorted, counts)) == [[0, 1000], [0, 1000]], counts
+    with open("one.dw", "w") as out:
+        out.write("3\n2\n2\n1 1 7\n3 2 1\n")
+    theta, first = (4 + 0.25) / (4 + 0.5), counts[0].index(1000)  # 4 of 7 tokens are in the first half
+    found = measures("apart.model", "one.dw")
+    assert found["tokens"] == 3 and found["documents"] == 1 and math.isclose(found["perplexity"], 1 / theta, rel_tol=1e-7), found
+    rows = probabilities("apart.model", "one.dw")
+    assert math.isclose(rows[0][first], 7.25 / 7.5) and rows[1] == [0.5, 0.5] and math.isclose(rows[2][1 - first], 1.25 / 1.5), rows
+
+
+def what_is_left_out_is_said():
+    with open("odd.txt", "w") as out:
+        out.write("word01 zebra word02 word01\n\nZEBRA gnu\n")
+    said = call("predict", "text.model", "odd.txt", "--proba")
+    rows = [list(map(float, line.split(","))) for line in said.stdout.splitlines()]
+    counts, alpha, beta = tensors("text.model")
+    prior = [a / sum(alpha) for a in alpha]
+    assert "words that are not in the model were left out: 3" in said.stderr, said.stderr
+    assert all(math.isclose(a, b) for row in rows[1:] for a, b in zip(row, prior)) and len(rows) == 3, rows
+    found = measures("text.model", "odd.txt")
+    assert found["unseen_words"] == 3 and found["documents"] == 1 and found["tokens"] == 1, found
+    with open("odd.svm", "w") as out:
+        out.write("0 1:2 99:4\n0 77:1\n")
+    said = call("evaluate", "t.model", "odd.svm").stderr
+    assert "columns that are not in the model were left out: 2, with 2 entries" in said, said
+    with open("none.svm", "w") as out:
+        out.write("0 1:1\n0\n")
+    found = measures("t.model", "none.svm")
+    assert found["perplexity"] is None and "no document has two words that the model knows" in found["notes"][0], found
+    with open("ids.csv", "w") as out:
+        out.write("id," + ",".join(f"word{w:02d}" for w in range(WORDS)) + "\na," + "1," * (WORDS - 1) + "0\n")
+    said = call("predict", "counts.model", "ids.csv", "--id", "id", "--ignore", "id", "--proba", "-q").stdout.splitlines()
+    assert said[0] == "id,topic_0,topic_1,topic_2,topic_3" and said[1].startswith("a,"), said
+
+
+def what_is_wrong_is_refused():
+    with open("half.csv", "w") as out:
+        out.write("1,2.5\n")
+    with open("weights", "w") as out:
+        out.write("1\n" * DOCUMENTS)
+    with open("many.dw", "w") as out:
+        out.write("1\n2\n2\n1 1 2147483647\n1 2 2147483647\n")
+    refused(r"row 1, column 2: 2.5 is no count", "predict", "apart.model", "half.csv", "--target", "none", status=3)
+    refused("topic models have no weights of documents; leave --weights out", "evaluate", "t.model", "new.dw", "--weights", "weights", status=3)
+    refused("no linear predictor", "predict", "t.model", "new.dw", "--link", status=2)
+    refused("--labels: a model of lda predicts numbers, not labels", "predict", "t.model", "new.dw", "--labels", status=2)
+    refused("--offset: a model of lda has no offset", "predict", "t.model", "new.dw", "--offset", "weights", status=2)
+    said = call("train", "lda", "--help-all").stdout
+    assert "--topics" in said and "--weights" not in said and "--offset" not in said and "--exposure" not in said, said
+    assert "--weights" in call("train", "kmeans", "--help-all").stdout
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        chance = random.Random(5)
+        write_forms(draw_documents(chance, 200, 60))
+        os.rename("new.dw", "train.dw")
+        call("train", "lda", "train.dw", "--topics", str(GROUPS), "--alpha", "0.3", "--iterations", "100", "--workers", "1", "-q", "-o", "t.model")
+        documents = draw_documents(chance, DOCUMENTS, 30)
+        write_forms(documents)
+        every_form_has_the_same_bits()
+        nodes_and_pieces_change_nothing()
+        sampling_written_apart_agrees(documents)
+        a_word_of_one_topic_has_a_closed_form()
+        what_is_left_out_is_said()
+        what_is_wrong_is_refused()
+    print("ok")
+
+
+main()
