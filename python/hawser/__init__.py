@@ -22,9 +22,11 @@ from ._native import VERSION as __version__
 from ._path import Path
 from ._plan import Plan, PlanMemory, plan
 from ._plot import plot
+from ._replicas import Replicas
 from ._store import Store, Table
 from ._task import Task
 from ._train import algorithms, train
+from ._vector import Arrival, Vector
 from .programs.body import Body
 from .programs.condition import Condition, condition
 from .programs.context import Context
@@ -57,9 +59,9 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
+    "Arrival", "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
     "Documents", "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
-    "Progress", "Run", "ServerFunction", "Sparse", "Store", "StoreFilter", "Subproblem", "Table", "Task", "Timeout", "Training", "Unit", "View",
+    "Progress", "Replicas", "Run", "ServerFunction", "Sparse", "Store", "StoreFilter", "Subproblem", "Table", "Task", "Timeout", "Training", "Unit", "Vector", "View",
     "__version__", "algorithms", "condition", "plan", "plot", "server_function", "store_filter", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",

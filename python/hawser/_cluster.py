@@ -22,8 +22,8 @@ JOINING = {"listen", "join", "key-file", "node-name", "alone", "interface", "por
 # nodes (src/cluster/place.c). A launcher that a node starts sets other values.
 MARK = "HAWSER_PYTHON_NODE"
 PLACE = ("HAWSER_JOB", "HAWSER_NODE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_JOBID", "PMI_RANK", "PMI_FD", "SLURM_JOB_ID", "SLURM_STEP_ID", "SLURM_PROCID")
-BUSY = ("the nodes have one training or hawser.Store at a time, in the same order on every node: wait until the training of another thread has "
-        "ended, or close the store")
+BUSY = ("the nodes have one training, hawser.Store or hawser.Replicas at a time, in the same order on every node: wait until the training of "
+        "another thread has ended, or close the store or the replicas")
 # Variables that make a process one of several.
 LAUNCHED = ("HAWSER_LAUNCH", "HAWSER_LISTEN", "HAWSER_JOIN", "PMIX_RANK", "PMI_RANK", "PMI_FD", "SLURM_PROCID", MARK)
 
@@ -88,8 +88,8 @@ class Cluster:
     def _begin(self) -> None:
         """Makes what a thread needs to end the wait of another one that joins."""
         self._process = os.getpid()
-        self._lock = threading.Lock()  # held by a training or a store
-        self._store: Any = None  # the hawser.Store that is open on the nodes
+        self._lock = threading.Lock()  # held by a training, a store or replicas
+        self._store: Any = None  # the hawser.Store or hawser.Replicas open on the nodes
         self._handle: Any = POINTER(hawser_cluster)()
         self._messages, self._cancellation = POINTER(hawser_messages)(), POINTER(hawser_cancellation)()
         error = hawser_error()
@@ -135,7 +135,7 @@ class Cluster:
         return len(self.view.members)
 
     def close(self) -> None:
-        """Leaves the other nodes, and closes a store that is open on them. Waits for a training of another thread. A closed cluster may be
+        """Leaves the other nodes, and closes a store or replicas that are open on them. Waits for a training of another thread. A closed cluster may be
         closed again."""
         global _left, _own
         if os.getpid() != self._process:
@@ -150,7 +150,7 @@ class Cluster:
             self._free()
 
     def _keep(self, store: Any) -> None:
-        """Keeps the nodes for a store, until `_end`."""
+        """Keeps the nodes for a store or replicas, until `_end`."""
         if not self._lock.acquire(blocking=False):
             raise BadArgument(BUSY)
         if not self._handle:

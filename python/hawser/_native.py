@@ -89,6 +89,12 @@ HAWSER_WARNING = 1
 HAWSER_DROPPED = 2
 HAWSER_MEASURES = 24
 HAWSER_ENDED_TASK = 1
+HAWSER_VECTOR_VALUES = 0
+HAWSER_VECTOR_DELTAS = 1
+HAWSER_GATHER_AVERAGE = 0
+HAWSER_GATHER_SUM = 1
+HAWSER_GATHER_REPLACE = 2
+HAWSER_GATHER_FUNCTION = 3
 
 
 # The classes come before the fields, since structs have pointers to each other.
@@ -846,6 +852,63 @@ class hawser_chunk(Structure):
     values: Any
 
 
+class hawser_vector(Structure):
+    pass
+
+
+class hawser_vector_options(Structure):
+    name: bytes | None
+    type: int
+    count: int
+    content: int
+    sparse: bool
+    width: int
+    dataflow: bytes | None
+    edges: bytes | None
+    sync: bytes | None
+    waits: bool
+    any_number: bool
+
+
+class hawser_scatter(Structure):
+    iteration: int
+    values: Any
+    keys: Any
+    key_count: int
+    to: Any
+    to_count: int
+
+
+class hawser_arrival(Structure):
+    replica: int
+    iteration: int
+    scatters: int
+    values: Any
+    count: int
+    keys: Any
+    key_count: int
+
+
+class hawser_gather_function(Structure):
+    apply: Any
+    user: Any
+
+
+class hawser_vector_facts(Structure):
+    generation: int
+    replica: int
+    replicas: int
+    sources: Any
+    source_count: int
+    receivers: Any
+    receiver_count: int
+    sent: int
+    sent_bytes: int
+    overwritten: int
+    added: int
+    memory: int
+
+
 hawser_unit_function = CFUNCTYPE(c_int, POINTER(hawser_context))
 hawser_owner = CFUNCTYPE(c_uint32, c_uint32, c_uint64, c_uint32, c_void_p)
 hawser_observer = CFUNCTYPE(None, POINTER(hawser_progress), c_void_p)
@@ -1481,6 +1544,54 @@ hawser_chunk._fields_ = [
     ("type", c_int),
     ("values", c_void_p),
 ]
+hawser_vector_options._fields_ = [
+    ("name", c_char_p),
+    ("type", c_int),
+    ("count", c_size_t),
+    ("content", c_int),
+    ("sparse", c_bool),
+    ("width", c_uint32),
+    ("dataflow", c_char_p),
+    ("edges", c_char_p),
+    ("sync", c_char_p),
+    ("waits", c_bool),
+    ("any_number", c_bool),
+]
+hawser_scatter._fields_ = [
+    ("iteration", c_uint64),
+    ("values", c_void_p),
+    ("keys", POINTER(c_uint64)),
+    ("key_count", c_size_t),
+    ("to", POINTER(c_uint32)),
+    ("to_count", c_size_t),
+]
+hawser_arrival._fields_ = [
+    ("replica", c_uint32),
+    ("iteration", c_uint64),
+    ("scatters", c_uint64),
+    ("values", c_void_p),
+    ("count", c_size_t),
+    ("keys", POINTER(c_uint64)),
+    ("key_count", c_size_t),
+]
+hawser_gather_function._fields_ = [
+    ("apply", CFUNCTYPE(c_int, c_void_p, c_void_p, POINTER(hawser_arrival))),
+    ("user", c_void_p),
+]
+hawser_vector_facts._fields_ = [
+    ("generation", c_uint32),
+    ("replica", c_uint32),
+    ("replicas", c_uint32),
+    ("sources", POINTER(c_uint32)),
+    ("source_count", c_size_t),
+    ("receivers", POINTER(c_uint32)),
+    ("receiver_count", c_size_t),
+    ("sent", c_uint64),
+    ("sent_bytes", c_uint64),
+    ("overwritten", c_uint64),
+    ("added", c_uint64),
+    ("memory", c_uint64),
+]
 
 FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_status_name": (c_char_p, [c_int]),
@@ -1752,6 +1863,13 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_next_chunk": (c_int, [POINTER(hawser_context), c_char_p, POINTER(hawser_chunk)]),
     "hawser_prefetch": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint64), c_size_t, c_size_t]),
     "hawser_prefetch_wait_as": (c_int, [POINTER(hawser_context), c_char_p, c_int, c_void_p]),
+    "hawser_vector_open": (c_int, [POINTER(hawser_job), POINTER(hawser_vector_options), POINTER(POINTER(hawser_vector)), POINTER(hawser_error)]),
+    "hawser_vector_scatter": (c_int, [POINTER(hawser_vector), POINTER(hawser_scatter), POINTER(hawser_error)]),
+    "hawser_vector_gather": (c_int, [POINTER(hawser_vector), c_uint64, c_int, POINTER(hawser_gather_function), c_void_p, POINTER(hawser_error)]),
+    "hawser_vector_barrier": (c_int, [POINTER(hawser_vector), POINTER(hawser_error)]),
+    "hawser_vector_finish": (c_int, [POINTER(hawser_vector), c_void_p, POINTER(hawser_error)]),
+    "hawser_vector_describe": (c_int, [POINTER(hawser_vector), POINTER(hawser_vector_facts), POINTER(hawser_error)]),
+    "hawser_vector_close": (None, [POINTER(hawser_vector)]),
 }
 
 

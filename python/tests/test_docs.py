@@ -8,7 +8,7 @@ import pytest
 import hawser
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
-PAGES = [TOP / "docs" / f"python{name}.md" for name in ("", "-estimators", "-nodes", "-programs", "-store")]
+PAGES = [TOP / "docs" / f"python{name}.md" for name in ("", "-estimators", "-nodes", "-programs", "-store", "-vectors")]
 ELSEWHERE = {"hawser.spark": "in tests/cluster", "hawser.dask": "in tests/cluster", "store.serve(": "until Ctrl-C, in test_store.py"}
 
 

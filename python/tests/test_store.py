@@ -660,7 +660,7 @@ with hawser.Store() as store:
     assert numpy.array_equal(table.pull().wait(), 6.0 * numpy.arange(200000))
 hawser.train("lasso", numpy.eye(3), [1, 2, 3], lambda_=0.1, workers=2)
 """, BINARY, "run", "-n", "2", "--")
-    assert out.count("refused: the nodes have one training or hawser.Store at a time") == 2
+    assert out.count("refused: the nodes have one training, hawser.Store or hawser.Replicas at a time") == 2
 
 
 @needs_command

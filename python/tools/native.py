@@ -20,7 +20,7 @@ from pycparser import c_ast, c_parser
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUTPUT = ROOT / "python" / "hawser" / "_native.py"
-HEADERS = ("advanced", "algorithm", "batches", "cocoa", "job_data", "kept_points", "moving", "store", "stored")
+HEADERS = ("advanced", "algorithm", "batches", "cocoa", "job_data", "kept_points", "moving", "store", "stored", "vector")
 
 # What the headers need of the C library, so that the parser sees nothing else.
 STUBS = {

@@ -1,0 +1,453 @@
+"""Replicas and their vectors: numbers beside numpy's, memory in place, waits and Ctrl-C, and everything that is refused."""
+import os
+import pickle
+import threading
+
+import numpy as np
+import pytest
+import test_nodes
+
+import hawser
+from hawser._lent import memory_of, writable_memory_of
+
+needs_command = pytest.mark.skipif(not test_nodes.BINARY, reason="HAWSER_BINARY is not set")
+
+
+def run(tmp_path, program, nodes):
+    return test_nodes.run(tmp_path, program, test_nodes.BINARY, "run", "-n", str(nodes), "--")
+
+
+@pytest.fixture
+def replicas():
+    with hawser.Replicas() as opened:
+        yield opened
+
+
+# ------------------------------------------------------------------------------------------------------------ numbers ----
+
+# Each case under bsp: what replica `node` has at first, and in which order it names rows, is drawn from (case, node, iteration).
+ITERATIONS, COUNT, WIDTH = 4, 12, 3
+CASES = [(dataflow, content, dtype, sparse, by) for dataflow in ("all", "halton", "tree", "ring") for content in ("values", "deltas")
+         for dtype, sparse, by in (("f4", False, "average"), ("f8", False, "sum"), ("f8", True, "average"), ("f4", True, "sum"))]
+CASES += [("all", "values", "f8", False, "replace"), ("tree", "values", "f4", True, "replace")]
+DRAWN = f"""
+CASES, ITERATIONS, COUNT, WIDTH = {CASES!r}, {ITERATIONS}, {COUNT}, {WIDTH}
+def drawn(case, node, iteration, dtype):
+    draw = numpy.random.default_rng([case, node, iteration])
+    rows = numpy.flatnonzero(draw.random(COUNT // WIDTH) < 0.6)
+    return draw.normal(size=COUNT).astype(dtype), rows
+"""
+BSP = DRAWN + """
+found = {}
+with hawser.Replicas() as replicas:
+    ring = [(node, (node + 1) % replicas.nodes) for node in range(replicas.nodes)]
+    for case, (dataflow, content, dtype, sparse, by) in enumerate(CASES):
+        w = replicas.vector(f"w{case}", COUNT, dtype=dtype, content=content, dataflow=ring if dataflow == "ring" else dataflow, sync="bsp", sparse=sparse,
+                            width=WIDTH if sparse else 1)
+        array, history = drawn(case, replicas.node, 99, dtype)[0], []
+        for t in range(ITERATIONS):
+            update, rows = drawn(case, replicas.node, t, dtype)
+            array = update if content == "deltas" else array + update
+            if sparse:
+                if content == "deltas":
+                    array = numpy.where(numpy.isin(numpy.arange(COUNT) // WIDTH, rows), array, 0).astype(dtype)
+                w.scatter(array.reshape(-1, WIDTH)[rows], iteration=t, keys=rows)
+            else:
+                w.scatter(array, iteration=t)
+            w.gather(array, iteration=t, by=by)
+            history.append(array.copy())
+        w.finish(array)
+        w.close()
+        found[f"{case}"], found[f"end {case}"], found[f"sources {case}"] = numpy.array(history), array, numpy.array(w.sources)
+keep(**found)
+"""
+
+
+def mixed(own, node, arrived, content, dtype, by):
+    """What a gather makes of the own array and the dense arrays of in-neighbours, in the order of replicas."""
+    terms = sorted([(node, own), *arrived], key=lambda term: term[0])
+    if by == "replace":
+        return max(arrived, key=lambda term: term[0])[1] if arrived else own
+    total = np.zeros(COUNT, dtype)
+    for place, (_, term) in enumerate(terms):
+        total = term.copy() if place == 0 else total + term
+    return total if by == "sum" else (total / np.dtype(dtype).type(len(terms))).astype(dtype)
+
+
+def mixed_rows(own, node, arrived, content, dtype, by):
+    """The same for rows that some in-neighbours have."""
+    array = own.copy().reshape(-1, WIDTH)
+    for row in range(COUNT // WIDTH):
+        terms = {source: values.reshape(-1, WIDTH)[row] for source, values, rows in arrived if row in rows}
+        if by == "replace":
+            array[row] = terms[max(terms)] if terms else array[row]
+            continue
+        count = len(arrived) + 1 if content == "deltas" else len(terms) + 1
+        total = None
+        for _, term in sorted([*terms.items(), (node, own.reshape(-1, WIDTH)[row])], key=lambda term: term[0]):
+            total = term.copy() if total is None else total + term
+        array[row] = total if by == "sum" else total / np.dtype(dtype).type(count)
+    return array.reshape(-1)
+
+
+@needs_command
+@pytest.mark.parametrize("nodes", [2, 5])
+def test_bsp_has_the_bits_of_numpy(tmp_path, nodes):
+    run(tmp_path, BSP, nodes)
+    found = test_nodes.kept(tmp_path, nodes)
+    names = {}
+    exec("import numpy\n" + DRAWN, names)
+    drawn = names["drawn"]
+    for case, (dataflow, content, dtype, sparse, by) in enumerate(CASES):
+        sources = [set(map(int, each[f"sources {case}"])) for each in found]
+        if dataflow in ("all", "ring"):
+            assert sources == [set(range(nodes)) - {node} if dataflow == "all" else {(node - 1) % nodes} for node in range(nodes)]
+        arrays = [drawn(case, node, 99, dtype)[0] for node in range(nodes)]
+        held = [set() for _ in range(nodes)]
+        for t in range(ITERATIONS):
+            updates = [drawn(case, node, t, dtype) for node in range(nodes)]
+            arrays = [update if content == "deltas" else array + update for array, (update, _) in zip(arrays, updates)]
+            if sparse and content == "deltas":
+                arrays = [np.where(np.isin(np.arange(COUNT) // WIDTH, rows), array, 0).astype(dtype) for array, (_, rows) in zip(arrays, updates)]
+            if sparse:
+                after = [mixed_rows(arrays[node], node, [(one, arrays[one], updates[one][1]) for one in sources[node]], content, dtype, by)
+                         for node in range(nodes)]
+                for node in range(nodes):
+                    held[node].update(*(updates[one][1] for one in {node, *sources[node]}))
+            else:
+                after = [mixed(arrays[node], node, [(one, arrays[one]) for one in sources[node]], content, dtype, by) for node in range(nodes)]
+            arrays = after
+            for node in range(nodes):
+                np.testing.assert_array_equal(found[node][str(case)][t], arrays[node], f"{CASES[case]} node {node} iteration {t}")
+        ends = [found[node][f"end {case}"] for node in range(nodes)]
+        if content == "values" and not sparse:
+            assert all(np.array_equal(end, ends[0]) for end in ends)
+            np.testing.assert_allclose(ends[0], np.mean(np.array(arrays, "f8"), axis=0), rtol=1e-5 if dtype == "f4" else 1e-12, atol=1e-6)
+        if content == "values" and sparse:
+            for row in range(COUNT // WIDTH):
+                owners = [node for node in range(nodes) if row in held[node]]
+                for node in range(nodes):
+                    expected = np.mean([arrays[one].reshape(-1, WIDTH)[row].astype("f8") for one in owners], axis=0) if owners else arrays[node].reshape(-1, WIDTH)[row]
+                    np.testing.assert_allclose(ends[node].reshape(-1, WIDTH)[row], expected, rtol=1e-4 if dtype == "f4" else 1e-11, atol=1e-5)
+
+
+TAP = """
+found = {}
+with hawser.Replicas() as replicas:
+    for sync in ("tap", "ssp:1"):
+        for sparse in (False, True):
+            w = replicas.vector("sum", 8, content="deltas", dataflow="halton", sync=sync, sparse=sparse)
+            draw, total, own = numpy.random.default_rng(replicas.node), numpy.zeros(8), numpy.zeros(8)
+            for t in range(60 + 20 * (replicas.node if sync == "tap" else 0)):
+                delta, rows = draw.integers(-9, 10, 8).astype(float), numpy.arange(8)
+                if sparse:
+                    rows = numpy.flatnonzero(draw.random(8) < 0.5)
+                    delta[~numpy.isin(numpy.arange(8), rows)] = 0
+                own += delta
+                w.scatter(delta[rows], iteration=t, keys=rows if sparse else None)
+                if sync != "tap" or draw.random() < 0.5:
+                    w.gather(delta, iteration=t, by="sum")
+                total += delta
+            w.finish(total)
+            w.close()
+            found |= {f"total {sync} {sparse}": total, f"own {sync} {sparse}": own, "sources": numpy.array(w.sources)}
+    # Under tap nothing is torn or invented.
+    torn = []
+    def look(array, arrival):
+        if not (arrival.values == arrival.replica * 1000 + arrival.iteration).all() or arrival.values.shape != (10, 100) or arrival.scatters != 1:
+            torn.append(arrival)
+        array[0, 0] += 1
+    w, array = replicas.vector("values", 1000, dtype="f4"), numpy.zeros((10, 100), "f4")
+    for t in range(200):
+        w.scatter(numpy.full((10, 100), replicas.node * 1000 + t, "f4"), iteration=t)
+        w.gather(array, iteration=t, by=look)
+    w.barrier()
+    w.gather(array, iteration=199, by=lambda array, arrival: arrival.values)
+    assert array[0, 0] == (replicas.nodes - 1 - (replicas.node == replicas.nodes - 1)) * 1000 + 199 or array[0, 0] < 1000, array
+    assert not torn and w.figures["sent"] > 0, torn
+keep(**found)
+"""
+
+
+@needs_command
+def test_deltas_count_once_and_values_are_whole(tmp_path):
+    run(tmp_path, TAP, 3)
+    found = test_nodes.kept(tmp_path, 3)
+    for each in found:
+        for key in [key[6:] for key in each if key.startswith("total")]:
+            expected = each[f"own {key}"] + sum(found[one][f"own {key}"] for one in each["sources"])
+            np.testing.assert_array_equal(each[f"total {key}"], expected, key)
+
+
+@needs_command
+def test_means_barriers_and_rows_of_a_file(tmp_path):
+    draw = np.random.default_rng(1)
+    table = np.round(draw.normal(size=(10, 4)), 3)
+    np.savetxt(tmp_path / "dense.csv", table, delimiter=",", header="y,a,b,c", comments="", fmt="%.3f")
+    lines = [f"{row[0]:g} " + " ".join(f"{place}:{value:g}" for place, value in enumerate(row[1:], 1) if value > 0) for row in table]
+    (tmp_path / "sparse.svm").write_text("\n".join(lines) + "\n")
+    (tmp_path / "words.csv").write_text("colour,x\n" + "".join(f"{word},{place}\n" for place, word in enumerate(["red", "blue", "green", "red"])))
+    out = run(tmp_path, """
+with hawser.Replicas() as replicas:
+    dense, y = replicas.rows(os.path.join(sys.argv[1], "dense.csv"), target="y")
+    sparse, z = replicas.rows(os.path.join(sys.argv[1], "sparse.svm"), type="f32")
+    none = replicas.rows(os.path.join(sys.argv[1], "dense.csv"), target="none")
+    words = replicas.rows(os.path.join(sys.argv[1], "words.csv"), target="colour")
+    assert none[1] is None and none[0].shape[1] == 4 and sparse.dtype == numpy.float32
+    mean = replicas.mean(numpy.full((2, 2), replicas.node + 1.0))
+    assert replicas.mean(replicas.node) == 1.0 and isinstance(replicas.mean(1), float) and (mean == 2.0).all() and mean.shape == (2, 2)
+    assert replicas.mean(numpy.float32(2)) == 2 and replicas.mean(numpy.zeros(0)).size == 0 and numpy.isnan(replicas.mean(numpy.nan))
+    assert replicas.mean(numpy.zeros(3, "f4")).dtype == numpy.float32
+    for call in (lambda: replicas.mean(numpy.zeros([3, 3, 4][replicas.node])), lambda: replicas.vector("w", 3 + replicas.node),
+                 lambda: hawser.Store(), lambda: hawser.Replicas(), lambda: hawser.train("lasso", X, y)):
+        try:
+            call()
+        except hawser.BadArgument as error:
+            sys.stdout.write(f"refused: {error}\\n")
+    replicas.barrier()
+keep(dense=dense, y=y, sparse=sparse.toarray(), z=z, words=words[0], colours=words[1])
+""", 3)
+    found = test_nodes.kept(tmp_path, 3)
+    assert [len(each["y"]) for each in found] == [3, 3, 4]
+    whole = {key: np.concatenate([each[key] for each in found]) for key in found[0]}
+    np.testing.assert_array_equal(np.column_stack([whole["y"], whole["dense"]]), table)
+    np.testing.assert_array_equal(whole["sparse"], np.where(table[:, 1:] > 0, table[:, 1:], 0).astype("f4"))
+    assert list(whole["colours"]) == ["red", "blue", "green", "red"] and whole["words"].ravel().tolist() == [0, 1, 2, 3]
+    refused = [line.split("refused: ", 1)[1] for line in out.splitlines() if "refused: " in line]
+    assert len(refused) == 15
+    for text in ("hawser.mean of shape (3,)", "`count` is 3", "one training, hawser.Store or hawser.Replicas at a time"):
+        assert sum(text in line for line in refused) >= 3, (text, refused)
+
+
+# -------------------------------------------------------------------------------------------------------------- waits ----
+
+@needs_command
+def test_ctrl_c_ends_a_wait_and_the_call_can_be_made_again(tmp_path):
+    os.mkfifo(tmp_path / "go")
+    out = run(tmp_path, """
+import signal, threading, time
+path = os.path.join(sys.argv[1], "go")
+with hawser.Replicas() as replicas:
+    w, array = replicas.vector("w", 2, sync="bsp"), numpy.full(2, replicas.node + 1.0)
+    beside, other = replicas.vector("beside", 1, sync="bsp"), numpy.zeros(1)
+    if replicas.node == 0:
+        w.scatter(array, iteration=0)
+        beside.scatter(other, iteration=0)
+        thread = threading.Thread(target=lambda: beside.gather(other, iteration=0, by="sum"))
+        thread.start()  # waits meanwhile, and is not ended
+        def press(main=threading.get_ident()):
+            while not any(each.name == "hawser" for each in threading.enumerate()):  # the thread that waits for the main one
+                time.sleep(0.001)
+            signal.pthread_kill(main, signal.SIGINT)
+        threading.Thread(target=press).start()
+        try:
+            w.gather(array, iteration=0)
+            print("gathered")
+        except KeyboardInterrupt:
+            print("interrupted", array)
+        open(path, "w").close()
+        w.gather(array, iteration=0)
+        thread.join()
+        print("both", array, other)
+    else:
+        open(path).close()
+        w.scatter(array, iteration=0)
+        beside.scatter(other + 5, iteration=0)
+        w.gather(array, iteration=0)
+        beside.gather(other, iteration=0)
+    w.finish(array)
+    beside.finish(other)
+""", 2)
+    assert "interrupted [1. 1.]" in out and "both [1.5 1.5] [5.]" in out and "gathered" not in out, out
+
+
+@needs_command
+def test_a_replica_that_fails_ends_the_others(tmp_path):
+    out = run(tmp_path, """
+for how in ("raises", "closes"):
+    try:
+        with hawser.Replicas() as replicas:
+            w, array = replicas.vector("w", 2, sync="bsp"), numpy.zeros(2)
+            if replicas.node == 1 and how == "raises":
+                raise ValueError("mine")
+            if replicas.node == 1:
+                w.close()
+            else:
+                w.scatter(array, iteration=0)
+                w.gather(array, iteration=0)
+            replicas.barrier()
+    except (ValueError, hawser.PeerLost) as error:
+        sys.stdout.write(f"{how}{replicas.node} {type(error).__name__}: {error}\\n")
+    if how == "raises":
+        break
+""", 2)
+    assert "raises1 ValueError: mine" in out and "raises0 PeerLost: " in out and "node 1" in out, out
+
+
+def test_a_function_gets_arrivals_and_its_exception_is_raised(tmp_path):
+    if not test_nodes.BINARY:
+        pytest.skip("HAWSER_BINARY is not set")
+    out = run(tmp_path, """
+class Mine(BaseException):
+    pass
+def fail(array, arrival):
+    raise Mine("in the function")
+with hawser.Replicas() as replicas:
+    w, array, seen = replicas.vector("w", 6, sync="bsp"), numpy.arange(12.0).reshape(2, 6)[:, ::2], []
+    w.scatter(array, iteration=3)
+    w.gather(array, iteration=3, by=lambda array, arrival: seen.append(arrival))
+    assert [each.replica for each in seen] == list(w.sources) and all(each.values.shape == (2, 3) and each.iteration == 3 for each in seen)
+    w.scatter(array, iteration=4)
+    w.gather(array, iteration=4, by=lambda array, arrival: array + arrival.values)
+    assert (array == 3 * numpy.arange(12.0).reshape(2, 6)[:, ::2]).all() and array.base is not None
+    w.scatter(array, iteration=5)
+    for call, text in ((lambda: w.gather(array, iteration=5, by=fail), "in the function"), (lambda: w.scatter(array, iteration=6), "a call on it that failed")):
+        try:
+            call()
+            print("no error")
+        except (Mine, hawser.BadArgument) as error:
+            assert text in str(error), error
+    sparse = replicas.vector("s", 4, sync="bsp", sparse=True, width=2)
+    sparse.scatter([[1.0, 2.0]], keys=[1], iteration=0)
+    sparse.gather(numpy.zeros(4), iteration=0, by=lambda array, arrival: print("sparse", arrival.keys, arrival.values))
+    sparse.finish(numpy.zeros(4))
+    replicas.barrier()
+""", 3)
+    assert "no error" not in out and out.count("sparse [1] [[1. 2.]]") == 6, out
+
+
+# ------------------------------------------------------------------------------------------------------------- memory ----
+
+class Old:
+    """An array of another library, of the DLPack before 1.0."""
+
+    def __init__(self, array, device=1):
+        self.array, self.device = array, device
+
+    def __dlpack__(self, stream=None):
+        return self.array.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.device, 0
+
+
+class New(Old):
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+
+def test_arrays_are_used_where_they_are(replicas):
+    w = replicas.vector("w", 6, dtype="f4")
+    array = np.arange(6, dtype="f4")
+    for given in (array, array.reshape(2, 3), Old(array), New(array)):
+        assert np.shares_memory(w._take(given, "x")[1], array) and np.shares_memory(memory_of(given, "x"), array)
+        view = writable_memory_of(given, "x")
+        assert view.flags.writeable
+        view.flat[0] += 1
+    assert array[0] == 4
+    for t, given in enumerate((array, array[::-1], np.arange(6), array.astype("f8"), [1, 2, 3, 4, 5, 6], Old(array), np.asfortranarray(array.reshape(2, 3)))):
+        w.scatter(given, iteration=t)
+    for given in (array[::-1], np.asfortranarray(array.reshape(2, 3)), array):
+        w.gather(given, iteration=6)
+    w.finish(New(array))
+    assert array.tolist() == [4, 1, 2, 3, 4, 5]
+
+
+def test_vectors_follow_each_other(replicas):
+    for _ in range(2):
+        w = replicas.vector("w", 3)
+        w.close()
+        w.close()
+        with pytest.raises(hawser.BadArgument, match="vector 'w' was closed"):
+            w.scatter([1, 2, 3], iteration=0)
+    w = replicas.vector("w", 3, content="deltas", sync="ssp:2")
+    assert repr(w) == "<hawser.Vector 'w': 3 x float64, deltas from 0 replicas>" and len(w) == 3 and w.sources == w.receivers == ()
+    assert w.figures["sent"] == 0 and "replica 0" in repr(replicas)
+    for each in (w, replicas):
+        with pytest.raises(hawser.BadArgument, match="belongs to its process"):
+            pickle.dumps(each)
+
+
+def test_closed_replicas_refuse_calls_and_are_reported():
+    with hawser.Replicas() as replicas:
+        w = replicas.vector("w", 1)
+    replicas.close()
+    for call in (lambda: w.scatter([1], iteration=0), lambda: replicas.vector("v", 1), replicas.barrier, lambda: replicas.mean(1)):
+        with pytest.raises(hawser.BadArgument, match="was closed|were closed"):
+            call()
+    assert "closed" in repr(replicas)
+    left = hawser.Replicas()
+    with pytest.warns(ResourceWarning, match="were not closed"):
+        left.__del__()
+
+
+def test_threads_share_replicas(replicas):
+    vectors = [replicas.vector(f"w{place}", 3) for place in range(3)]
+
+    def loop(w):
+        for t in range(50):
+            w.scatter([t, t, t], iteration=t)
+            w.gather(np.zeros(3), iteration=t)
+
+    threads = [threading.Thread(target=loop, args=(w,)) for w in vectors[1:]]
+    for each in threads:
+        each.start()
+    loop(vectors[0])
+    for each in threads:
+        each.join()
+    assert all(w.figures["sent"] == 0 for w in vectors)
+
+
+@pytest.mark.parametrize("call, text", [
+    (lambda r, w: r.vector("", 3), "needs a name"),
+    (lambda r, w: r.vector(3, 3), "name of a vector is 3"),
+    (lambda r, w: r.vector("w", 3), "another open vector"),
+    (lambda r, w: r.vector("v", 0), "count is 0"),
+    (lambda r, w: r.vector("v", 2.5), "count is 2.5"),
+    (lambda r, w: r.vector("v", 2, dtype="f2"), "float64 or float32, and not float16"),
+    (lambda r, w: r.vector("v", 2, dtype="zz"), "'zz' is no type"),
+    (lambda r, w: r.vector("v", 2, content="sums"), "must be values or deltas"),
+    (lambda r, w: r.vector("v", 2, sync="ssp"), "expected tap, bsp, or ssp:S"),
+    (lambda r, w: r.vector("v", 2, sync="bsp", waits=True), "`waits` is for tap"),
+    (lambda r, w: r.vector("v", 2, dataflow="ring"), "expected all, halton, tree"),
+    (lambda r, w: r.vector("v", 2, dataflow=[(0, 1, 2)]), "is a pair"),
+    (lambda r, w: r.vector("v", 2, dataflow=["01"]), "is a pair"),
+    (lambda r, w: r.vector("v", 2, dataflow=[(0, -1)]), "replica of an edge is -1"),
+    (lambda r, w: r.vector("v", 5, sparse=True, width=2), "no whole rows"),
+    (lambda r, w: r.vector("v", 4, width=2), "for sparse vectors"),
+    (lambda r, w: r.vector("v", 4, content="deltas", any_number=True), "`any_number` is for values"),
+    (lambda r, w: w.scatter([1, 2], iteration=0), "and a scatter has 3 numbers"),
+    (lambda r, w: w.scatter([1j, 2, 3], iteration=0), "values are complex128"),
+    (lambda r, w: w.scatter(["a", "b", "c"], iteration=0), "values are <U1"),
+    (lambda r, w: w.scatter([1, 2, np.nan], iteration=0), "number 2 of the scattered values is nan"),
+    (lambda r, w: w.scatter([1, 2, 1e300], iteration=0), "is inf"),
+    (lambda r, w: w.scatter([1, 2, 3], iteration=-1), "iteration is -1"),
+    (lambda r, w: w.scatter([1, 2, 3], iteration=0, keys=[0]), "dense, and takes no keys"),
+    (lambda r, w: w.scatter([1, 2, 3], iteration=0, to=0), "no edge to node 0"),
+    (lambda r, w: w.scatter(np.ma.array([1.0, 2, 3], mask=[0, 1, 0]), iteration=0), "masked"),
+    (lambda r, w: w.scatter(New(np.zeros(3, "f4"), device=2), iteration=0), "not in the memory of the processor"),
+    (lambda r, w: w.gather(np.zeros(3, "f4"), iteration=0), "before its scatter"),
+    (lambda r, w: w.gather(np.zeros(3), iteration=0), "this one is float64"),
+    (lambda r, w: w.gather(np.zeros(4, "f4"), iteration=0), r"of shape \(4,\)"),
+    (lambda r, w: w.gather([1, 2, 3], iteration=0), "is a list"),
+    (lambda r, w: w.gather(np.broadcast_to(np.float32(1), 3), iteration=0), "read-only"),
+    (lambda r, w: w.gather(np.zeros(3, "f4"), iteration=0, by="mean"), "no gather by 'mean'"),
+    (lambda r, w: w.gather(np.zeros(3, "f4"), iteration=0, by=3), "by is 3"),
+    (lambda r, w: w.finish(np.full(3, np.inf, "f4")), "array of a finish is inf"),
+    (lambda r, w: r.vector("v", 3, content="deltas").gather(np.zeros(3), iteration=0, by="replace"), "would lose deltas"),
+    (lambda r, w: r.vector("v", 3, sparse=True).scatter([1], iteration=0), "sparse: give keys"),
+    (lambda r, w: r.vector("v", 3, sparse=True).scatter([1], keys=[0.5], iteration=0), "array of integers"),
+    (lambda r, w: r.vector("v", 3, sparse=True).scatter([1], keys=[-1], iteration=0), "not negative"),
+    (lambda r, w: r.vector("v", 3, sparse=True).scatter([1, 2], keys=[1, 1], iteration=0), "keys ascend"),
+    (lambda r, w: r.vector("v", 3, sparse=True).scatter([1, 2], keys=[1], iteration=0), "a scatter has 1 numbers"),
+    (lambda r, w: r.mean("abc"), "has no mean"),
+    (lambda r, w: r.rows("none.csv", weights="w"), "weights: no option"),
+    (lambda r, w: r.rows(np.zeros((2, 2))), "is no path"),
+    (lambda r, w: r.rows("none.csv"), "cannot open"),
+    (lambda r, w: hawser.Replicas(workers=2), "workers: no option"),
+    (lambda r, w: hawser.Replicas(rank=2), "rank: no option"),
+])
+def test_mistakes_are_refused(replicas, call, text):
+    w = replicas.vector("w", 3, dtype="f4")
+    with pytest.raises(hawser.Error, match=text):
+        call(replicas, w)
