@@ -133,6 +133,15 @@ typedef struct hawser_path {
     size_t one_se;           /**< the first member within one standard error of the least error; `count`: unknown */
 } hawser_path;
 
+/** The words of a model's topics, the likeliest ones first. The caller frees the arrays with free. */
+typedef struct hawser_topic_words {
+    size_t topics;
+    double *share;       /**< of each topic: its part of the words of the training's documents */
+    size_t *offsets;     /**< topics + 1: the words of topic k are those from offsets[k] to offsets[k + 1] */
+    size_t *columns;     /**< of the training's data, from 0 */
+    double *probability; /**< of each of these words in the topic */
+} hawser_topic_words;
+
 /** A thing that models compute for each row of data. Names are static. */
 typedef struct hawser_head {
     /** "prediction": the first head of each table. "link": the linear predictor, offset included; without it predictions are
@@ -235,6 +244,8 @@ typedef struct hawser_algorithm {
     /** Prints the parameters of a model to `out`, one per line, the `most` most important ones first. NULL: there is no such
      *  list. */
     hawser_status (*coefficients)(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
+    /** Stores the `most` likeliest of the words that each topic has. NULL: models have no topics. */
+    hawser_status (*topic_words)(const hawser_model *model, uint64_t most, hawser_topic_words *words, hawser_error *error);
     /** Describes the path of a model. HAWSER_BAD_OPTION: the model has none. NULL: models have no paths. */
     hawser_status (*path)(const struct hawser_algorithm *algorithm, const hawser_model *model, hawser_path *path,
                           hawser_error *error);

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'ab2a214e883b5463a83f1086df53b19e6328d5c73c37bfce764844f231b5fe79'
+DIGEST = '2a4de6dfe0df8326b6f431bf93703a159021f630b6e0b643d04bac306c3a5597'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -608,6 +608,14 @@ class hawser_path(Structure):
     one_se: int
 
 
+class hawser_topic_words(Structure):
+    topics: int
+    share: Any
+    offsets: Any
+    columns: Any
+    probability: Any
+
+
 class hawser_head(Structure):
     name: bytes | None
     width: Any
@@ -658,6 +666,7 @@ class hawser_algorithm(Structure):
     evaluate: Any
     measures: Any
     coefficients: Any
+    topic_words: Any
     path: Any
     choose: Any
     member_rows: Any
@@ -1323,6 +1332,13 @@ hawser_path._fields_ = [
     ("least", c_size_t),
     ("one_se", c_size_t),
 ]
+hawser_topic_words._fields_ = [
+    ("topics", c_size_t),
+    ("share", POINTER(c_double)),
+    ("offsets", POINTER(c_size_t)),
+    ("columns", POINTER(c_size_t)),
+    ("probability", POINTER(c_double)),
+]
 hawser_head._fields_ = [
     ("name", c_char_p),
     ("width", CFUNCTYPE(c_size_t, POINTER(hawser_model))),
@@ -1370,6 +1386,7 @@ hawser_algorithm._fields_ = [
     ("evaluate", CFUNCTYPE(c_int, POINTER(hawser_evaluation_input), POINTER(hawser_measure), POINTER(hawser_error))),
     ("measures", POINTER(hawser_measure_row)),
     ("coefficients", CFUNCTYPE(c_int, POINTER(hawser_model), c_uint64, c_void_p, POINTER(hawser_error))),
+    ("topic_words", CFUNCTYPE(c_int, POINTER(hawser_model), c_uint64, POINTER(hawser_topic_words), POINTER(hawser_error))),
     ("path", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_model), POINTER(hawser_path), POINTER(hawser_error))),
     ("choose", CFUNCTYPE(c_int, POINTER(hawser_model), c_char_p, POINTER(hawser_error))),
     ("member_rows", POINTER(hawser_option)),

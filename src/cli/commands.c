@@ -56,7 +56,8 @@ static const hw_command commands[] = {
      .words = "MODEL",
      .summary = "Print the facts and weights in a model file",
      .text = "Prints the facts of a model file; with --coefficients, its weights by name, largest\n"
-             "first; with --path, the members of its path with their errors.",
+             "first, of each topic its share and words; with --path, the members of its path with their\n"
+             "errors; with --json, the facts as one object.",
      .least = 1,
      .most = 1,
      .member = true,

@@ -1,4 +1,5 @@
 /* info.c - hawser info: prints what a model file contains. */
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,9 +19,17 @@ const hawser_option *hw_info_rows(void)
          0},
         {"path", HAWSER_FLAG, "no", NULL, NULL,
          "print the members of the model's path, each with its columns and errors, instead of the facts", NULL, 0},
+        {"json", HAWSER_FLAG, "no", NULL, NULL,
+         "print one JSON object: the facts; with --coefficients also the topics of a model that has some", NULL, 0},
         {0},
     };
     return rows;
+}
+
+/* Returns how many coefficients are printed. */
+static uint64_t most_of(const hw_call *call)
+{
+    return hawser_options_has(call->options, "top") ? (uint64_t)hawser_options_integer(call->options, "top") : UINT64_MAX;
 }
 
 /* Lets the algorithm that trained the model print its coefficients. */
@@ -31,9 +40,7 @@ static hawser_status print_coefficients(const hw_call *call, const hawser_model 
     hawser_error own = {0};
     if (algorithm == NULL || algorithm->coefficients == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: the model has no list of coefficients", call->words[0]);
-    bool some = hawser_options_has(call->options, "top");
-    uint64_t most = some ? (uint64_t)hawser_options_integer(call->options, "top") : UINT64_MAX;
-    if (algorithm->coefficients(model, most, call->out, &own) == HAWSER_OK)
+    if (algorithm->coefficients(model, most_of(call), call->out, &own) == HAWSER_OK)
         return HAWSER_OK;
     return hawser_fail(error, own.status, "%s: %.600s", call->words[0], own.text);
 }
@@ -74,6 +81,111 @@ static void print_fact(FILE *out, const char *key, const char *value)
     fprintf(out, "%s\n", cut ? " ..." : "");
     free(text);
 }
+
+/* ---- JSON ---- */
+
+/* Returns the lines of a text as a list. */
+static json_t *json_of_lines(const char *text, bool *ok)
+{
+    json_t *list = json_array();
+    for (const char *end; *text != '\0'; text = end + (*end != '\0')) {
+        end = text + strcspn(text, "\n");
+        char *line = strndup(text, (size_t)(end - text));
+        hw_json_append(list, line != NULL ? hw_json_string(line) : NULL, ok);
+        free(line);
+    }
+    return list;
+}
+
+/* Returns a fact as JSON: numbers as numbers, objects as objects, names as a list. A name is a text even if it looks like a
+ * number. */
+static json_t *json_of_fact(const char *key, const char *value, bool *ok)
+{
+    static const char names[] = " algorithm hawser_version target labels positive ";
+    char word[60];
+    double number = 0.0;
+    snprintf(word, sizeof word, " %.50s ", key);
+    if (strcmp(key, "names") == 0 || strcmp(key, "outputs") == 0)
+        return json_of_lines(value, ok);
+    const char *end = strstr(names, word) == NULL ? hawser_read_number(value, &number) : NULL;
+    json_t *json = value[0] == '{' ? json_loads(value, 0, NULL) : NULL;
+    if (json != NULL)
+        return json;
+    return end != NULL && *end == '\0' && isfinite(number) ? hw_json_value(number) : hw_json_string(value);
+}
+
+static json_t *json_of_facts(const hawser_model *model, bool *ok)
+{
+    const char *key, *value;
+    json_t *object = json_object(), *options = json_object();
+    for (size_t i = 0; hawser_model_fact_at(model, i, &key, &value); i++)
+        if (strncmp(key, "options.", 8) == 0)
+            hw_json_text(options, key + 8, value, ok);
+        else
+            hw_json_take(object, key, json_of_fact(key, value, ok), ok);
+    hw_json_take(object, "options", options, ok);
+    return object;
+}
+
+/* Makes a list of topics, each with its words. */
+static json_t *json_of_topics(const hawser_model *model, const hawser_schema *schema, const hawser_topic_words *words,
+                              bool *ok)
+{
+    json_t *topics = json_array();
+    for (size_t k = 0; k < words->topics; k++) {
+        json_t *topic = json_object(), *list = json_array();
+        hw_json_count(topic, "topic", k, ok);
+        hw_json_number(topic, "share", words->share[k], ok);
+        for (size_t w = words->offsets[k]; w < words->offsets[k + 1]; w++) {
+            json_t *one = json_object();
+            char name[1000];
+            (void)hawser_model_label(model, schema, words->columns[w], name, sizeof name);
+            hw_json_text(one, "word", name, ok);
+            hw_json_number(one, "probability", words->probability[w], ok);
+            hw_json_append(list, one, ok);
+        }
+        hw_json_take(topic, "words", list, ok);
+        hw_json_append(topics, topic, ok);
+    }
+    return topics;
+}
+
+/* Adds the topics to the object. */
+static hawser_status add_topics(const hw_call *call, const hawser_model *model, json_t *object, bool *ok,
+                                hawser_error *error)
+{
+    const hawser_algorithm *algorithm = hawser_algorithm_find(hawser_model_text(model, "algorithm"));
+    hawser_topic_words words = {0};
+    hawser_schema *schema = NULL;
+    if (algorithm == NULL || algorithm->topic_words == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "%s: --coefficients prints lines of this model; leave --json out, or --coefficients and --top",
+                           call->words[0]);
+    hawser_status status = algorithm->topic_words(model, most_of(call), &words, error);
+    if (status == HAWSER_OK)
+        status = hawser_model_schema(model, &schema, error);
+    if (status == HAWSER_OK)
+        hw_json_take(object, "coefficients", json_of_topics(model, schema, &words, ok), ok);
+    hawser_schema_free(schema);
+    free(words.share);
+    free(words.offsets);
+    free(words.columns);
+    free(words.probability);
+    return status;
+}
+
+static hawser_status print_json(const hw_call *call, const hawser_model *model, bool weights, hawser_error *error)
+{
+    bool ok = true;
+    json_t *object = json_of_facts(model, &ok);
+    hawser_status status = weights ? add_topics(call, model, object, &ok, error) : HAWSER_OK;
+    if (status == HAWSER_OK)
+        return hw_json_line(call->out, object, ok, error);
+    json_decref(object);
+    return status;
+}
+
+/* ---- tables ---- */
 
 /* Prints a number of the table, or a dash if it is unknown. */
 static void print_cell(FILE *out, const double *values, size_t at)
@@ -137,22 +249,29 @@ hawser_status hw_info(hw_call *call, hawser_error *error)
     hawser_model *model;
     bool weights = hawser_options_flag(call->options, "coefficients") || hawser_options_has(call->options, "top");
     bool members = hawser_options_flag(call->options, "path");
+    bool json = hawser_options_flag(call->options, "json");
     json_t *other_header;
+    HAWSER_TRY(hw_refuse_idle(call, "json", members, "--path prints a table", error));
     HAWSER_TRY(hw_refuse_idle(call, "top", members, "--path prints no coefficients", error));
     HAWSER_TRY(hw_refuse_idle(call, "coefficients", members, "--path prints no coefficients", error));
     HAWSER_TRY(hw_tensor_file_header(call->words[0], &other_header, error));
     if (other_header != NULL) {
         hw_tensor_file_print(call->out, call->words[0], other_header);
         json_decref(other_header);
-        bool plain = !weights && !members && !asks_for_member(call);
+        bool plain = !weights && !members && !json && !asks_for_member(call);
         return plain ? HAWSER_OK
                      : hawser_fail(error, HAWSER_BAD_INPUT, "%s: not a model of Hawser, so it has no %s to print",
-                                   call->words[0], weights ? "coefficients" : "path");
+                                   call->words[0],
+                                   weights ? "coefficients"
+                                   : json  ? "facts"
+                                           : "path");
     }
     HAWSER_TRY(hawser_model_load(call->words[0], &model, error));
     hawser_status status = hw_choose_member(call, call->words[0], model, error);
     if (status == HAWSER_OK && members)
         status = print_path(call, model, error);
+    else if (status == HAWSER_OK && json)
+        status = print_json(call, model, weights, error);
     else if (status == HAWSER_OK && weights)
         status = print_coefficients(call, model, error);
     else if (status == HAWSER_OK)

@@ -179,6 +179,39 @@ def a_word_of_one_topic_has_a_closed_form():
     assert math.isclose(rows[0][first], 7.25 / 7.5) and rows[1] == [0.5, 0.5] and math.isclose(rows[2][1 - first], 1.25 / 1.5), rows
 
 
+def topics_are_listed():
+    """Share and words of each topic, and the facts, recomputed from the tensors."""
+    counts, _, beta = tensors("counts.model")
+    phi, totals = word_probabilities(counts, beta), [sum(column) for column in zip(*counts)]
+    lines, blocks = call("info", "counts.model", "--top", "7").stdout.splitlines(), []
+    for line in lines:
+        if line.startswith("topic "):
+            blocks.append((line, []))
+        else:
+            blocks[-1][1].append(line.split())
+    found = json.loads(call("info", "counts.model", "--json", "--coefficients").stdout)
+    assert len(blocks) == len(found["coefficients"]) == 4
+    for k, (head, words) in enumerate(blocks):
+        order = sorted((w for w in range(WORDS) if counts[w][k]), key=lambda w: (-counts[w][k], w))
+        expected = [(f"word{w:02d}", phi[w][k]) for w in order]
+        assert head == f"topic {k}: share {totals[k] / sum(totals):.4g}", head
+        assert [word for word, _ in words] == [word for word, _ in expected[:7]], (words, expected)
+        assert all(math.isclose(float(a), b, rel_tol=1e-9) for (_, a), (_, b) in zip(words, expected))
+        one = found["coefficients"][k]
+        assert one["topic"] == k and math.isclose(one["share"], totals[k] / sum(totals)), one
+        assert [w["word"] for w in one["words"]] == [word for word, _ in expected]
+        assert all(math.isclose(w["probability"], p) for w, (_, p) in zip(one["words"], expected))
+    assert found["names"] == [f"word{w:02d}" for w in range(WORDS)] and found["tokens"] == sum(totals) and found["algorithm"] == "lda"
+    assert found["options"]["topics"] == "4" and found["topics"] == 4 and "coefficients" not in json.loads(call("info", "counts.model", "--json").stdout)
+    with open("line.csv", "w") as out:
+        out.write("y,5\n1,1\n2,2\n3,3.5\n")
+    call("train", "lasso", "line.csv", "--header", "yes", "--lambda", "0.1", "-q", "-o", "line.model")
+    found = json.loads(call("info", "line.model", "--json").stdout)
+    assert found["algorithm"] == "lasso" and isinstance(found["lambda"], float) and found["rows"] == 3 and (found["target"], found["options"]["lambda"]) == ("y", "0.1")
+    refused("prints lines of this model; leave --json out", "info", "line.model", "--json", "--top", "3", status=2)
+    refused("--json", "info", "line.model", "--json", "--path", status=2)
+
+
 def what_is_left_out_is_said():
     with open("odd.txt", "w") as out:
         out.write("word01 zebra word02 word01\n\nZEBRA gnu\n")
@@ -234,6 +267,7 @@ def main():
         nodes_and_pieces_change_nothing()
         sampling_written_apart_agrees(documents)
         a_word_of_one_topic_has_a_closed_form()
+        topics_are_listed()
         what_is_left_out_is_said()
         what_is_wrong_is_refused()
     print("ok")

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "algorithms/lda/block.h"
+#include "algorithms/lda/likeliest.h"
 #include "algorithms/lda/options.h"
 #include "algorithms/lda/predict.h"
 #include "algorithms/lda/result.h"
@@ -160,6 +161,8 @@ const hawser_algorithm *hw_lda_algorithm(void)
                                                .plan = hw_learner_plan,
                                                .heads = hw_lda_heads,
                                                .evaluate = hw_lda_evaluate,
-                                               .measures = hw_lda_measures};
+                                               .measures = hw_lda_measures,
+                                               .coefficients = hw_lda_print,
+                                               .topic_words = hw_lda_topic_words};
     return &algorithm;
 }
