@@ -1,7 +1,6 @@
 #include "algorithms/narrow.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "algorithms/model/facts.h"
 #include "hawser/job_data.h"

@@ -195,6 +195,18 @@ static void count_held(hawser_job *job, const hawser_training_input *given, turn
         input->held += besides[k] != NULL ? bytes_of(job, besides[k]) : 0;
 }
 
+/* Makes the input that the algorithm reads. Collective. The caller frees *own, also after a failure. */
+static hawser_status make_input(const char *call, const hawser_algorithm *algorithm, hawser_job *job,
+                                const hawser_training_input *input, turned_input *own, hawser_error *error)
+{
+    HAWSER_TRY(hawser_job_agree(job, turn_input(call, algorithm, input, own, error), error));
+    HAWSER_TRY(hw_by_column_check(algorithm, job, input, error));
+    HAWSER_TRY(hw_narrow_input(algorithm, job, &own->input, &own->narrow, error));
+    HAWSER_TRY(centre_input(algorithm, job, own, error));
+    count_held(job, input, own);
+    return HAWSER_OK;
+}
+
 /* Adds what a later load for the model needs and an algorithm does not know. */
 static hawser_status complete(hawser_model *model, const hawser_dataset *data, hawser_error *error)
 {
@@ -297,16 +309,7 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
     if (algorithm == NULL || algorithm->train == NULL || job == NULL || input == NULL || training == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train: algorithm, its train, job, input or training is NULL");
     memset(training, 0, sizeof *training);
-    hawser_status status = turn_input("hawser_train", algorithm, input, &own, &why);
-    status = hawser_job_agree(job, status, &why);
-    if (status == HAWSER_OK)
-        status = hw_by_column_check(algorithm, job, input, &why);
-    if (status == HAWSER_OK)
-        status = hw_narrow_input(algorithm, job, &own.input, &own.narrow, &why);
-    if (status == HAWSER_OK)
-        status = centre_input(algorithm, job, &own, &why);
-    if (status == HAWSER_OK)
-        count_held(job, input, &own);
+    hawser_status status = make_input("hawser_train", algorithm, job, input, &own, &why);
     if (status == HAWSER_OK)
         status = algorithm->train(algorithm, job, &own.input, training, &why);
     bool trained = status == HAWSER_OK;
@@ -342,16 +345,7 @@ hawser_status hawser_train_plan(const hawser_algorithm *algorithm, hawser_job *j
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train_plan: there is no format %d of plans", (int)format);
     *text = NULL;
     hawser_error why = {0}; /* other nodes need the text, also if the caller does not */
-    hawser_status status = turn_input("hawser_train_plan", algorithm, input, &own, &why);
-    status = hawser_job_agree(job, status, &why);
-    if (status == HAWSER_OK)
-        status = hw_by_column_check(algorithm, job, input, &why);
-    if (status == HAWSER_OK)
-        status = hw_narrow_input(algorithm, job, &own.input, &own.narrow, &why);
-    if (status == HAWSER_OK)
-        status = centre_input(algorithm, job, &own, &why);
-    if (status == HAWSER_OK)
-        count_held(job, input, &own);
+    hawser_status status = make_input("hawser_train_plan", algorithm, job, input, &own, &why);
     FILE *out = status == HAWSER_OK ? open_memstream(&printed, &length) : NULL;
     if (out != NULL)
         status = algorithm->plan(algorithm, job, &own.input, format, out, &why);

@@ -1,6 +1,5 @@
 #include "base/distance.h"
 
-#include <stdint.h>
 #include <string.h>
 #include <strings.h>
 

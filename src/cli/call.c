@@ -1,6 +1,4 @@
 /* call.c - makes a call from argv: the command, the algorithm, options from every source, and the exit code. */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

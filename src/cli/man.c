@@ -1,6 +1,5 @@
 /* man.c - the manual page, from the same rows and topics as the help. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/help.h"
 #include "report/option_text.h"

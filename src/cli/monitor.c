@@ -1,7 +1,6 @@
 #include "cli/monitor.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

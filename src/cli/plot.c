@@ -1,7 +1,6 @@
 #include "cli/plot.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "cli/draw.h"
 

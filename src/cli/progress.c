@@ -1,6 +1,5 @@
 /* progress.c - prints one line about the state of a training. */
 #include <math.h>
-#include <string.h>
 
 #include "cli/monitor.h"
 

@@ -3,7 +3,6 @@
 #include "cli/split.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"

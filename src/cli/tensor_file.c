@@ -1,5 +1,4 @@
 /* tensor_file.c - recognises safetensors files that other software wrote, by their header; nothing else of them is read. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 /* understood.c - what a training has understood of its input, in four lines: target, rows, columns by kind, and what was
  * assumed. */
-#include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "cli/summary.h"
 #include "data/formats.h"

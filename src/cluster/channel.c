@@ -1,5 +1,4 @@
 /* channel.c - channels beside the runs, for messages that belong to a job and to no run. */
-#include <stdio.h>
 
 #include "base/clock.h"
 #include "cluster/internal.h"

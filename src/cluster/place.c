@@ -2,7 +2,6 @@
  * several. */
 #include "cluster/place.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* place_slurm.c - srun --mpi=none: number and count come from Slurm's environment, the key from a file that all hosts share.
  * Node 0 is on the first host, at a port that every node computes alike. */
 #include <stdio.h>
-#include <string.h>
 
 #include "cluster/place.h"
 

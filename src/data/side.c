@@ -1,5 +1,4 @@
 /* side.c - reads what belongs to the rows or columns of an input but is in files of its own. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/layout.h"

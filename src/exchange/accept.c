@@ -1,6 +1,5 @@
 /* accept.c - checks update messages of other blocks, and applies or keeps them. */
 #include <stdio.h>
-#include <string.h>
 
 #include "exchange/pack.h"
 #include "exchange/reduce.h"

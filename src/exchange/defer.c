@@ -1,6 +1,5 @@
 /* defer.c - coalescing: leaves a clock uncut. The block's changes stay in its cache as own unsent changes, to which later
  * clocks add, and one message sends them all. So it needs no queue and no memory except the cache. */
-#include <string.h>
 
 #include "exchange/replica.h"
 

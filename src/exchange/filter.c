@@ -1,6 +1,5 @@
 /* filter.c - selects the entries of an update that are sent if they do not all fit the quota. */
 #include <math.h>
-#include <string.h>
 
 #include "exchange/replica.h"
 

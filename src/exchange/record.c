@@ -1,5 +1,4 @@
 /* record.c - records the events of a replica for a history (docs/history.md): begun, read, written, seen, ended. */
-#include <string.h>
 
 #include "base/digest.h"
 #include "exchange/encoding.h"

@@ -6,7 +6,6 @@
  * the same on every machine. */
 #include "hawser/matrix.h"
 
-#include <assert.h>
 #include <stdbool.h>
 #include <string.h>
 

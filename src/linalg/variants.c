@@ -1,7 +1,5 @@
 #include "linalg/variants.h"
 
-#include <stdbool.h>
-
 /* Tests the processor on each call: that costs a load and a test, and a stored answer would be mutable state. */
 static size_t supported(const hw_kernels *variants[3])
 {

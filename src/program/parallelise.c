@@ -1,6 +1,5 @@
 /* parallelise.c - makes a physical plan of a logical plan: the owner of each part, the form of each state's updates, and the
  * memory needed. */
-#include <string.h>
 
 #include "base/layout.h"
 #include "base/memory.h"

@@ -1,6 +1,5 @@
 /* print.c - plans as text and as Graphviz DOT. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "base/memory.h"
 #include "data/share/blocks.h"

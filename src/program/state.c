@@ -1,16 +1,11 @@
 /* state.c - what the kinds of state have in common. */
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/layout.h"
 #include "base/memory.h"
 #include "base/type.h"
-#include "codec/forms.h"
-#include "exchange/filters.h"
 #include "hawser/kept_points.h"
-#include "linalg/sound.h"
 #include "program/kind.h"
 #include "store/table.h"
 

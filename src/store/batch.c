@@ -1,7 +1,6 @@
 /* batch.c - a server sends one reply for all parts of a push once all are done, so that the client wakes once and not once
  * per part. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "store/stripe.h"

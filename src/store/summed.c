@@ -1,6 +1,5 @@
 /* summed.c - a stripe of a table whose function gets the sum of a clock: buffers pieces and applies their sum when all
  * workers have ended the clock. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

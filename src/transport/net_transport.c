@@ -1,7 +1,6 @@
 /* net_transport.c - the transport of one run over a net: inboxes for local endpoints (by reference), links for remote
  * ones. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "transport/net/parts.h"

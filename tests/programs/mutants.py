@@ -128,9 +128,9 @@ MUTANTS = [
     ("entries: a stored zero has a number", ENTRIES, "sum += (uint32_t)value;", "sum += value == 0 ? 1 : (uint32_t)value;", OF_ENTRIES),
     ("entries: a fraction is cut off", ENTRIES, "|| value != (double)(uint32_t)value)", ")", OF_ENTRIES),
     ("entries: nodes do not tell their numbers", COUNTS, "counts[b] += sent[b];", "counts[b] += b == 3 ? 0 : sent[b];", OF_ENTRIES),
-    ("entries: a record lacks the numbers", "src/runtime/block/part_entries.c", "if (!part->unfilled) hawser_record_bytes(record, part->work, bytes_of(part));", "", OF_ENTRIES),
-    ("entries: a point keeps no copy", "src/runtime/block/part_entries.c", "hw_life_fill(worker, part); memcpy(values, part->work, bytes_of(part));", "hw_life_fill(worker, part);", OF_ENTRIES),
-    ("entries: a stage that is done over begins with what it has written", "src/runtime/block/part_entries.c", "*bytes = bytes_of(part); return part->work;", "*bytes = bytes_of(part); return NULL;", OF_ENTRIES),
+    ("entries: a record lacks the numbers", "src/runtime/block/part_local.c", "if (part->work != NULL) hawser_record_bytes(record, part->work, hw_part_size(part));", "", OF_ENTRIES),
+    ("entries: a point keeps no copy", "src/runtime/block/part_local.c", "memcpy(values, part->copy != NULL ? part->copy : part->work, hw_part_size(part));", "", OF_ENTRIES),
+    ("entries: a stage that is done over begins with what it has written", "src/runtime/block/part_local.c", "return part->copy == NULL && !part->retired ? part->work : NULL;", "return NULL;", OF_ENTRIES),
     ("entries: programs have the first values of another block", "src/program/kind_entries.c", "own->bounds[b + 1] = own->bounds[b] + (size_t)counts[b];", "own->bounds[b + 1] = own->bounds[b] + (size_t)counts[b] - (b == 1 && counts[b] > 0);", OF_ENTRIES),
     # Data.
     ("a row is lost at a cut", PLAN, "hawser_matrix part = hawser_matrix_rows(whole, begin, end);", "hawser_matrix part = hawser_matrix_rows(whole, begin, end - (block == 1 && end > begin + 1));"),
@@ -149,7 +149,7 @@ MUTANTS = [
     ("a record lacks what a filter holds", KEEP, "if (replica->held != NULL) hawser_record_bytes(record, replica->held, bytes);", ""),
     ("a record lacks where a schedule continues", KEEP, "hawser_record_bytes(record, &replica->cursor, sizeof replica->cursor);", "", "test_runtime_keep"),
     ("a record lacks the ages of what is held", KEEP, "hawser_record_bytes(record, replica->since, entries * sizeof *replica->since);", ";", "test_runtime_keep"),
-    ("a record lacks what a tied state has committed", LOCAL, "if (part->copy != NULL) hawser_record_bytes(record, part->copy, bytes_of(part));", ""),
+    ("a record lacks what a tied state has committed", LOCAL, "if (part->copy != NULL) hawser_record_bytes(record, part->copy, hw_part_size(part));", ""),
     ("a record lacks a share", "src/runtime/block/part_stored.c", "if (part->work != NULL) hawser_record_bytes(", "if (part->work == NULL) hawser_record_bytes("),
     ("a return to a kept point leaves the cache", KEEP, "memcpy(replica->cache, values, bytes);", "", "test_runtime_keep"),
     # Reductions, scratch and the store.

@@ -44,7 +44,7 @@ static bool is_constant(const hw_linear_columns *columns, size_t j)
     uint64_t at = begin;
     for (size_t i = 0; i < X->rows; i++) {
         bool stored = at < end && hw_linear_row_of(X, begin, at) == i; /* else it is a zero */
-        double value = stored ? hw_linear_entry(X, at) : 0.0;
+        double value = stored ? hw_number_at(X, at) : 0.0;
         at += stored;
         if (columns->weights != NULL && !(columns->weights[i] > 0.0))
             continue;

@@ -1,6 +1,5 @@
 #include "algorithms/glm/linear.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/solve/shared.h"

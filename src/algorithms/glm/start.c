@@ -7,6 +7,7 @@
 #include "algorithms/choice/fit.h"
 #include "algorithms/glm/called.h"
 #include "algorithms/glm/coefficients.h"
+#include "algorithms/model/arrays.h"
 #include "algorithms/model/facts.h"
 #include "algorithms/model/transpose.h"
 #include "hawser/advanced.h"
@@ -21,6 +22,7 @@ typedef struct matching {
     char *text; /* the model's names, each ended by zero */
     named *model, *data;
     size_t model_count, data_count;
+    hw_arrays arrays;
 } matching;
 
 static int by_name(const void *a, const void *b)
@@ -48,10 +50,10 @@ static hawser_status read_names(matching *m, const hawser_dataset *data, const h
     m->model_count = columns;
     for (size_t k = 0; k < columns; k++)
         bytes += hawser_schema_print(schema, k, NULL, 0) + 1;
-    m->text = calloc(bytes + 1, 1);
-    m->model = calloc(m->model_count + 1, sizeof *m->model);
-    m->data = calloc(m->data_count + 1, sizeof *m->data);
-    if (m->text == NULL || m->model == NULL || m->data == NULL)
+    m->text = hw_array_new(&m->arrays, bytes + 1, 1);
+    m->model = hw_array_new(&m->arrays, m->model_count + 1, sizeof *m->model);
+    m->data = hw_array_new(&m->arrays, m->data_count + 1, sizeof *m->data);
+    if (m->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu column names", m->model_count + m->data_count);
     char *at = m->text, *end = at + bytes;
     for (size_t k = 0; k < m->model_count; k++) {
@@ -101,17 +103,14 @@ static hawser_status match_names(const hawser_model *init, const hawser_dataset 
         status = hawser_fail(error, HAWSER_BAD_INPUT, "--init: the model has %g columns and names for %zu",
                              hw_model_number(init, "columns", 0.0), m.model_count);
     if (status == HAWSER_OK)
-        beta = calloc(m.model_count * outputs, sizeof *beta);
+        beta = hw_array_new(&m.arrays, m.model_count * outputs, sizeof *beta);
     if (status == HAWSER_OK && beta == NULL)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", m.model_count);
     if (status == HAWSER_OK)
         status = hw_linear_model_coefficients(init, m.model_count, outputs, beta, intercepts, error);
     if (status == HAWSER_OK)
         status = match(&m, beta, outputs, alpha, error);
-    free(beta);
-    free(m.text);
-    free(m.model);
-    free(m.data);
+    hw_arrays_free(&m.arrays);
     return status;
 }
 
@@ -119,9 +118,8 @@ static hawser_status start_from_model(const hawser_model *init, const hawser_dat
                                       hawser_error *error)
 {
     size_t columns = hawser_dataset_matrix(data)->cols;
-    double *intercepts = NULL;
+    double *intercepts = calloc(outputs, sizeof *intercepts);
     hawser_schema *schema = NULL;
-    intercepts = calloc(outputs, sizeof *intercepts);
     if (intercepts == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu intercepts", outputs);
     if (hawser_model_schema(init, &schema, error) != HAWSER_OK) {

@@ -2,8 +2,6 @@
 #include "hawser/batches.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 hawser_status hw_kmeans_fail(hawser_context *context, const hawser_error *error)
 {
@@ -56,26 +54,23 @@ static hawser_status new_memory(hw_kmeans_block *b, hawser_error *error)
     size_t n = b->X.rows, k = kmeans->clusters, d = b->X.cols, groups = b->centres.groups;
     bool bounds = needs_bounds(kmeans);
     b->packed_bytes = hawser_batch_bytes(&b->X, HW_KMEANS_TILE);
-    b->labels = calloc(n + 1, sizeof *b->labels);
-    b->squares = calloc(n + 1, sizeof *b->squares);
-    b->sums = calloc(k * d + 1, sizeof *b->sums);
-    b->weights = calloc(k, sizeof *b->weights);
-    b->stale = calloc(k, sizeof *b->stale);
-    b->before = calloc(k * d + 1, sizeof *b->before);
-    b->drift = calloc(2 * groups, sizeof *b->drift);
-    b->reduced = calloc(kmeans->reduced, sizeof *b->reduced);
-    b->products = malloc(HW_KMEANS_TILE * (k + 2) * sizeof *b->products);
-    b->apart = malloc(HW_KMEANS_TILE * b->centres.width * sizeof *b->apart);
-    b->seen = calloc(HW_KMEANS_TILE * groups, sizeof *b->seen);
-    b->list = calloc(HW_KMEANS_TILE, sizeof *b->list);
-    b->packed = malloc(b->packed_bytes + 1);
-    b->counts = kmeans->batch > 0 ? calloc(k, sizeof *b->counts) : NULL;
-    b->lower = bounds ? malloc((n * groups + 1) * sizeof *b->lower) : NULL;
-    b->floats = kmeans->single ? malloc(HW_KMEANS_TILE * k * sizeof *b->floats) : NULL;
-    if (b->labels == NULL || b->squares == NULL || b->sums == NULL || b->weights == NULL || b->stale == NULL ||
-        b->before == NULL || b->drift == NULL || b->reduced == NULL || b->products == NULL || b->seen == NULL ||
-        b->apart == NULL || b->list == NULL || b->packed == NULL || (kmeans->batch > 0 && b->counts == NULL) ||
-        (bounds && b->lower == NULL) || (kmeans->single && b->floats == NULL))
+    b->labels = hw_array_new(&b->arrays, n + 1, sizeof *b->labels);
+    b->squares = hw_array_new(&b->arrays, n + 1, sizeof *b->squares);
+    b->sums = hw_array_new(&b->arrays, k * d + 1, sizeof *b->sums);
+    b->weights = hw_array_new(&b->arrays, k, sizeof *b->weights);
+    b->stale = hw_array_new(&b->arrays, k, sizeof *b->stale);
+    b->before = hw_array_new(&b->arrays, k * d + 1, sizeof *b->before);
+    b->drift = hw_array_new(&b->arrays, 2 * groups, sizeof *b->drift);
+    b->reduced = hw_array_new(&b->arrays, kmeans->reduced, sizeof *b->reduced);
+    b->products = hw_array_new(&b->arrays, HW_KMEANS_TILE * (k + 2), sizeof *b->products);
+    b->apart = hw_array_new(&b->arrays, HW_KMEANS_TILE * b->centres.width, sizeof *b->apart);
+    b->seen = hw_array_new(&b->arrays, HW_KMEANS_TILE * groups, sizeof *b->seen);
+    b->list = hw_array_new(&b->arrays, HW_KMEANS_TILE, sizeof *b->list);
+    b->packed = hw_array_new(&b->arrays, b->packed_bytes + 1, 1);
+    b->counts = kmeans->batch > 0 ? hw_array_new(&b->arrays, k, sizeof *b->counts) : NULL;
+    b->lower = bounds ? hw_array_new(&b->arrays, n * groups + 1, sizeof *b->lower) : NULL;
+    b->floats = kmeans->single ? hw_array_new(&b->arrays, HW_KMEANS_TILE * k, sizeof *b->floats) : NULL;
+    if (b->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu centres of %zu columns", n, k, d);
     b->own = b->products + HW_KMEANS_TILE * k;
     b->upper = b->own + HW_KMEANS_TILE;
@@ -119,10 +114,7 @@ void hw_kmeans_block_release(void *scratch)
     hw_kmeans_points_free(&b->points);
     hw_kmeans_centres_free(&b->centres);
     hw_centre_rows_free(&b->shifted);
-    void *all[] = {b->labels, b->counts,  b->squares,  b->sums, b->weights, b->stale, b->lower,  b->drift,
-                   b->before, b->reduced, b->products, b->seen, b->floats,  b->list,  b->packed, b->apart};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    hw_arrays_free(&b->arrays);
 }
 
 void hw_kmeans_block_visit(hawser_record *record, hawser_context *context)

@@ -45,6 +45,7 @@ typedef struct hw_kmeans_block {
     size_t *list;
     void *packed;
     size_t packed_bytes;
+    hw_arrays arrays;
 } hw_kmeans_block;
 
 /* Makes the block if it has not been made, or has been dropped since. */

@@ -3,7 +3,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { TILE = 256, LEAST_WIDTH = 8 };
 
@@ -76,34 +75,25 @@ hawser_status hw_kmeans_centres_new(hw_kmeans_centres *centres, size_t clusters,
                                    .width = width,
                                    .groups = (clusters + width - 1) / width,
                                    .single = single};
-    centres->values = calloc(count + 1, sizeof *centres->values);
-    centres->squares = calloc(clusters, sizeof *centres->squares);
-    centres->order = calloc(clusters, sizeof *centres->order);
-    centres->place = calloc(clusters, sizeof *centres->place);
-    bool some = centres->values != NULL && centres->squares != NULL && centres->order != NULL && centres->place != NULL;
+    centres->values = hw_array_new(&centres->arrays, count + 1, sizeof *centres->values);
+    centres->squares = hw_array_new(&centres->arrays, clusters, sizeof *centres->squares);
+    centres->order = hw_array_new(&centres->arrays, clusters, sizeof *centres->order);
+    centres->place = hw_array_new(&centres->arrays, clusters, sizeof *centres->place);
     if (single) {
-        centres->values_f = calloc(count + 1, sizeof *centres->values_f);
-        centres->table_f = calloc(count + 1, sizeof *centres->table_f);
-        centres->squares_f = calloc(clusters, sizeof *centres->squares_f);
-        some = some && centres->values_f != NULL && centres->table_f != NULL && centres->squares_f != NULL;
+        centres->values_f = hw_array_new(&centres->arrays, count + 1, sizeof *centres->values_f);
+        centres->table_f = hw_array_new(&centres->arrays, count + 1, sizeof *centres->table_f);
+        centres->squares_f = hw_array_new(&centres->arrays, clusters, sizeof *centres->squares_f);
     } else {
-        centres->table = calloc(count + 1, sizeof *centres->table);
-        some = some && centres->table != NULL;
+        centres->table = hw_array_new(&centres->arrays, count + 1, sizeof *centres->table);
     }
-    return some ? HAWSER_OK
-                : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu centres of %zu columns", clusters, columns);
+    if (centres->arrays.failed)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu centres of %zu columns", clusters, columns);
+    return HAWSER_OK;
 }
 
 void hw_kmeans_centres_free(hw_kmeans_centres *centres)
 {
-    free(centres->values);
-    free(centres->values_f);
-    free(centres->table);
-    free(centres->table_f);
-    free(centres->squares);
-    free(centres->squares_f);
-    free(centres->order);
-    free(centres->place);
+    hw_arrays_free(&centres->arrays);
     *centres = (hw_kmeans_centres){0};
 }
 

@@ -6,6 +6,7 @@
 #ifndef HW_ALGORITHMS_KMEANS_CENTRES_H
 #define HW_ALGORITHMS_KMEANS_CENTRES_H
 
+#include "algorithms/model/arrays.h"
 #include "hawser/algorithm.h"
 #include "hawser/row_kernels.h"
 
@@ -40,6 +41,7 @@ typedef struct hw_kmeans_centres {
     float *squares_f;
     double largest; /* of the squares */
     uint32_t *order, *place;
+    hw_arrays arrays;
 } hw_kmeans_centres;
 
 hawser_status hw_kmeans_centres_new(hw_kmeans_centres *centres, size_t clusters, size_t columns, size_t groups, bool single,

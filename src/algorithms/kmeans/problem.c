@@ -7,22 +7,16 @@
 #include "algorithms/kmeans/given.h"
 #include "algorithms/model/exact.h"
 #include "algorithms/model/given.h"
+#include "algorithms/model/numbers.h"
 #include "hawser/advanced.h"
 
 enum { GROUPS_MOST = 64 };
 
 /* The finaliser of SplitMix64. */
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
-
 double hw_kmeans_uniform(const hw_kmeans *kmeans, uint64_t start, uint64_t purpose, uint64_t step, uint64_t number)
 {
-    uint64_t x = mix(mix(mix(mix(mix(kmeans->seed) ^ start) ^ purpose) ^ step) ^ number);
+    uint64_t x =
+        hw_scramble(hw_scramble(hw_scramble(hw_scramble(hw_scramble(kmeans->seed) ^ start) ^ purpose) ^ step) ^ number);
     return (double)(x >> 11) * 0x1p-53;
 }
 

@@ -27,6 +27,7 @@ typedef struct pool {
     double *totals;  /* by block */
     double *fetched; /* FETCH x columns */
     double *table, *table_squares;
+    hw_arrays arrays;
 } pool;
 
 static double weight_of(const pool *p, size_t row)
@@ -36,9 +37,7 @@ static double weight_of(const pool *p, size_t row)
 
 static void close_pool(pool *p)
 {
-    double *all[] = {p->squares, p->least, p->trials, p->totals, p->fetched, p->table, p->table_squares};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    hw_arrays_free(&p->arrays);
 }
 
 /* `width` is the most rows that are fetched at a time. */
@@ -47,15 +46,14 @@ static hawser_status open_pool(pool *p, hawser_context *context, const hw_kmeans
 {
     size_t n = X->rows, d = b->X.cols;
     *p = (pool){.context = context, .kmeans = b->kmeans, .start = start, .X = X, .weights = weights, .columns = d};
-    p->squares = calloc(n + 1, sizeof(double));
-    p->least = calloc(n + 1, sizeof(double));
-    p->trials = calloc((n + 1) * width, sizeof(double));
-    p->totals = calloc(b->kmeans->blocks, sizeof(double));
-    p->fetched = calloc(width * d + 1, sizeof(double));
-    p->table = calloc(width * d + 1, sizeof(double));
-    p->table_squares = calloc(width, sizeof(double));
-    if (p->squares == NULL || p->least == NULL || p->trials == NULL || p->totals == NULL || p->fetched == NULL ||
-        p->table == NULL || p->table_squares == NULL)
+    p->squares = hw_array_new(&p->arrays, n + 1, sizeof(double));
+    p->least = hw_array_new(&p->arrays, n + 1, sizeof(double));
+    p->trials = hw_array_new(&p->arrays, (n + 1) * width, sizeof(double));
+    p->totals = hw_array_new(&p->arrays, b->kmeans->blocks, sizeof(double));
+    p->fetched = hw_array_new(&p->arrays, width * d + 1, sizeof(double));
+    p->table = hw_array_new(&p->arrays, width * d + 1, sizeof(double));
+    p->table_squares = hw_array_new(&p->arrays, width, sizeof(double));
+    if (p->arrays.failed)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory to draw centres from %zu rows", n);
     if (n > 0)
         hawser_row_squares(X, p->squares);
@@ -263,10 +261,12 @@ static hawser_status add(const pool *p, double *values, size_t count)
 static hawser_status random_rows(pool *p, double *centres)
 {
     size_t k = p->kmeans->clusters, blocks = p->kmeans->blocks, block = hawser_block(p->context);
-    drawn_row *own = calloc(p->X->rows + 1, sizeof *own), *all = calloc(k * blocks, sizeof *all);
-    double *keys = calloc(k * blocks, sizeof *keys);
+    hw_arrays arrays = {0};
+    drawn_row *own = hw_array_new(&arrays, p->X->rows + 1, sizeof *own),
+              *all = hw_array_new(&arrays, k * blocks, sizeof *all);
+    double *keys = hw_array_new(&arrays, k * blocks, sizeof *keys);
     hawser_status status = HAWSER_OK;
-    if (own == NULL || all == NULL || keys == NULL)
+    if (arrays.failed)
         status = hawser_unit_fail(p->context, HAWSER_NO_MEMORY, "no memory to draw %zu rows", k);
     memset(centres, 0, k * p->columns * sizeof *centres);
     if (status == HAWSER_OK) {
@@ -279,9 +279,7 @@ static hawser_status random_rows(pool *p, double *centres)
     }
     if (status == HAWSER_OK)
         status = add(p, centres, k * p->columns);
-    free(own);
-    free(all);
-    free(keys);
+    hw_arrays_free(&arrays);
     return status;
 }
 
@@ -350,15 +348,17 @@ static hawser_status draw_candidates(pool *p, candidates *c)
 /* Chooses the centres among the candidates by k-means++, each with the weight of the rows that are nearest to it. */
 static hawser_status choose_candidates(pool *p, hw_kmeans_block *b, const candidates *c, double *centres)
 {
-    double *all = calloc(c->all + 1, sizeof *all), *weights = calloc(c->own + 1, sizeof *weights);
+    hw_arrays arrays = {0};
+    double *all = hw_array_new(&arrays, c->all + 1, sizeof *all),
+           *weights = hw_array_new(&arrays, c->own + 1, sizeof *weights);
     size_t bytes = hawser_batch_bytes(p->X, c->own);
-    void *packed = malloc(bytes + 1);
+    void *packed = hw_array_new(&arrays, bytes + 1, 1);
     hawser_matrix A;
     hawser_batch batch = {.rows = c->rows, .count = c->own};
     hawser_error error = {0};
     pool own = {0};
     hawser_status status = HAWSER_OK;
-    if (all == NULL || weights == NULL || packed == NULL)
+    if (arrays.failed)
         status = hawser_unit_fail(p->context, HAWSER_NO_MEMORY, "no memory for %zu candidates", c->all);
     for (size_t i = 0; status == HAWSER_OK && i < p->X->rows; i++)
         all[c->nearest[i]] += weight_of(p, i);
@@ -373,21 +373,20 @@ static hawser_status choose_candidates(pool *p, hw_kmeans_block *b, const candid
     if (status == HAWSER_OK)
         status = plus_plus(&own, centres);
     close_pool(&own);
-    free(all);
-    free(weights);
-    free(packed);
+    hw_arrays_free(&arrays);
     return status;
 }
 
 static hawser_status parallel(pool *p, hw_kmeans_block *b, double *centres)
 {
     size_t n = p->X->rows;
-    candidates c = {.nearest = calloc(n + 1, sizeof *c.nearest),
-                    .rows = calloc(n + 1, sizeof *c.rows),
-                    .numbers = calloc(n + 1, sizeof *c.numbers),
+    hw_arrays arrays = {0};
+    candidates c = {.nearest = hw_array_new(&arrays, n + 1, sizeof *c.nearest),
+                    .rows = hw_array_new(&arrays, n + 1, sizeof *c.rows),
+                    .numbers = hw_array_new(&arrays, n + 1, sizeof *c.numbers),
                     .capacity = n};
     hawser_status status = HAWSER_OK;
-    if (c.nearest == NULL || c.rows == NULL || c.numbers == NULL)
+    if (arrays.failed)
         status = hawser_unit_fail(p->context, HAWSER_NO_MEMORY, "no memory to draw candidates from %zu rows", n);
     if (status == HAWSER_OK)
         status = draw_candidates(p, &c);
@@ -398,9 +397,7 @@ static hawser_status parallel(pool *p, hw_kmeans_block *b, double *centres)
             p->least[i] = INFINITY;
         status = plus_plus(p, centres);
     }
-    free(c.nearest);
-    free(c.rows);
-    free(c.numbers);
+    hw_arrays_free(&arrays);
     return status;
 }
 

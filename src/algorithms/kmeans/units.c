@@ -201,15 +201,16 @@ static hawser_status add_batch(hw_kmeans_block *b, double *sums, double *weights
                               .stream = b->X.first};
     size_t most = batches.size < b->X.rows ? (size_t)batches.size : b->X.rows;
     size_t bytes = hawser_batch_bytes(&b->X, most);
-    size_t *rows = calloc(most + 1, sizeof *rows);
-    uint32_t *labels = calloc(most + 1, sizeof *labels);
-    double *squares = calloc(most + 1, sizeof *squares);
-    void *packed = malloc(bytes + 1);
+    hw_arrays arrays = {0};
+    size_t *rows = hw_array_new(&arrays, most + 1, sizeof *rows);
+    uint32_t *labels = hw_array_new(&arrays, most + 1, sizeof *labels);
+    double *squares = hw_array_new(&arrays, most + 1, sizeof *squares);
+    void *packed = hw_array_new(&arrays, bytes + 1, 1);
     hw_kmeans_points points = {0};
     hawser_batch batch;
     hawser_matrix A;
     hawser_status status = HAWSER_OK;
-    if (rows == NULL || labels == NULL || squares == NULL || packed == NULL)
+    if (arrays.failed)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a mini-batch of %zu rows", most);
     if (status == HAWSER_OK)
         status = hawser_batches_seek(&batches, b->memory.iteration, error);
@@ -229,10 +230,7 @@ static hawser_status add_batch(hw_kmeans_block *b, double *sums, double *weights
         *inertia += weight * squares[e];
     }
     hw_kmeans_points_free(&points);
-    free(rows);
-    free(labels);
-    free(squares);
-    free(packed);
+    hw_arrays_free(&arrays);
     return status;
 }
 

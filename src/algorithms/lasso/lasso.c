@@ -7,9 +7,6 @@
  * around this.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/expect.h"

@@ -23,6 +23,7 @@
 #include "algorithms/glm/policy.h"
 #include "algorithms/logistic/block.h"
 #include "algorithms/logistic/loss.h"
+#include "algorithms/model/arrays.h"
 #include "algorithms/sgd/problem.h"
 #include "algorithms/solve/entries.h"
 #include "algorithms/solve/memory.h"
@@ -49,6 +50,7 @@ typedef struct hw_logistic_delayed {
         before; /* the largest change of a margin, before it was limited, in the last clocks and in the clocks before them */
     uint64_t *keys; /* rows whose margin changes */
     double *values;
+    hw_arrays arrays;
 } hw_logistic_delayed;
 
 /* Newton's part of a block is its first member. */
@@ -64,33 +66,26 @@ static hawser_status new_delayed(hw_newton_block *block, size_t groups, hawser_e
     logistic_of(block)->delayed = delayed;
     if (delayed == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block");
-    *delayed = (hw_logistic_delayed){.rows = n,
-                                     .groups = groups,
-                                     .farthest = FARTHEST,
-                                     .active = calloc(p + 1, sizeof *delayed->active),
-                                     .bend = calloc(p + 1, sizeof(double)),
-                                     .from = calloc(p + 1, sizeof(double)),
-                                     .share = calloc(groups * n + 1, sizeof(double)),
-                                     .curve = calloc(n + 1, sizeof(double)),
-                                     .margins = calloc(n + 1, sizeof(double)),
-                                     .change = calloc(n + 1, sizeof(double)),
-                                     .keys = calloc(n + 1, sizeof *delayed->keys),
-                                     .values = calloc(n + 1, sizeof(double))};
-    if (delayed->active == NULL || delayed->bend == NULL || delayed->from == NULL || delayed->share == NULL ||
-        delayed->curve == NULL || delayed->margins == NULL || delayed->change == NULL || delayed->keys == NULL ||
-        delayed->values == NULL)
+    *delayed = (hw_logistic_delayed){.rows = n, .groups = groups, .farthest = FARTHEST};
+    hw_arrays *arrays = &delayed->arrays;
+    delayed->active = hw_array_new(arrays, p + 1, sizeof *delayed->active);
+    delayed->bend = hw_array_new(arrays, p + 1, sizeof(double));
+    delayed->from = hw_array_new(arrays, p + 1, sizeof(double));
+    delayed->share = hw_array_new(arrays, groups * n + 1, sizeof(double));
+    delayed->curve = hw_array_new(arrays, n + 1, sizeof(double));
+    delayed->margins = hw_array_new(arrays, n + 1, sizeof(double));
+    delayed->change = hw_array_new(arrays, n + 1, sizeof(double));
+    delayed->keys = hw_array_new(arrays, n + 1, sizeof *delayed->keys);
+    delayed->values = hw_array_new(arrays, n + 1, sizeof(double));
+    if (arrays->failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", n, p);
     return HAWSER_OK;
 }
 
 void hw_logistic_delayed_free(hw_logistic_delayed *delayed)
 {
-    if (delayed == NULL)
-        return;
-    void *all[] = {delayed->active,  delayed->bend,   delayed->from, delayed->share, delayed->curve,
-                   delayed->margins, delayed->change, delayed->keys, delayed->values};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    if (delayed != NULL)
+        hw_arrays_free(&delayed->arrays);
     free(delayed);
 }
 
@@ -197,7 +192,7 @@ static hawser_status start(hawser_context *context)
             uint64_t first, last;
             hw_linear_entries(X, j, &first, &last);
             for (uint64_t k = first; delayed->active[j] && k < last; k++)
-                reach[g * delayed->rows + hw_linear_row_of(X, first, k)] += fabs(hw_linear_entry(X, k));
+                reach[g * delayed->rows + hw_linear_row_of(X, first, k)] += fabs(hw_number_at(X, k));
         }
     }
     HAWSER_TRY(hawser_report(context, "suppressed", left_out));
@@ -257,7 +252,7 @@ static void make_model(hw_newton_block *block, size_t group, size_t begin, size_
         double sum = 0.0;
         hw_linear_entries(X, j, &first, &last);
         for (uint64_t k = first; delayed->active[j] && k < last; k++)
-            sum += delayed->curve[hw_linear_row_of(X, first, k)] * hw_linear_entry(X, k) * hw_linear_entry(X, k);
+            sum += delayed->curve[hw_linear_row_of(X, first, k)] * hw_number_at(X, k) * hw_number_at(X, k);
         delayed->bend[j] = sum / block->rows.total;
     }
 }
@@ -278,7 +273,7 @@ static void sweep(hw_newton_block *block, size_t begin, size_t end, double lambd
         hw_linear_entries(X, j, &first, &last);
         for (uint64_t k = first; !flat && k < last; k++) {
             size_t i = hw_linear_row_of(X, first, k);
-            sum += hw_linear_entry(X, k) * (pull[i] - delayed->curve[i] * delayed->change[i]);
+            sum += hw_number_at(X, k) * (pull[i] - delayed->curve[i] * delayed->change[i]);
         }
         bend = flat ? 0.0 : bend;
         double to =

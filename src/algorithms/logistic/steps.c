@@ -49,7 +49,7 @@ static double inverse_square(const hawser_matrix *X, size_t j, const double *wei
     double most = end - begin < X->rows ? fabs(mean) : 0.0;
     for (uint64_t k = begin; k < end; k++)
         if (weights == NULL || weights[hw_linear_row_of(X, begin, k)] > 0.0)
-            most = fmax(most, fabs(hw_linear_entry(X, k) - mean));
+            most = fmax(most, fabs(hw_number_at(X, k) - mean));
     return norm > 1e-24 * (mean * mean + norm) && most > 0.0 ? 1.0 / (most * most) : 0.0;
 }
 

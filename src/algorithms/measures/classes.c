@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "algorithms/measures/measure.h"
+#include "algorithms/model/arrays.h"
+#include "algorithms/model/labels.h"
 
 const hawser_measure_row hw_class_measures[] = {
     HW_CLASSES_FIRST_ROWS,
@@ -69,20 +71,6 @@ static double probability_of(const hw_classes *classes, size_t row, size_t outpu
     return classes->count == 2 ? classes->probability(score) : score;
 }
 
-/* Returns the index of a label, or `count` if it is not a label of the model. */
-static size_t class_of(const hw_classes *classes, double label)
-{
-    size_t low = 0, high = classes->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (classes->labels[middle] < label)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < classes->count && classes->labels[low] == label ? low : classes->count;
-}
-
 static size_t predicted_class(const hw_classes *classes, size_t row)
 {
     if (classes->count == 2)
@@ -113,7 +101,7 @@ hawser_status hw_classes_check(const hw_classes *classes, double *total, hawser_
 {
     HAWSER_TRY(hw_measure_total(classes->rows, classes->weights, total, error));
     for (size_t i = 0; i < classes->rows; i++)
-        if (class_of(classes, target_of(classes, i)) == classes->count)
+        if (hw_labels_place(classes->labels, classes->count, target_of(classes, i)) == classes->count)
             return hawser_fail(error, HAWSER_BAD_INPUT, "row %zu: the label %g is none of the model's (%g %s %g)", i + 1,
                                target_of(classes, i), classes->labels[0], classes->count == 2 ? "and" : "to",
                                classes->labels[classes->count - 1]);
@@ -138,7 +126,7 @@ static void add_rows(const hw_classes *classes, class_sums *sums)
 {
     size_t outputs = outputs_of(classes);
     for (size_t i = 0; i < classes->rows; i++) {
-        size_t own = class_of(classes, target_of(classes, i));
+        size_t own = hw_labels_place(classes->labels, classes->count, target_of(classes, i));
         double w = classes->weights != NULL ? classes->weights[i] : 1.0;
         sums->total += w;
         sums->confusion[own * classes->count + predicted_class(classes, i)] += w;
@@ -292,11 +280,12 @@ static hawser_status put_calibration(const hw_classes *classes, const class_sums
 hawser_status hw_classes_measure(const hw_classes *classes, hawser_measure *measures, hawser_error *error)
 {
     size_t count = classes->count, outputs = outputs_of(classes);
-    class_sums sums = {.confusion = calloc(count * count, sizeof(double)),
-                       .areas = calloc(count, sizeof(double)),
-                       .bins = calloc(outputs * BINS, sizeof(bin))};
+    hw_arrays arrays = {0};
+    class_sums sums = {.confusion = hw_array_new(&arrays, count * count, sizeof(double)),
+                       .areas = hw_array_new(&arrays, count, sizeof(double)),
+                       .bins = hw_array_new(&arrays, outputs * BINS, sizeof(bin))};
     hawser_status status = HAWSER_OK;
-    if (sums.confusion == NULL || sums.areas == NULL || sums.bins == NULL)
+    if (arrays.failed)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the measures of %zu classes", count);
     if (status == HAWSER_OK) {
         add_rows(classes, &sums);
@@ -311,8 +300,6 @@ hawser_status hw_classes_measure(const hw_classes *classes, hawser_measure *meas
         status = put_classes(classes, &sums, measures, error);
     if (status == HAWSER_OK && !classes->margins_only)
         status = put_calibration(classes, &sums, measures, error);
-    free(sums.confusion);
-    free(sums.areas);
-    free(sums.bins);
+    hw_arrays_free(&arrays);
     return status;
 }

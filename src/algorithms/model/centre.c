@@ -8,9 +8,9 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "algorithms/model/add.h"
+#include "algorithms/model/numbers.h"
 
 enum {
     TILE = 128,
@@ -34,11 +34,6 @@ static double most_of(hawser_type type)
 
 /* ---- rows as doubles ---- */
 
-static double number_at(const hawser_matrix *X, uint64_t at)
-{
-    return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
-}
-
 /* Stores dense rows less the shifts (NULL: none), X->cols numbers each, in the order in which X stores them. */
 static void fill_dense(const hawser_matrix *X, const double *shift, double *out)
 {
@@ -55,7 +50,7 @@ static void fill_dense(const hawser_matrix *X, const double *shift, double *out)
     for (size_t a = 0; a < (rows ? n : d); a++)
         for (size_t b = 0; b < (rows ? d : n); b++) {
             size_t i = rows ? a : b, j = rows ? b : a;
-            out[i * d + j] = number_at(X, (uint64_t)a * X->stride + b) - (shift != NULL ? shift[j] : 0.0);
+            out[i * d + j] = hw_number_at(X, (uint64_t)a * X->stride + b) - (shift != NULL ? shift[j] : 0.0);
         }
 }
 
@@ -67,7 +62,7 @@ static size_t fill_sparse(const hawser_matrix *X, size_t i, const hw_centre *c, 
     while (e < end || next < c->count) {
         uint32_t j = e < end ? X->indices[e] : UINT32_MAX, absent = next < c->count ? c->places[next] : UINT32_MAX;
         indices[at] = j < absent ? j : absent;
-        values[at] = (j <= absent ? number_at(X, e) : 0.0) - c->shift[indices[at]];
+        values[at] = (j <= absent ? hw_number_at(X, e) : 0.0) - c->shift[indices[at]];
         e += j <= absent;
         next += absent <= j;
         at++;
@@ -94,19 +89,17 @@ hawser_status hw_centre_rows_new(hw_centre_rows *rows, const hw_centre *c, const
         return HAWSER_OK;
     bool sparse = X->layout == HAWSER_CSR;
     size_t numbers = sparse ? most_stored(X, most) + most * c->count : most * X->cols;
-    rows->values = malloc((numbers + 1) * sizeof *rows->values);
-    rows->offsets = sparse ? malloc((most + 1) * sizeof *rows->offsets) : NULL;
-    rows->indices = sparse ? malloc((numbers + 1) * sizeof *rows->indices) : NULL;
-    if (rows->values == NULL || (sparse && (rows->offsets == NULL || rows->indices == NULL)))
+    rows->values = hw_array_new(&rows->arrays, numbers + 1, sizeof *rows->values);
+    rows->offsets = sparse ? hw_array_new(&rows->arrays, most + 1, sizeof *rows->offsets) : NULL;
+    rows->indices = sparse ? hw_array_new(&rows->arrays, numbers + 1, sizeof *rows->indices) : NULL;
+    if (rows->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows of %zu columns", most, X->cols);
     return HAWSER_OK;
 }
 
 void hw_centre_rows_free(hw_centre_rows *rows)
 {
-    free(rows->values);
-    free(rows->offsets);
-    free(rows->indices);
+    hw_arrays_free(&rows->arrays);
     *rows = (hw_centre_rows){0};
 }
 
@@ -182,7 +175,7 @@ static void visit(measures *m,
             uint64_t first = sparse ? X->offsets[i] : 0;
             size_t count = sparse ? X->offsets[i + 1] - first : X->cols;
             for (size_t e = 0; sparse && e < count; e++)
-                m->tile[e] = number_at(X, first + e);
+                m->tile[e] = hw_number_at(X, first + e);
             take(m, weight, sparse ? m->tile : m->tile + (i - begin) * X->cols, sparse ? X->indices + first : NULL, count);
             if (m->target)
                 take(m, weight, &m->beside.target[i], &last, 1);
@@ -388,10 +381,10 @@ static double shift_of(const double measured[MEASURES], bool *equal)
 hawser_status hw_centre_take(hw_centre *c, const double *shift, size_t columns, hawser_error *error)
 {
     *c = (hw_centre){.columns = columns};
-    c->shift = calloc(columns + 1, sizeof *c->shift);
-    c->equal = calloc(columns + 1, sizeof *c->equal);
-    c->places = calloc(columns + 1, sizeof *c->places);
-    if (c->shift == NULL || c->equal == NULL || c->places == NULL)
+    c->shift = hw_array_new(&c->arrays, columns + 1, sizeof *c->shift);
+    c->equal = hw_array_new(&c->arrays, columns + 1, sizeof *c->equal);
+    c->places = hw_array_new(&c->arrays, columns + 1, sizeof *c->places);
+    if (c->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the means of %zu columns", columns);
     for (size_t j = 0; j < columns; j++)
         if ((c->shift[j] = shift[j]) != 0.0)
@@ -401,23 +394,23 @@ hawser_status hw_centre_take(hw_centre *c, const double *shift, size_t columns, 
 
 static hawser_status take(hw_centre *c, size_t columns, const double *measured, bool target, hawser_error *error)
 {
-    double *shift = calloc(columns + 1, sizeof *shift);
-    bool *equal = calloc(columns + 1, sizeof *equal);
-    hawser_status status = HAWSER_NO_MEMORY;
-    if (shift == NULL || equal == NULL)
-        (void)hawser_fail(error, status, "no memory for the means of %zu columns", columns);
-    for (size_t j = 0; shift != NULL && equal != NULL && j < columns + target; j++)
+    hw_arrays arrays = {0};
+    double *shift = hw_array_new(&arrays, columns + 1, sizeof *shift);
+    bool *equal = hw_array_new(&arrays, columns + 1, sizeof *equal);
+    if (arrays.failed) {
+        hw_arrays_free(&arrays);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the means of %zu columns", columns);
+    }
+    for (size_t j = 0; j < columns + target; j++)
         shift[j] = shift_of(measured + j * MEASURES, &equal[j]);
-    if (shift != NULL && equal != NULL)
-        status = hw_centre_take(c, shift, columns, error);
+    hawser_status status = hw_centre_take(c, shift, columns, error);
     for (size_t j = 0; status == HAWSER_OK && j < columns; j++) {
         c->equal[j] = equal[j];
         c->unequal += !equal[j];
         c->far = c->far || (shift[j] != 0.0 && !equal[j]);
     }
     c->target = status == HAWSER_OK && target ? shift[columns] : 0.0;
-    free(shift);
-    free(equal);
+    hw_arrays_free(&arrays);
     return status;
 }
 
@@ -461,9 +454,7 @@ hawser_status hw_centre_find(hw_centre *c, hawser_job *job, const hawser_dataset
 
 void hw_centre_free(hw_centre *c)
 {
-    free(c->shift);
-    free(c->equal);
-    free(c->places);
+    hw_arrays_free(&c->arrays);
     *c = (hw_centre){0};
 }
 

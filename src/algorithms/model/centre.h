@@ -9,6 +9,7 @@
 #ifndef HW_ALGORITHMS_MODEL_CENTRE_H
 #define HW_ALGORITHMS_MODEL_CENTRE_H
 
+#include "algorithms/model/arrays.h"
 #include "hawser/algorithm.h"
 
 typedef struct hw_centre {
@@ -20,6 +21,7 @@ typedef struct hw_centre {
     size_t unequal;   /* columns that are not `equal` */
     bool far;         /* a column with a shift has different values */
     double target;    /* the shift of the target */
+    hw_arrays arrays;
 } hw_centre;
 
 /* What is measured. HW_CENTRE_VERY_FAR: columns, which are shifted only if the mean of some is 2^20 standard deviations:
@@ -50,6 +52,7 @@ typedef struct hw_centre_rows {
     double *values;
     uint64_t *offsets; /* CSR */
     uint32_t *indices;
+    hw_arrays arrays;
 } hw_centre_rows;
 /* Makes memory for any `most` consecutive rows of X; none if no column has a shift. The caller frees it, also after a
  * failure. */

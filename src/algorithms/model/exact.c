@@ -1,7 +1,5 @@
 #include "algorithms/model/exact.h"
 
-#include <string.h>
-
 #include "algorithms/model/given.h"
 
 hawser_status hw_exact_options(const hawser_options *options, hawser_sync sync, uint32_t blocks, const char *name,

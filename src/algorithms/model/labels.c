@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/model/numbers.h"
+
 /* What the unit reads. */
 typedef struct label_search {
     const hawser_dataset *data;
@@ -24,17 +26,11 @@ size_t hw_labels_place(const double *labels, size_t count, double label)
     return low < count && labels[low] == label ? low : count;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Sorts numbers and keeps one of each. */
 static size_t sort_out(double *numbers, size_t count)
 {
     size_t kept = 0;
-    qsort(numbers, count, sizeof *numbers, ascending);
+    qsort(numbers, count, sizeof *numbers, hw_smaller_first);
     for (size_t i = 0; i < count; i++)
         if (kept == 0 || numbers[i] != numbers[kept - 1])
             numbers[kept++] = numbers[i];

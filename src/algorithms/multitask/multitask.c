@@ -7,7 +7,6 @@
  * (glm/program.h).
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "algorithms/glm/expect.h"

@@ -10,15 +10,14 @@ static const double TIGHT = 1e-18; /* of the objective, for the intercept of a p
 hawser_status hw_newton_dual_new(hw_newton_dual *dual, const hw_linear_problem *problem, hawser_error *error)
 {
     size_t n = problem->X->rows, f = problem->free_count + 1;
-    dual->theta = calloc(2 * n + 2, sizeof *dual->theta);
+    dual->theta = hw_array_new(&dual->arrays, 2 * n + 2, sizeof *dual->theta);
     if (problem->free_count > 0) {
-        dual->matrix = calloc(f * f, sizeof *dual->matrix);
-        dual->step = calloc(2 * f, sizeof *dual->step);
-        dual->image = calloc(n + 1, sizeof *dual->image);
-        dual->used = calloc(f, sizeof *dual->used);
+        dual->matrix = hw_array_new(&dual->arrays, f * f, sizeof *dual->matrix);
+        dual->step = hw_array_new(&dual->arrays, 2 * f, sizeof *dual->step);
+        dual->image = hw_array_new(&dual->arrays, n + 1, sizeof *dual->image);
+        dual->used = hw_array_new(&dual->arrays, f, sizeof *dual->used);
     }
-    if (dual->theta == NULL || (problem->free_count > 0 &&
-                                (dual->matrix == NULL || dual->step == NULL || dual->image == NULL || dual->used == NULL)))
+    if (dual->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the dual point of %zu rows and %zu free columns", n,
                            f - 1);
     dual->pull = dual->theta + n + 1;
@@ -27,11 +26,7 @@ hawser_status hw_newton_dual_new(hw_newton_dual *dual, const hw_linear_problem *
 
 void hw_newton_dual_free(hw_newton_dual *dual)
 {
-    free(dual->theta);
-    free(dual->matrix);
-    free(dual->step);
-    free(dual->image);
-    free(dual->used);
+    hw_arrays_free(&dual->arrays);
     memset(dual, 0, sizeof *dual);
 }
 

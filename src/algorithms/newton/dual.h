@@ -7,6 +7,7 @@
 #ifndef HW_ALGORITHMS_NEWTON_DUAL_H
 #define HW_ALGORITHMS_NEWTON_DUAL_H
 
+#include "algorithms/model/arrays.h"
 #include "algorithms/newton/loss.h"
 
 typedef struct hw_newton_dual {
@@ -16,6 +17,7 @@ typedef struct hw_newton_dual {
     double *matrix, *step, *image;
     uint32_t *used; /* the free columns to which theta is made orthogonal */
     size_t used_count;
+    hw_arrays arrays;
 } hw_newton_dual;
 
 hawser_status hw_newton_dual_new(hw_newton_dual *dual, const hw_linear_problem *problem,

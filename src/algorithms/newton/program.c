@@ -10,7 +10,6 @@
 #include "algorithms/newton/program.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/sets.h"

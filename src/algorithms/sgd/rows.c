@@ -10,10 +10,10 @@ hawser_status hw_rows_new(hw_rows *rows, const hawser_matrix *X, bool by_row, ha
     *rows = (hw_rows){.X = *X};
     if (!by_row || X->layout == HAWSER_DENSE)
         return HAWSER_OK;
-    rows->offsets = calloc(X->rows + 2, sizeof *rows->offsets);
-    rows->columns = calloc(X->stored + 1, sizeof *rows->columns);
-    rows->values = calloc(X->stored + 1, sizeof *rows->values);
-    if (rows->offsets == NULL || rows->columns == NULL || rows->values == NULL)
+    rows->offsets = hw_array_new(&rows->arrays, X->rows + 2, sizeof *rows->offsets);
+    rows->columns = hw_array_new(&rows->arrays, X->stored + 1, sizeof *rows->columns);
+    rows->values = hw_array_new(&rows->arrays, X->stored + 1, sizeof *rows->values);
+    if (rows->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %llu entries by rows", (unsigned long long)X->stored);
     uint64_t begin = X->offsets[0], end = X->offsets[X->cols];
     for (uint64_t k = begin; k < end; k++)
@@ -24,16 +24,14 @@ hawser_status hw_rows_new(hw_rows *rows, const hawser_matrix *X, bool by_row, ha
         for (uint64_t k = X->offsets[j]; k < X->offsets[j + 1]; k++) {
             uint64_t to = rows->offsets[X->indices[k] + 1]++;
             rows->columns[to] = (uint32_t)j;
-            rows->values[to] = hw_linear_entry(X, k);
+            rows->values[to] = hw_number_at(X, k);
         }
     return HAWSER_OK;
 }
 
 void hw_rows_free(hw_rows *rows)
 {
-    free(rows->offsets);
-    free(rows->columns);
-    free(rows->values);
+    hw_arrays_free(&rows->arrays);
     *rows = (hw_rows){0};
 }
 
@@ -48,7 +46,7 @@ static double row_product(const hw_rows *rows, size_t i, size_t first, size_t co
     double sum = 0.0;
     if (rows->X.layout == HAWSER_DENSE) {
         for (size_t j = 0; j < count; j++)
-            sum += hw_linear_entry(&rows->X, (first + j) * rows->X.stride + i) * theta[j];
+            sum += hw_number_at(&rows->X, (first + j) * rows->X.stride + i) * theta[j];
         return sum;
     }
     for (uint64_t k = entry_of(rows, i, first); k < rows->offsets[i + 1] && rows->columns[k] < first + count; k++)
@@ -79,7 +77,7 @@ void hw_rows_gradient(const hw_rows *rows, hw_row_batch batch, const double *r, 
         size_t i = batch.list[k];
         if (rows->X.layout == HAWSER_DENSE) {
             for (size_t j = 0; j < rows->X.cols; j++)
-                out[j] += hw_linear_entry(&rows->X, j * rows->X.stride + i) * r[k];
+                out[j] += hw_number_at(&rows->X, j * rows->X.stride + i) * r[k];
             continue;
         }
         for (uint64_t e = rows->offsets[i]; e < rows->offsets[i + 1]; e++)

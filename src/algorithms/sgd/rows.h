@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 
+#include "algorithms/model/arrays.h"
 #include "hawser/matrix.h"
 
 typedef struct hw_rows {
@@ -14,6 +15,7 @@ typedef struct hw_rows {
     uint64_t *offsets; /* the same matrix by rows; NULL if it was not requested or X is dense */
     uint32_t *columns;
     double *values;
+    hw_arrays arrays;
 } hw_rows;
 
 /* A batch of `count` rows, which `list` names; NULL: all rows in order. */

@@ -1,7 +1,6 @@
 #include "algorithms/softmax/block.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "algorithms/model/labels.h"
 
@@ -29,14 +28,13 @@ uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows)
            set + hw_centre_rows_bytes(&softmax->path.centre, softmax->path.X, HW_ROW_TILE);
 }
 
-static bool new_set(hw_softmax_block *b)
+static void new_set(hw_softmax_block *b)
 {
     size_t most = hw_softmax_set_most(b->softmax);
-    b->set.scores = malloc(b->softmax->path.width * sizeof *b->set.scores);
-    b->set.columns = malloc(most * sizeof *b->set.columns);
-    b->set.slots = malloc((b->X.cols + 1) * sizeof *b->set.slots);
-    b->set.tiles = malloc(TILES * HW_ROW_TILE * most * sizeof *b->set.tiles);
-    return b->set.scores != NULL && b->set.columns != NULL && b->set.slots != NULL && b->set.tiles != NULL;
+    b->set.scores = hw_array_new(&b->arrays, b->softmax->path.width, sizeof *b->set.scores);
+    b->set.columns = hw_array_new(&b->arrays, most, sizeof *b->set.columns);
+    b->set.slots = hw_array_new(&b->arrays, b->X.cols + 1, sizeof *b->set.slots);
+    b->set.tiles = hw_array_new(&b->arrays, TILES * HW_ROW_TILE * most, sizeof *b->set.tiles);
 }
 
 static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
@@ -44,19 +42,19 @@ static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
     size_t n = b->X.rows, k = b->softmax->path.classes, m = b->softmax->path.width, d = b->X.cols;
     double **models[] = {&b->W,     &b->gradient, &b->sums,      &b->slopes,      &b->step,
                          &b->trial, &b->residual, &b->direction, &b->conditioned, &b->reduced};
-    bool all = true;
     for (size_t a = 0; a < sizeof models / sizeof *models; a++)
-        all = (*models[a] = calloc(m + 2, sizeof(double))) != NULL && all;
-    b->scale = calloc(d + 1, sizeof *b->scale);
-    b->squares = calloc(d + 1, sizeof *b->squares);
-    b->means = calloc(d + 1, sizeof *b->means);
-    b->intercepts = calloc(k, sizeof *b->intercepts);
-    b->classes = calloc(n + 1, sizeof *b->classes);
-    b->probabilities = malloc((n * k + 1) * sizeof *b->probabilities);
-    b->tile = calloc(HW_ROW_TILE * k, sizeof *b->tile);
-    b->rank = calloc(k, sizeof *b->rank);
-    if (!all || b->scale == NULL || b->squares == NULL || b->means == NULL || b->intercepts == NULL || b->classes == NULL ||
-        b->probabilities == NULL || b->tile == NULL || b->rank == NULL || (b->softmax->share > 0.0 && !new_set(b)))
+        *models[a] = hw_array_new(&b->arrays, m + 2, sizeof(double));
+    b->scale = hw_array_new(&b->arrays, d + 1, sizeof *b->scale);
+    b->squares = hw_array_new(&b->arrays, d + 1, sizeof *b->squares);
+    b->means = hw_array_new(&b->arrays, d + 1, sizeof *b->means);
+    b->intercepts = hw_array_new(&b->arrays, k, sizeof *b->intercepts);
+    b->classes = hw_array_new(&b->arrays, n + 1, sizeof *b->classes);
+    b->probabilities = hw_array_new(&b->arrays, n * k + 1, sizeof *b->probabilities);
+    b->tile = hw_array_new(&b->arrays, HW_ROW_TILE * k, sizeof *b->tile);
+    b->rank = hw_array_new(&b->arrays, k, sizeof *b->rank);
+    if (b->softmax->share > 0.0)
+        new_set(b);
+    if (b->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu classes of %zu columns", n, k, d);
     return HAWSER_OK;
 }
@@ -93,14 +91,7 @@ hawser_status hw_softmax_block_make(void *block, const void *own, const hawser_m
 void hw_softmax_block_drop(void *block)
 {
     hw_softmax_block *b = block;
-    void *all[] = {b->W,        b->gradient,      b->sums,        b->slopes,  b->step,  b->trial,
-                   b->residual, b->direction,     b->conditioned, b->reduced, b->scale, b->squares,
-                   b->classes,  b->probabilities, b->tile,        b->rank,    b->means, b->intercepts};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
-    void *set[] = {b->set.scores, b->set.columns, b->set.slots, b->set.tiles};
-    for (size_t k = 0; k < sizeof set / sizeof *set; k++)
-        free(set[k]);
+    hw_arrays_free(&b->arrays);
     hw_softmax_quadratic_free(&b->set.quadratic);
     hw_row_tiles_free(&b->tiles);
 }

@@ -4,6 +4,7 @@
 
 #include "algorithms/learner/method.h"
 #include "algorithms/learner/row_tiles.h"
+#include "algorithms/model/arrays.h"
 #include "algorithms/softmax/problem.h"
 #include "algorithms/softmax/quadratic.h"
 
@@ -72,6 +73,7 @@ typedef struct hw_softmax_block {
     double *intercepts;    /* hw_softmax_uncentre */
     double *slopes, *step, *trial, *residual, *direction, *conditioned;
     hw_softmax_set set;
+    hw_arrays arrays; /* all of the above, and of the set */
 } hw_softmax_block;
 
 /* The functions of hw_member_method. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/model/numbers.h"
 #include "algorithms/softmax/pass.h"
 #include "algorithms/softmax/start.h"
 #include "algorithms/softmax/working_set.h"
@@ -164,12 +165,6 @@ static double make_trial(hw_softmax_block *b, double length, size_t *cut)
     return along;
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Returns the t with the least l1 sum |w - t| + l2 / 2 sum (w - t)^2; of several, the one nearest to 0. `w` is sorted. */
 static double best_shift(const double *w, size_t k, double l1, double l2)
 {
@@ -194,7 +189,7 @@ void hw_softmax_shift(hw_softmax_block *b, double *model)
     for (size_t j = 0; b->softmax->share > 0.0 && j < b->X.cols; j++) {
         double *own = model + j * k;
         memcpy(b->rank, own, k * sizeof *own);
-        qsort(b->rank, k, sizeof *b->rank, ascending);
+        qsort(b->rank, k, sizeof *b->rank, hw_smaller_first);
         double shift = best_shift(b->rank, k, hw_softmax_l1(b, j), hw_softmax_l2(b, j));
         for (size_t c = 0; c < k; c++)
             own[c] -= shift;

@@ -1,7 +1,6 @@
 #include "algorithms/softmax/quadratic.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "hawser/matrix.h"
@@ -16,9 +15,7 @@ static const double damping = 1e-10;
 
 void hw_softmax_quadratic_free(hw_softmax_quadratic *q)
 {
-    void *all[] = {q->matrix, q->l1, q->slope, q->x, q->factor, q->move, q->image, q->breaks, q->face, q->crossing};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    hw_arrays_free(&q->arrays);
     *q = (hw_softmax_quadratic){0};
 }
 
@@ -29,14 +26,13 @@ bool hw_softmax_quadratic_reserve(hw_softmax_quadratic *q, size_t count)
         return true;
     hw_softmax_quadratic_free(q);
     double **arrays[] = {&q->l1, &q->slope, &q->x, &q->move, &q->image, &q->breaks};
-    bool all = true;
     for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++)
-        all = (*arrays[k] = calloc(count, sizeof(double))) != NULL && all;
-    q->matrix = malloc(count * count * sizeof *q->matrix);
-    q->factor = malloc(count * (count + 1) / 2 * sizeof *q->factor);
-    q->face = malloc(count * sizeof *q->face);
-    q->crossing = malloc(count * sizeof *q->crossing);
-    if (!all || q->matrix == NULL || q->factor == NULL || q->face == NULL || q->crossing == NULL)
+        *arrays[k] = hw_array_new(&q->arrays, count, sizeof(double));
+    q->matrix = hw_array_new(&q->arrays, count * count, sizeof *q->matrix);
+    q->factor = hw_array_new(&q->arrays, count * (count + 1) / 2, sizeof *q->factor);
+    q->face = hw_array_new(&q->arrays, count, sizeof *q->face);
+    q->crossing = hw_array_new(&q->arrays, count, sizeof *q->crossing);
+    if (q->arrays.failed)
         return false;
     q->capacity = q->count = count;
     return true;

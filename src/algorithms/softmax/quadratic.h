@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "algorithms/model/arrays.h"
+
 /* All arrays have `count` numbers. The caller fills the first group. */
 typedef struct hw_softmax_quadratic {
     size_t count, capacity;
@@ -25,6 +27,7 @@ typedef struct hw_softmax_quadratic {
     double *move, *image;
     double *breaks; /* lengths at which coefficients cross zero */
     uint32_t *face, *crossing;
+    hw_arrays arrays;
 } hw_softmax_quadratic;
 
 /* Makes memory for `count` coordinates. Returns false if there is none. */

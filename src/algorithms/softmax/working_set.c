@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "algorithms/model/add.h"
+#include "algorithms/model/numbers.h"
 #include "hawser/row_kernels.h"
 
 enum { NEW_LEAST = 128, PANEL = 64 };
@@ -94,11 +95,6 @@ static void list_columns(hw_softmax_block *b)
 
 /* ---- the matrix ---- */
 
-static double number_at(const hawser_matrix *X, uint64_t at)
-{
-    return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
-}
-
 /* Stores the centred numbers of the columns in a row, by slot. */
 static void take_row(const hw_softmax_block *b, const hawser_matrix *X, size_t i, double *out)
 {
@@ -111,13 +107,13 @@ static void take_row(const hw_softmax_block *b, const hawser_matrix *X, size_t i
         else if (X->layout == HAWSER_CSR)
             out[l] = -b->means[j];
         else
-            out[l] = number_at(X, rows ? (uint64_t)i * X->stride + j : j * X->stride + i) - b->means[j];
+            out[l] = hw_number_at(X, rows ? (uint64_t)i * X->stride + j : j * X->stride + i) - b->means[j];
     }
     if (X->layout == HAWSER_CSR)
         for (uint64_t e = X->offsets[i]; e < X->offsets[i + 1]; e++) {
             uint32_t slot = set->slots[X->indices[e]];
             if (slot != UINT32_MAX)
-                out[slot] += number_at(X, e);
+                out[slot] += hw_number_at(X, e);
         }
 }
 

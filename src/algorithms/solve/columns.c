@@ -57,7 +57,7 @@ void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, dou
     hw_linear_entries(X, j, &begin, &end);
     for (uint64_t k = begin; k < end; k++) {
         size_t i = hw_linear_row_of(X, begin, k);
-        u[i] += step * w[i] * hw_linear_entry(X, k);
+        u[i] += step * w[i] * hw_number_at(X, k);
     }
 }
 

@@ -1,7 +1,7 @@
 /* coordinate.c - randomised coordinate descent (ALT Algorithm 2) as a local solver. */
 #include <stdlib.h>
-#include <string.h>
 
+#include "algorithms/model/arrays.h"
 #include "algorithms/solve/solver.h"
 
 typedef struct coordinate_state {
@@ -9,16 +9,14 @@ typedef struct coordinate_state {
     uint32_t *touched; /* columns with delta != 0, as a list for hawser_combine */
     double *steps;     /* their deltas */
     size_t columns;
+    hw_arrays arrays;
 } coordinate_state;
 
 static void free_state(void *opaque)
 {
     coordinate_state *state = opaque;
-    if (state == NULL)
-        return;
-    free(state->delta);
-    free(state->touched);
-    free(state->steps);
+    if (state != NULL)
+        hw_arrays_free(&state->arrays);
     free(state);
 }
 
@@ -28,11 +26,11 @@ static hawser_status new_state(const hw_linear_columns *columns, void **opaque, 
     size_t p = columns->X.cols;
     if (state != NULL) {
         state->columns = p;
-        state->delta = calloc(p + 1, sizeof *state->delta);
-        state->touched = calloc(p + 1, sizeof *state->touched);
-        state->steps = calloc(p + 1, sizeof *state->steps);
+        state->delta = hw_array_new(&state->arrays, p + 1, sizeof *state->delta);
+        state->touched = hw_array_new(&state->arrays, p + 1, sizeof *state->touched);
+        state->steps = hw_array_new(&state->arrays, p + 1, sizeof *state->steps);
     }
-    if (state == NULL || state->delta == NULL || state->touched == NULL || state->steps == NULL) {
+    if (state == NULL || state->arrays.failed) {
         free_state(state);
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for coordinate descent on %zu columns", p);
     }

@@ -5,12 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "hawser/matrix.h"
-
-static inline double hw_linear_entry(const hawser_matrix *X, uint64_t at)
-{
-    return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
-}
+#include "algorithms/model/numbers.h"
 
 /* Stores the range of a column's entries. hw_linear_row_of returns their rows. */
 static inline void hw_linear_entries(const hawser_matrix *X, size_t j, uint64_t *begin, uint64_t *end)

@@ -11,11 +11,11 @@ static const double FURTHER = 2.0, LOWER = 0.8;
 hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, hawser_error *error)
 {
     size_t n = X->rows, p = X->cols;
-    scan->screened = calloc(2 * p + 1, sizeof *scan->screened);
-    scan->gradient = calloc(2 * p + 1, sizeof *scan->gradient);
-    scan->reference_dual = calloc(2 * n + 1, sizeof *scan->reference_dual);
-    scan->live = calloc(2 * p + 1, sizeof *scan->live);
-    if (scan->screened == NULL || scan->gradient == NULL || scan->reference_dual == NULL || scan->live == NULL)
+    scan->screened = hw_array_new(&scan->arrays, 2 * p + 1, sizeof *scan->screened);
+    scan->gradient = hw_array_new(&scan->arrays, 2 * p + 1, sizeof *scan->gradient);
+    scan->reference_dual = hw_array_new(&scan->arrays, 2 * n + 1, sizeof *scan->reference_dual);
+    scan->live = hw_array_new(&scan->arrays, 2 * p + 1, sizeof *scan->live);
+    if (scan->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", n, p);
     scan->exact = scan->screened + p;
     scan->reference_gradient = scan->gradient + p;
@@ -27,10 +27,7 @@ hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, h
 
 void hw_linear_scan_free(hw_linear_scan *scan)
 {
-    free(scan->gradient);
-    free(scan->screened);
-    free(scan->reference_dual);
-    free(scan->live);
+    hw_arrays_free(&scan->arrays);
     memset(scan, 0, sizeof *scan);
 }
 

@@ -6,6 +6,7 @@
 #ifndef HW_ALGORITHMS_SOLVE_SCAN_H
 #define HW_ALGORITHMS_SOLVE_SCAN_H
 
+#include "algorithms/model/arrays.h"
 #include "algorithms/solve/certificate.h"
 #include "algorithms/solve/grades.h"
 
@@ -29,6 +30,7 @@ typedef struct hw_linear_scan {
     uint32_t *computed;           /* the live columns whose correlation with it was computed */
     size_t computed_count;
     bool *exact; /* by column: it is one of them */
+    hw_arrays arrays;
 } hw_linear_scan;
 
 hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, hawser_error *error) HAWSER_MUST_USE;

@@ -1,7 +1,6 @@
 /* working_set.c - the default local solver, which works on a small set of columns at a time (Johnson and Guestrin 2015,
  * Massias et al. 2018). */
 #include <stdlib.h>
-#include <string.h>
 
 #include "algorithms/solve/descent.h"
 #include "algorithms/solve/grades.h"

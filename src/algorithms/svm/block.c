@@ -1,6 +1,5 @@
 #include "algorithms/svm/block.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/model/transpose.h"
@@ -34,52 +33,55 @@ static size_t rows_of(const hw_svm_block *b)
     return b->svm->joint && !b->newton && b->problems > 0 ? b->svm->path.X->rows : b->X.rows;
 }
 
-static bool new_dual(hw_svm_block *b)
+static void new_dual(hw_svm_block *b)
 {
-    size_t n = rows_of(b), all = b->svm->path.outputs * b->width;
-    b->beta = calloc(n * b->problems + 1, sizeof *b->beta);
-    b->w = calloc(b->problems * b->width + 1, sizeof *b->w);
-    b->best = calloc(all, sizeof *b->best);
-    b->margins = calloc(n + 1, sizeof *b->margins);
-    b->view = calloc(b->width, sizeof *b->view);
-    b->reduced = calloc(hw_svm_dual_reduces(b->svm), sizeof *b->reduced);
-    b->order = calloc(n + 1, sizeof *b->order);
-    b->active = calloc(n + 1, sizeof *b->active);
-    return b->beta != NULL && b->w != NULL && b->best != NULL && b->margins != NULL && b->view != NULL &&
-           b->reduced != NULL && b->order != NULL && b->active != NULL;
+    size_t n = rows_of(b);
+    b->squares = hw_array_new(&b->of_dual, n + 1, sizeof *b->squares);
+    b->beta = hw_array_new(&b->of_dual, n * b->problems + 1, sizeof *b->beta);
+    b->w = hw_array_new(&b->of_dual, b->problems * b->width + 1, sizeof *b->w);
+    b->margins = hw_array_new(&b->of_dual, n + 1, sizeof *b->margins);
+    b->view = hw_array_new(&b->of_dual, b->width, sizeof *b->view);
+    b->reduced = hw_array_new(&b->of_dual, hw_svm_dual_reduces(b->svm), sizeof *b->reduced);
+    b->order = hw_array_new(&b->of_dual, n + 1, sizeof *b->order);
+    b->active = hw_array_new(&b->of_dual, n + 1, sizeof *b->active);
 }
 
-static bool new_primal(hw_svm_block *b)
+static void new_primal(hw_svm_block *b)
 {
     hw_svm_primal *q = &b->primal;
     size_t n = b->X.rows, k = b->svm->path.outputs, all = k * b->width, hessian = hessian_of(b->svm);
     double **models[] = {&q->W, &q->best, &q->gradient, &q->step, &q->residual, &q->direction, &q->conditioned, &q->packed};
-    bool made = true;
     for (size_t a = 0; a < sizeof models / sizeof *models; a++)
-        made = (*models[a] = calloc(all, sizeof(double))) != NULL && made;
-    q->squares = calloc(b->width, sizeof *q->squares);
-    q->margins = calloc(n * k + 1, sizeof *q->margins);
-    q->moves = q->bends = calloc(n * k + 1, sizeof *q->moves);
-    q->centres = b->svm->squared ? NULL : calloc(n * k + 1, sizeof *q->centres);
-    q->hessian = hessian > 0 ? calloc(hessian, sizeof *q->hessian) : NULL;
-    q->tile = calloc(2 * HW_ROW_TILE * k, sizeof *q->tile);
-    q->reduced = calloc(hw_svm_primal_reduces(b->svm), sizeof *q->reduced);
-    q->lines = calloc(k, sizeof *q->lines);
-    q->open = calloc(k, sizeof *q->open);
-    q->running = calloc(k, sizeof *q->running);
-    return made && q->squares != NULL && q->margins != NULL && q->moves != NULL && (b->svm->squared || q->centres != NULL) &&
-           (hessian == 0 || q->hessian != NULL) && q->tile != NULL && q->reduced != NULL && q->lines != NULL &&
-           q->open != NULL && q->running != NULL;
+        *models[a] = hw_array_new(&b->arrays, all, sizeof(double));
+    b->squares = hw_array_new(&b->arrays, n + 1, sizeof *b->squares);
+    q->squares = hw_array_new(&b->arrays, b->width, sizeof *q->squares);
+    q->margins = hw_array_new(&b->arrays, n * k + 1, sizeof *q->margins);
+    q->moves = q->bends = hw_array_new(&b->arrays, n * k + 1, sizeof *q->moves);
+    q->centres = b->svm->squared ? NULL : hw_array_new(&b->arrays, n * k + 1, sizeof *q->centres);
+    q->hessian = hessian > 0 ? hw_array_new(&b->arrays, hessian, sizeof *q->hessian) : NULL;
+    q->tile = hw_array_new(&b->arrays, 2 * HW_ROW_TILE * k, sizeof *q->tile);
+    q->reduced = hw_array_new(&b->arrays, hw_svm_primal_reduces(b->svm), sizeof *q->reduced);
+    q->lines = hw_array_new(&b->arrays, k, sizeof *q->lines);
+    q->open = hw_array_new(&b->arrays, k, sizeof *q->open);
+    q->running = hw_array_new(&b->arrays, k, sizeof *q->running);
+}
+
+static hawser_status check_memory(const hw_svm_block *b, hawser_error *error)
+{
+    if (b->arrays.failed || b->of_dual.failed)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", rows_of(b),
+                           b->svm->path.outputs, b->X.cols);
+    return HAWSER_OK;
 }
 
 static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
 {
-    size_t n = rows_of(b), k = b->svm->path.outputs;
-    b->memory = calloc(k, sizeof *b->memory);
-    b->squares = calloc(n + 1, sizeof *b->squares);
-    bool made = b->newton ? new_primal(b) : new_dual(b);
-    if (!made || b->memory == NULL || b->squares == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", n, k, b->X.cols);
+    size_t k = b->svm->path.outputs;
+    b->memory = hw_array_new(&b->arrays, k, sizeof *b->memory);
+    b->newton ? new_primal(b) : new_dual(b);
+    if (!b->newton)
+        b->best = hw_array_new(&b->of_best, k * b->width, sizeof *b->best);
+    HAWSER_TRY(check_memory(b, error));
     for (size_t p = 0; p < k; p++)
         b->memory[p] = (hw_svm_memory){.low = -INFINITY, .high = INFINITY, .gap = INFINITY};
     return HAWSER_OK;
@@ -124,18 +126,14 @@ hawser_status hw_svm_block_make(void *block, const void *own, const hawser_matri
 
 void hw_svm_copy_release(hw_svm_copy *copy)
 {
-    void *all[] = {copy->offsets, copy->indices, copy->values, copy->target, copy->weights};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    hw_arrays_free(&copy->arrays);
     *copy = (hw_svm_copy){0};
 }
 
 /* Frees what only the dual keeps, except the best models. */
 static void release_dual(hw_svm_block *b)
 {
-    void *all[] = {b->beta, b->w, b->squares, b->margins, b->view, b->reduced, b->order, b->active};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    hw_arrays_free(&b->of_dual);
     b->beta = b->w = b->squares = b->margins = b->view = b->reduced = NULL;
     b->order = b->active = NULL;
     hw_svm_copy_release(&b->copy);
@@ -146,10 +144,8 @@ static hawser_status take_over(hw_svm_block *b, hawser_error *error)
 {
     size_t k = b->svm->path.outputs;
     HAWSER_TRY(hawser_dataset_beside(b->svm->path.data, b->X.first, b->X.rows, &b->beside, error));
-    b->squares = calloc(b->X.rows + 1, sizeof *b->squares);
-    if (!new_primal(b) || b->squares == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", b->X.rows, k,
-                           b->X.cols);
+    new_primal(b);
+    HAWSER_TRY(check_memory(b, error));
     hawser_row_squares(&b->X, b->squares);
     hw_transpose(b->best, k, b->width, b->primal.best);
     memcpy(b->primal.W, b->primal.best, k * b->width * sizeof *b->primal.W);
@@ -171,7 +167,7 @@ hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *b)
     b->problems = b->svm->path.outputs;
     if (take_over(b, &error) != HAWSER_OK)
         return hawser_unit_fail(context, error.status, "%s", error.text);
-    free(b->best);
+    hw_arrays_free(&b->of_best);
     b->best = NULL;
     return HAWSER_OK;
 }
@@ -179,12 +175,8 @@ hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *b)
 void hw_svm_block_drop(void *block)
 {
     hw_svm_block *b = block;
-    hw_svm_primal *q = &b->primal;
-    void *all[] = {b->memory, b->best,     q->W,         q->gradient,    q->squares, q->margins, q->moves,
-                   q->step,   q->residual, q->direction, q->conditioned, q->packed,  q->tile,    q->reduced,
-                   q->lines,  q->open,     q->running,   q->best,        q->centres, q->hessian};
-    for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-        free(all[k]);
+    hw_arrays_free(&b->arrays);
+    hw_arrays_free(&b->of_best);
     release_dual(b);
     hw_row_tiles_free(&b->tiles);
 }

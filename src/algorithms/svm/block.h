@@ -5,6 +5,7 @@
 
 #include "algorithms/learner/method.h"
 #include "algorithms/learner/row_tiles.h"
+#include "algorithms/model/arrays.h"
 #include "algorithms/svm/problem.h"
 
 /* What a block remembers of one problem; the same on all blocks. */
@@ -66,6 +67,7 @@ typedef struct hw_svm_copy {
     uint64_t *offsets;
     uint32_t *indices;
     double *values, *target, *weights;
+    hw_arrays arrays;
 } hw_svm_copy;
 
 typedef struct hw_svm_block {
@@ -89,9 +91,10 @@ typedef struct hw_svm_block {
     double *margins; /* of the rows, without an intercept */
     double *view;    /* one model */
     double *reduced;
-    size_t *order, *active; /* rows in the order of a pass; those that may move */
-    hw_svm_copy copy;       /* remembered */
-    hw_svm_primal primal;   /* instead of the arrays above except `memory` and `squares`, if `newton` */
+    size_t *order, *active;             /* rows in the order of a pass; those that may move */
+    hw_svm_copy copy;                   /* remembered */
+    hw_arrays arrays, of_best, of_dual; /* `best`, and what only the dual has, are freed before the rest */
+    hw_svm_primal primal;               /* instead of the arrays above except `memory` and `squares`, if `newton` */
 } hw_svm_block;
 
 /* The functions of hw_member_method. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "algorithms/model/numbers.h"
+
 /* A row's share of the matrix costs about as much as this many products with the row for each of its numbers. */
 static const double products_per_number = 0.25;
 
@@ -13,11 +15,6 @@ bool hw_svm_hessian_pays(const hw_svm_block *b)
            (double)b->memory[0].products * (double)svm->path.X->rows > products_per_number * (double)svm->path.X->stored;
 }
 
-static double number_at(const hawser_matrix *X, uint64_t at)
-{
-    return X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];
-}
-
 /* Copies the stored numbers of a row. Returns how many there are. */
 static size_t copy_row(const hawser_matrix *X, size_t i, double *out)
 {
@@ -25,7 +22,7 @@ static size_t copy_row(const hawser_matrix *X, size_t i, double *out)
     uint64_t first = sparse ? X->offsets[i] : rows ? (uint64_t)i * X->stride : i, step = sparse || rows ? 1 : X->stride;
     size_t count = sparse ? X->offsets[i + 1] - first : X->cols;
     for (size_t e = 0; e < count; e++)
-        out[e] = number_at(X, first + e * step);
+        out[e] = hw_number_at(X, first + e * step);
     return count;
 }
 

@@ -112,13 +112,12 @@ static hawser_status new_copy(hawser_context *context, const hw_svm *svm, hw_svm
 {
     size_t n = svm->path.X->rows, stored = svm->path.X->stored;
     bool sparse = svm->path.X->layout == HAWSER_CSR;
-    copy->offsets = calloc(n + 1, sizeof *copy->offsets);
-    copy->indices = calloc(sparse ? stored + 1 : 1, sizeof *copy->indices);
-    copy->values = calloc(stored + 1, sizeof *copy->values);
-    copy->target = calloc(n + 1, sizeof *copy->target);
-    copy->weights = calloc(n + 1, sizeof *copy->weights);
-    if (copy->offsets == NULL || copy->indices == NULL || copy->values == NULL || copy->target == NULL ||
-        copy->weights == NULL)
+    copy->offsets = hw_array_new(&copy->arrays, n + 1, sizeof *copy->offsets);
+    copy->indices = hw_array_new(&copy->arrays, sparse ? stored + 1 : 1, sizeof *copy->indices);
+    copy->values = hw_array_new(&copy->arrays, stored + 1, sizeof *copy->values);
+    copy->target = hw_array_new(&copy->arrays, n + 1, sizeof *copy->target);
+    copy->weights = hw_array_new(&copy->arrays, n + 1, sizeof *copy->weights);
+    if (copy->arrays.failed)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for a copy of %zu rows with %zu numbers", n, stored);
     return HAWSER_OK;
 }

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "algorithms/model/numbers.h"
 #include "algorithms/model/rounding.h"
 #include "algorithms/svm/block.h"
 #include "algorithms/svm/intercept.h"
@@ -46,23 +47,15 @@ hawser_status hw_svm_dual_begin(hawser_context *context, hw_svm_block *b)
 
 /* ---- a pass over the rows ---- */
 
-static uint64_t mix(uint64_t x)
-{
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
-
 /* Draws an order of the block's rows, which depends on the seed, the iteration and the first row alone. */
 static void draw_order(hw_svm_block *b)
 {
     size_t n = b->X.rows;
-    uint64_t state = mix(mix(mix(b->svm->seed) ^ b->own.turn.iteration) ^ b->X.first);
+    uint64_t state = hw_scramble(hw_scramble(hw_scramble(b->svm->seed) ^ b->own.turn.iteration) ^ b->X.first);
     for (size_t i = 0; i < n; i++)
         b->order[i] = i;
     for (size_t i = n; i > 1; i--) {
-        size_t other = (size_t)(mix(state + i) % i), kept = b->order[i - 1];
+        size_t other = (size_t)(hw_scramble(state + i) % i), kept = b->order[i - 1];
         b->order[i - 1] = b->order[other];
         b->order[other] = kept;
     }

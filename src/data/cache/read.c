@@ -1,5 +1,4 @@
 /* read.c - opens a cache: the file is mapped, and its arrays are used in place. */
-#include <errno.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>

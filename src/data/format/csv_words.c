@@ -1,5 +1,4 @@
 /* csv_words.c - fields that are no numbers: words, dates and missing values. */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 

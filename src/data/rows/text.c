@@ -1,5 +1,4 @@
 /* text.c - svmlight and CSV in pieces: the parsers of a load, on one chunk at a time. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -1,7 +1,5 @@
 #include "data/source/runs.h"
 
-#include <stdlib.h>
-
 #include "base/memory.h"
 #include "base/wide.h"
 

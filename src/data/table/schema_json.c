@@ -1,7 +1,6 @@
 /* schema_json.c - a schema as JSON: {"columns": [{"name": "age"}, {"name": "sky", "levels": ["clear", "rain"]}, {"name":
  * "day", "date": "days"}, {"name": "at", "date": "hours"}], "target": ["no", "yes"]}. */
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/argument.h"

@@ -1,6 +1,5 @@
 /* cocoa.c - units that call a local solver of the user's on their block's subproblem (ALT Algorithm 3). */
 #include <math.h>
-#include <string.h>
 
 #include "consistency/consistency.h"
 #include "hawser/row_kernels.h"

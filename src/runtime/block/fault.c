@@ -3,7 +3,6 @@
 #include "runtime/block/fault.h"
 
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 

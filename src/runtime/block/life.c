@@ -1,6 +1,5 @@
 /* life.c - gives a block's part of a state its first values when a phase first uses the state, and frees it after the last
  * phase that does. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "runtime/block/part.h"

@@ -1,6 +1,5 @@
 /* messages.c - handles the messages of a block: triggers, credit, pauses and updates. */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"

@@ -9,6 +9,16 @@ const hw_part_kind *hw_part_kind_of(hw_state_kind kind)
     return kinds[kind];
 }
 
+size_t hw_part_count(const hw_state_part *part)
+{
+    return part->count;
+}
+
+size_t hw_part_size(const hw_state_part *part)
+{
+    return part->count * hw_state_size(part->state);
+}
+
 hawser_status hw_parts_begin_phase(hw_worker *worker)
 {
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {

@@ -1,6 +1,6 @@
 /*
  * part.h - what a block does with its part of a state, by the kind of the state: one row of functions per kind, each in a
- * file of its own (part_exchanged.c has two). A function that is NULL has nothing to do.
+ * file of its own (part_exchanged.c and part_local.c have two). A function that is NULL has nothing to do.
  * These are never NULL: `open`, `read` and `write`; of a kind with begin_epoch also the other calls marked "live"; `merged`
  * and take_merged of an `alike` kind; take_share of a kind whose result stays on the nodes (kind.h); `keep` and put_back
  * beside kept_count, `drop` beside `visit`, `commit` where `pending` is set.
@@ -83,6 +83,10 @@ HW_STATE_KINDS(HW_PART_ROW)
 
 /* Returns the row of a kind. */
 const hw_part_kind *hw_part_kind_of(hw_state_kind kind);
+
+/* Returns the numbers of a part in the block's own memory, a `kept_count`; and their bytes. */
+size_t hw_part_count(const hw_state_part *part);
+size_t hw_part_size(const hw_state_part *part);
 
 /* Call a function of the row of each part, in the order of the states. */
 hawser_status hw_parts_begin_phase(hw_worker *worker) HAWSER_MUST_USE;

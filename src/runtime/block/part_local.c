@@ -1,9 +1,11 @@
-/* part_local.c - a block's part of a local state: numbers that no other block sees. If it is tied to a replicated state,
- * `work` is what units change, and `copy` what is committed. */
+/* part_local.c - a block's part of a local state, or of an entries state, which has numbers for the entries of the block's
+ * rows: numbers that no other block sees. If a local state is tied to a replicated one, `work` is what units change, and
+ * `copy` what is committed. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "program/entries.h"
 #include "runtime/block/part.h"
 
 /* Returns true if a loop that updates the state has several stages. */
@@ -17,7 +19,7 @@ static bool has_stages(const hw_plan *plan, const hawser_state *state)
     return false;
 }
 
-static hawser_status open_part(hw_worker *worker, hw_state_part *part, hawser_error *error)
+static hawser_status open_local(hw_worker *worker, hw_state_part *part, hawser_error *error)
 {
     hw_plan_range(worker->session->plan, part->state, worker->block, &part->begin, &part->count);
     part->count -= part->begin;
@@ -33,9 +35,31 @@ static hawser_status open_part(hw_worker *worker, hw_state_part *part, hawser_er
     return HAWSER_OK;
 }
 
-static size_t bytes_of(const hw_state_part *part)
+static hawser_status open_entries(hw_worker *worker, hw_state_part *part, hawser_error *error)
 {
-    return part->count * hw_state_size(part->state);
+    const hw_plan *plan = worker->session->plan;
+    const hawser_matrix data = hw_plan_part(plan, part->state->along, worker->block);
+    size_t end;
+    hw_plan_range(plan, part->state, worker->block, &part->begin, &end);
+    part->count = end - part->begin;
+    part->first_line = plan->states[part->state->along->number].bounds[worker->block];
+    part->line_count = data.rows;
+    HAWSER_TRY(HW_NEW(&part->lines, data.rows + 1, "an entries state's rows", error));
+    HAWSER_TRY(hw_entries_offsets(part->state, &data, part->lines, error));
+    if (part->lines[data.rows] != part->count)
+        return hawser_fail(error, HAWSER_INTERNAL,
+                           "entries state '%s': the values of '%s' have changed since the plan was made: block %u has %zu "
+                           "numbers, not %zu",
+                           part->state->name, part->state->along->name, worker->block, part->lines[data.rows], part->count);
+    HAWSER_TRY(hw_new_array(&part->work, part->count, hw_state_size(part->state), "an entries state", error));
+    if (hw_plan_initial(plan, part->state, part->begin) != NULL && part->count > 0)
+        hw_life_open(worker, part);
+    return HAWSER_OK;
+}
+
+static void close_entries(hw_state_part *part)
+{
+    free(part->lines);
 }
 
 static void commit(hw_state_part *part)
@@ -58,14 +82,14 @@ static void *write_work(hw_state_part *part, const char **why)
 /* Returns the memory to keep before a stage changes it. NULL: none; a tied state has a copy of what was committed. */
 static void *stage_memory(hw_state_part *part, size_t *bytes)
 {
-    *bytes = bytes_of(part);
+    *bytes = hw_part_size(part);
     return part->copy == NULL && !part->retired ? part->work : NULL;
 }
 
 static void roll_back(hw_state_part *part)
 {
     if (part->copy != NULL && !part->retired)
-        memcpy(part->work, part->copy, bytes_of(part));
+        memcpy(part->work, part->copy, hw_part_size(part));
 }
 
 static void retire(const hw_worker *worker, hw_state_part *part)
@@ -91,15 +115,10 @@ static hawser_status take_share(hw_worker *worker, hw_state_part *part, bool aba
     return HAWSER_OK;
 }
 
-static size_t kept_count(const hw_state_part *part)
-{
-    return part->count;
-}
-
 static hawser_status keep(hw_worker *worker, hw_state_part *part, void *values)
 {
     hw_life_fill(worker, part);
-    memcpy(values, part->copy != NULL ? part->copy : part->work, bytes_of(part));
+    memcpy(values, part->copy != NULL ? part->copy : part->work, hw_part_size(part));
     return HAWSER_OK;
 }
 
@@ -108,9 +127,9 @@ static hawser_status put_back(hw_worker *worker, hw_state_part *part, const void
     (void)worker;
     part->unfilled = part->pending = false;
     if (part->work != NULL)
-        memcpy(part->work, values, bytes_of(part));
+        memcpy(part->work, values, hw_part_size(part));
     if (part->copy != NULL)
-        memcpy(part->copy, values, bytes_of(part));
+        memcpy(part->copy, values, hw_part_size(part));
     return HAWSER_OK;
 }
 
@@ -121,11 +140,11 @@ static void visit(hw_state_part *part, hawser_record *record)
     if (part->unfilled)
         return;
     if (part->work != NULL)
-        hawser_record_bytes(record, part->work, bytes_of(part));
+        hawser_record_bytes(record, part->work, hw_part_size(part));
     if (part->copy != NULL)
-        hawser_record_bytes(record, part->copy, bytes_of(part));
+        hawser_record_bytes(record, part->copy, hw_part_size(part));
     if (part->before != NULL)
-        hawser_record_bytes(record, part->before, bytes_of(part));
+        hawser_record_bytes(record, part->before, hw_part_size(part));
 }
 
 static void drop(hw_state_part *part)
@@ -133,12 +152,12 @@ static void drop(hw_state_part *part)
     void *const arrays[] = {part->work, part->copy, part->before};
     for (size_t i = 0; !part->unfilled && i < sizeof arrays / sizeof *arrays; i++)
         if (arrays[i] != NULL)
-            memset(arrays[i], 0xa5, bytes_of(part));
+            memset(arrays[i], 0xa5, hw_part_size(part));
     part->unfilled = !part->unfilled;
     part->pending = !part->pending;
 }
 
-const hw_part_kind hw_part_local = {.open = open_part,
+const hw_part_kind hw_part_local = {.open = open_local,
                                     .commit = commit,
                                     .read = read_work,
                                     .write = write_work,
@@ -147,8 +166,20 @@ const hw_part_kind hw_part_local = {.open = open_part,
                                     .retire = retire,
                                     .take_share = take_share,
                                     .unchecked = true,
-                                    .kept_count = kept_count,
+                                    .kept_count = hw_part_count,
                                     .keep = keep,
                                     .put_back = put_back,
                                     .visit = visit,
                                     .drop = drop};
+const hw_part_kind hw_part_entries = {.open = open_entries,
+                                      .close = close_entries,
+                                      .read = read_work,
+                                      .write = write_work,
+                                      .stage_memory = stage_memory,
+                                      .take_share = take_share,
+                                      .unchecked = true,
+                                      .kept_count = hw_part_count,
+                                      .keep = keep,
+                                      .put_back = put_back,
+                                      .visit = visit,
+                                      .drop = drop};

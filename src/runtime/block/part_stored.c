@@ -31,7 +31,7 @@ static void *write_share(hw_state_part *part, const char **why)
 
 static void *stage_memory(hw_state_part *part, size_t *bytes)
 {
-    *bytes = part->count * hw_state_size(part->state);
+    *bytes = hw_part_size(part);
     return part->work;
 }
 
@@ -59,24 +59,19 @@ static hawser_status take_share(hw_worker *worker, hw_state_part *part, bool aba
     return hawser_store_wait(store, task, error);
 }
 
-static size_t kept_count(const hw_state_part *part)
-{
-    return part->count;
-}
-
 /* The values of servers belong to no block, so a record has only what the block holds itself. */
 static void visit(hw_state_part *part, hawser_record *record)
 {
     hw_stored_visit(part->stored, record);
     if (part->work != NULL)
-        hawser_record_bytes(record, part->work, part->count * hw_state_size(part->state));
+        hawser_record_bytes(record, part->work, hw_part_size(part));
 }
 
 static void drop(hw_state_part *part)
 {
     hw_stored_drop(part->stored);
     if (part->work != NULL)
-        memset(part->work, 0xa5, part->count * hw_state_size(part->state));
+        memset(part->work, 0xa5, hw_part_size(part));
 }
 
 const hw_part_kind hw_part_stored = {.open = hw_stored_open,
@@ -89,7 +84,7 @@ const hw_part_kind hw_part_stored = {.open = hw_stored_open,
                                      .write = write_share,
                                      .stage_memory = stage_memory,
                                      .take_share = take_share,
-                                     .kept_count = kept_count,
+                                     .kept_count = hw_part_count,
                                      .keep = hw_stored_copy,
                                      .put_back = hw_stored_return,
                                      .visit = visit,

@@ -5,7 +5,6 @@
 #include "runtime/block/stored.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

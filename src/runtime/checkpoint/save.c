@@ -1,7 +1,6 @@
 /* save.c - saves a store's tables to a safetensors file. Node 0 writes it from front to back and receives the next rows from
  * their servers, a few MiB at a time. All nodes go through the same rounds, even after a failed write. */
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

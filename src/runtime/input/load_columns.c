@@ -1,7 +1,6 @@
 /* load_columns.c - what a load by column does once the nodes agree on the sizes of the whole: cuts the columns into blocks,
  * and sends each entry to the node of its column's block. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/type.h"

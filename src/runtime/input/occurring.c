@@ -1,6 +1,5 @@
 /* occurring.c - hawser_job_occurring: each node looks at its own rows, and all learn which columns have entries. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/layout.h"
 #include "base/memory.h"

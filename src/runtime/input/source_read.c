@@ -1,6 +1,5 @@
 /* source_read.c - reads the rows of one block again. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/argument.h"
 #include "base/memory.h"

@@ -2,7 +2,6 @@
  * them piece by piece, and node 0 writes them, so no node has more than a piece. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/argument.h"
 #include "base/file.h"

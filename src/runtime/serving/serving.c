@@ -1,5 +1,4 @@
 /* serving.c - hawser_store_serve: stand-alone servers from the job's options and the caller's. */
-#include <string.h>
 #include <unistd.h>
 
 #include "base/argument.h"

@@ -5,7 +5,6 @@
  * them, except those that follow an update with the same source and destination, and meetings of nodes and clients that
  * follow a store's messages. Nothing is dropped.
  */
-#include "base/clock.h"
 #include "transport/net/parts.h"
 
 enum { PART_LEAST = 1400, PART_MOST = 64 << 10 };

@@ -1,9 +1,7 @@
 /* reactor.c - the thread that serves the links: reads, writes that did not fit, heartbeats. */
 #include <errno.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

@@ -1,7 +1,6 @@
 #include "transport/net/shared.h"
 
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
