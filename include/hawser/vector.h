@@ -70,7 +70,13 @@ typedef struct hawser_vector_options {
     uint32_t width; /**< numbers of a row of a sparse vector; 0 means 1. `count` is a multiple */
     /** Who sends to whom: "all" (NULL), "halton" (MALT's: about log2 N receivers for each of N replicas), "tree" (a binomial
      *  tree, both directions), or "file:PATH", which node 0 reads: a line "FROM TO" for each edge, # begins a comment. Every
-     *  replica must reach every other, on a path of edges. At most 256 replicas. */
+     *  replica must reach every other, on a path of edges. At most 256 replicas.
+     *
+     *  Or "servers", "servers:K": K nodes (all) keep a table of the vector's name in the job's store, which is opened for the
+     *  vectors if the program has none, until the last of them has finished. For deltas alone, and without `waits`: a scatter
+     *  is a push, and waits until the servers have the one before; a gather is a pull of the whole table, takes from it what
+     *  is new of all replicas, and waits for that answer. Differences of the table's sums are rounded like those sums.
+     *  Gathers are sums, or under bsp means. The store must not have a queue, nor stand-alone servers. */
     const char *dataflow;
     const char *edges; /**< the edges themselves, as in such a file; `dataflow` is then NULL */
     const char *sync;  /**< "tap" (NULL), "bsp" or "ssp:S" with S from 0 to 1000 */

@@ -138,6 +138,16 @@ static void warn_of_open_job(const hw_cluster *cluster, uint32_t node, double wa
               cluster->self, node, hw_cluster_name(cluster, node), waited);
 }
 
+/* Returns the node, or any if it is HW_NET_ANY, from which nothing can come any more; HW_NET_ANY: none. */
+static uint32_t unlinked(const hw_cluster *cluster, uint32_t node)
+{
+    for (uint32_t i = 0; i < cluster->nodes; i++)
+        if ((node == HW_NET_ANY ? i != cluster->self : i == node) &&
+            (!hw_net_linked(cluster->net, i) || cluster->joiners[i].closes > cluster->job))
+            return i;
+    return HW_NET_ANY;
+}
+
 hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument), void *argument, uint32_t node,
                                double seconds, bool warns, hawser_error *error)
 {
@@ -146,15 +156,17 @@ hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument
     hawser_status status = HAWSER_OK;
     pthread_mutex_lock(&cluster->mutex);
     for (double now = begun; status == HAWSER_OK && !ready(argument); now = hw_seconds()) {
-        bool open = hw_net_linked(cluster->net, node) && cluster->joiners[node].closes <= cluster->job;
-        linked = open ? now : linked;
+        uint32_t away = unlinked(cluster, node);
+        linked = away == HW_NET_ANY ? now : linked;
         if (cluster->cancelled) {
             status = hw_cluster_fail_cancelled(cluster, error);
         } else if (hw_cluster_is_lost(cluster)) {
             hw_cluster_await_losses(cluster);
             status = hw_cluster_fail_lost(cluster, error);
-        } else if (now - linked > (hw_cluster_gone(cluster, node) ? 0.0 : without_reason)) {
-            status = hw_cluster_has_left(cluster, node, error);
+        } else if (now - linked > (away != HW_NET_ANY && hw_cluster_gone(cluster, away) ? 0.0 : without_reason)) {
+            status = hw_cluster_has_left(cluster, away, error);
+        } else if (now - begun >= seconds && node == HW_NET_ANY) {
+            status = hawser_fail(error, HAWSER_TIMEOUT, "timed out after %.3g s (--timeout)", seconds);
         } else if (now - begun >= seconds) {
             hw_cluster_blame(cluster, node, "another node timed out waiting for it");
             status = hawser_fail(error, HAWSER_TIMEOUT, "timed out after %.3g s (--timeout) waiting for node %u (%s)",

@@ -25,6 +25,13 @@ enum { PIECE = 1024 }; /* numbers that are added up at a time, so that each arra
     {                                                                                                                       \
         for (size_t i = 0; i < count; i++)                                                                                  \
             to[i] += from[i];                                                                                               \
+    }                                                                                                                       \
+    static void take_new_##suffix(number *array, const number *sum, number *seen, number divisor, size_t count)             \
+    {                                                                                                                       \
+        for (size_t i = 0; i < count; i++) {                                                                                \
+            array[i] = (array[i] + (sum[i] - seen[i])) / divisor;                                                           \
+            seen[i] = sum[i];                                                                                               \
+        }                                                                                                                   \
     }
 
 DEFINE_MIX(float, f32)
@@ -46,4 +53,12 @@ void hw_terms_add(hawser_type type, void *to, const void *from, size_t count)
         add_f32(to, from, count);
     else
         add_f64(to, from, count);
+}
+
+void hw_terms_take_new(hawser_type type, void *array, const void *sum, void *seen, uint64_t divisor, size_t count)
+{
+    if (type == HAWSER_F32)
+        take_new_f32(array, sum, seen, (float)divisor, count);
+    else
+        take_new_f64(array, sum, seen, (double)divisor, count);
 }

@@ -12,5 +12,7 @@
 void hw_terms_mean(hawser_type type, void *out, const void *const *terms, size_t term_count, uint64_t divisor, size_t count);
 /* Adds an array to another one. */
 void hw_terms_add(hawser_type type, void *to, const void *from, size_t count);
+/* Adds to an array what `sum` has and `seen` has not, divides by `divisor`, and copies `sum` to `seen`. */
+void hw_terms_take_new(hawser_type type, void *array, const void *sum, void *seen, uint64_t divisor, size_t count);
 
 #endif

@@ -28,6 +28,7 @@ REMEMBER, CHANGES = "src/runtime/drive/remember.c", "src/runtime/drive/changes.c
 MOVING, MOVES = "src/runtime/block/part_moving.c", "test_runtime_moving"
 ENTRIES, COUNTS, OF_ENTRIES = "src/program/entries.c", "src/runtime/job/entries.c", "test_runtime_entries"
 EDGE, SPARSE, MIX = "src/vector/edge.c", "src/vector/sparse.c", "src/vector/mix.c"
+SERVERS, OVER_SERVERS = "src/runtime/vector/servers.c", "test_vector_servers"
 SCATTER, GATHER, FINISH, MEAN = ("src/runtime/vector/" + name for name in ("scatter.c", "gather.c", "finish.c", "mean.c"))
 LDA = "src/algorithms/lda/"
 SAMPLER, LISTS, DRAWN, TOPICS = LDA + "sampler.c", LDA + "document_topics.c", "test_algorithms_lda_sampler", "test_algorithms_lda"
@@ -52,6 +53,14 @@ MUTANTS = [
     ("vectors: rows that both have are not added", SPARSE, "if (one && two && adds)", "if (one && two && adds && i > 0)", "test_vector_sparse"),
     ("vectors: of a key the older row counts", SPARSE, "one && (adds || !two)", "one", "test_vector_sparse"),
     ("vectors: a row that nobody holds changes", MEAN, "piece[r] = count > 0;", "piece[r] = 1; if (count == 0) memset(piece + at, 0, vector->shape.row);", "test_vector_sparse"),
+    ("vectors: ssp over servers waits for one less", SERVERS, "return iteration - slack + 1;", "return iteration - slack;", OVER_SERVERS),
+    ("vectors: bsp over servers takes later iterations", SERVERS, ".summed = vector->rules.sync == HW_VECTOR_BSP", ".summed = false", OVER_SERVERS),
+    ("vectors: a replica gets its own delta from the servers", SERVERS, "hw_terms_add(vector->type, s->seen, scatter->values, vector->count);", "(void)0;", OVER_SERVERS),
+    ("vectors: what the servers had is new again", MIX, "seen[i] = sum[i];", "if (i > 0) seen[i] = sum[i];", OVER_SERVERS),
+    ("vectors: a replica that has ended counts in the mean", SERVERS, "count_at(vector, counts_of(vector, s->memory->pull), COUNT_ENDED);", "0;", OVER_SERVERS),
+    ("vectors: servers wait for a replica that has ended", SERVERS, "HAWSER_TRY(end_clock(vector, LAST_CLOCK, error));", "HAWSER_TRY(end_clock(vector, vector->iteration + 1, error));", OVER_SERVERS),
+    ("vectors: the pull of a cancelled gather counts", SERVERS, "HAWSER_TRY(end_task(vector, &vector->servers->pull, error)); /* of a gather that was cancelled */", "", OVER_SERVERS),
+    ("vectors: replicas over servers begin apart", SERVERS, "if (least > 0 && !s->checked)", "if (least > 0 && s->checked)", OVER_SERVERS),
     # Topic models.
     ("topics: the token itself stays in the counts of its word", SAMPLER, "((double)(s->count[from] - 1) + s->beta) * inverse_of(s, s->total[from] - 1);", "((double)s->count[from] + s->beta) * inverse_of(s, s->total[from]);", DRAWN),
     ("topics: the token itself stays in the counts of its document", SAMPLER, "l->narrow[entry]--; double of_document = sum_list(l, s->q, s->sums, wide);", "(void)0; double of_document = sum_list(l, s->q, s->sums, wide); if (!wide) l->narrow[entry]--;", DRAWN),

@@ -436,6 +436,17 @@ static void test_wrong_options_are_refused(void **state)
         {{.name = "w", .count = 1, .sync = "ssp:1001"}, HAWSER_BAD_ARGUMENT, "from 0 to 1000"},
         {{.name = "w", .count = 1, .sync = "bsp", .waits = true}, HAWSER_BAD_ARGUMENT, "`waits` is for tap"},
         {{.name = "w", .count = 1, .dataflow = "ring"}, HAWSER_BAD_ARGUMENT, "expected all, halton, tree"},
+        {{.name = "w", .count = 1, .dataflow = "servers"}, HAWSER_BAD_ARGUMENT, "values need edges"},
+        {{.name = "w", .count = 1, .dataflow = "servers:4"}, HAWSER_BAD_ARGUMENT, "K from 1 to 3"},
+        {{.name = "w", .count = 1, .dataflow = "servers:"}, HAWSER_BAD_ARGUMENT, "K from 1 to 3"},
+        {{.name = "w", .count = 1, .dataflow = "servers:1x"}, HAWSER_BAD_ARGUMENT, "K from 1 to 3"},
+        {{.name = "w", .count = 1, .dataflow = "servers2"}, HAWSER_BAD_ARGUMENT, "expected all, halton, tree"},
+        {{.name = "w", .count = 1, .dataflow = "servers", .content = HAWSER_VECTOR_DELTAS, .waits = true},
+         HAWSER_BAD_ARGUMENT,
+         "`waits` is for edges"},
+        {{.name = "w", .count = large, .dataflow = "servers", .content = HAWSER_VECTOR_DELTAS},
+         HAWSER_NO_MEMORY,
+         "its table and three copies"},
         {{.name = "w", .count = 1, .dataflow = "all", .edges = "0 1"}, HAWSER_BAD_ARGUMENT, "not both"},
         {{.name = "w", .count = 1, .dataflow = "file:/nowhere"}, HAWSER_IO, "/nowhere"},
         {{.name = "w", .count = 1, .edges = "0 1\n1 0\n0 2\n"}, HAWSER_BAD_INPUT, "node 0 cannot be reached from node 2"},
@@ -504,6 +515,53 @@ static void test_vectors_of_a_job(void **state)
     check_all(nodes, 3, "two vectors");
 }
 
+/* ---------------------------------------------------------------------------------------------------- within a run ---- */
+
+static hawser_vector *outer;
+
+static hawser_status call_within(hawser_context *context)
+{
+    hawser_error error = {0};
+    test_node node = {.job = hawser_user(context)};
+    hawser_vector *inner = NULL;
+    double array[COUNT] = {0};
+    const char *const words = "within a run of a program";
+    const hawser_vector_options options = {.name = "inner", .count = COUNT};
+    hawser_status statuses[] = {hawser_vector_open(node.job, &options, &inner, &error), send_number(&node, outer, 1, 1),
+                                gather(&node, outer, 0, HAWSER_GATHER_SUM, array), hawser_vector_barrier(outer, &error),
+                                hawser_vector_finish(outer, array, &error)};
+    for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++)
+        if (statuses[i] != HAWSER_BAD_ARGUMENT)
+            return hawser_unit_fail(context, HAWSER_INTERNAL, "call %zu: %d", i, (int)statuses[i]);
+    if (strstr(error.text, words) == NULL || strstr(node.error.text, words) == NULL)
+        return hawser_unit_fail(context, HAWSER_INTERNAL, "'%s' '%s'", error.text, node.error.text);
+    return HAWSER_OK;
+}
+
+static void test_calls_within_a_run_are_refused(void **state)
+{
+    (void)state;
+    test_job test = OPEN_JOB("workers", "1");
+    test_node node = {.job = test.job};
+    hawser_run *run = NULL;
+    double array[COUNT] = {0};
+    hawser_program *program = hawser_program_new("within", test.job);
+    hawser_state *own = HAWSER_STATE(program, "own", HAWSER_REPLICATED, .rows = 1);
+    HAWSER_UNIT(hawser_root(program), "unit", call_within, .updates = {own});
+    assert_int_equal(
+        hawser_vector_open(test.job, &(hawser_vector_options){.name = "outer", .count = COUNT}, &outer, &node.error),
+        HAWSER_OK);
+    assert_int_equal(send_number(&node, outer, 0, 1), HAWSER_OK);
+    if (hawser_run_program(test.job, program, &run, &node.error) != HAWSER_OK)
+        fail_msg("%s", node.error.text);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    assert_int_equal(gather(&node, outer, 0, HAWSER_GATHER_SUM, array), HAWSER_OK); /* after it they are allowed */
+    assert_int_equal(hawser_vector_finish(outer, array, &node.error), HAWSER_OK);
+    hawser_vector_close(outer);
+    close_job(test);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -514,6 +572,7 @@ int main(void)
         cmocka_unit_test(test_wrong_calls_are_refused),
         cmocka_unit_test(test_wrong_options_are_refused),
         cmocka_unit_test(test_vectors_of_a_job),
+        cmocka_unit_test(test_calls_within_a_run_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -18,13 +18,13 @@ enum { NODES = 3, COUNT = 5, STEPS = 3, HANGS_SECONDS = 60, EARLY = 20 /* alloca
 
 typedef struct want {
     const char *sync;
-    bool deltas, sparse;
+    bool deltas, sparse, servers;
     long nth;         /* allocation that fails, from the moment at which all nodes are there */
     bool for_good;    /* and so do those after it */
     atomic_uint here; /* nodes */
 } want;
 
-static hawser_status loop(test_node *node, hawser_vector *vector, bool sparse)
+static hawser_status loop(test_node *node, hawser_vector *vector, bool sparse, hawser_gather_how by)
 {
     double array[COUNT] = {node->node, 1, 2, 3, 4};
     const uint64_t keys[] = {node->node, 3, 4};
@@ -35,7 +35,7 @@ static hawser_status loop(test_node *node, hawser_vector *vector, bool sparse)
             scatter.key_count = 3;
         }
         HAWSER_TRY(hawser_vector_scatter(vector, &scatter, &node->error));
-        HAWSER_TRY(hawser_vector_gather(vector, t, HAWSER_GATHER_AVERAGE, NULL, array, &node->error));
+        HAWSER_TRY(hawser_vector_gather(vector, t, by, NULL, array, &node->error));
         if (t == 1)
             HAWSER_TRY(hawser_vector_barrier(vector, &node->error));
     }
@@ -57,11 +57,12 @@ static void body(test_node *node)
                                            .count = COUNT,
                                            .sync = how->sync,
                                            .sparse = how->sparse,
-                                           .edges = "0 1\n1 2\n2 0\n1 0\n",
+                                           .edges = how->servers ? NULL : "0 1\n1 2\n2 0\n1 0\n",
+                                           .dataflow = how->servers ? "servers:2" : NULL,
                                            .content = how->deltas ? HAWSER_VECTOR_DELTAS : HAWSER_VECTOR_VALUES};
     node->status = hawser_vector_open(node->job, &options, &vector, &node->error);
     if (node->status == HAWSER_OK)
-        node->status = loop(node, vector, how->sparse);
+        node->status = loop(node, vector, how->sparse, how->servers ? HAWSER_GATHER_SUM : HAWSER_GATHER_AVERAGE);
     hawser_vector_close(vector);
 }
 
@@ -81,10 +82,10 @@ static void check(const test_node *nodes, const want *how)
 }
 
 /* False: the vector needs fewer allocations. */
-static bool fail_at(const char *sync, bool deltas, bool sparse, long nth, bool forever)
+static bool fail_at(const char *sync, bool deltas, bool sparse, bool servers, long nth, bool forever)
 {
     static const char *const pairs[] = {"workers", "3", "timeout", "20", NULL};
-    want how = {.sync = sync, .deltas = deltas, .sparse = sparse, .nth = nth, .for_good = forever};
+    want how = {.sync = sync, .deltas = deltas, .sparse = sparse, .servers = servers, .nth = nth, .for_good = forever};
     test_node nodes[NODES_MOST];
     alarm(HANGS_SECONDS);
     run_nodes(nodes, NODES, pairs, body, &how);
@@ -100,11 +101,12 @@ static bool fail_at(const char *sync, bool deltas, bool sparse, long nth, bool f
 static void every_failure_ends_in_words(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 8; kind++) {
-        bool forever = kind % 2 == 1, deltas = kind / 2 % 2 == 1, sparse = kind / 4 == 1;
+    for (int kind = 0; kind < 12; kind++) {
+        bool forever = kind % 2 == 1, servers = kind >= 8, deltas = servers || kind / 2 % 2 == 1, sparse = kind / 4 == 1;
+        const char *sync = kind / 2 % 2 == 1 ? "tap" : "bsp";
         long growth = getenv("HAWSER_TEST_LONG") != NULL ? 12 : 1, most = forever ? 60 : 1000;
         for (long nth = 1 + kind; nth < most; nth += 1 + nth / growth)
-            if (!fail_at(deltas ? "tap" : "bsp", deltas, sparse, nth, forever))
+            if (!fail_at(sync, deltas, sparse, servers, nth, forever))
                 break;
     }
 }

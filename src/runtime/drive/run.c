@@ -345,7 +345,9 @@ hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawse
     hw_faults faults;
     hw_signals_take(&signals, job);
     hw_faults_take(&faults);
+    atomic_fetch_add(&job->running, 1);
     hawser_status status = run_program(job, program, run, error);
+    atomic_fetch_sub(&job->running, 1);
     hw_faults_release(&faults);
     hw_signals_release(&signals);
     return status;

@@ -90,6 +90,8 @@ struct hawser_job {
     bool workers_given;         /* also by an option that names a worker */
     struct hawser_store *store; /* the open one; NULL: none */
     struct hw_vectors *vectors; /* the open ones; NULL: none */
+    uint64_t stores_opened;     /* so far, or tried */
+    atomic_uint running;        /* calls of hawser_run_program in progress */
     uint32_t vectors_opened;    /* so far, or tried; the number of the last one */
     uint64_t runs;              /* calls of hawser_run_program */
     struct hw_kept_results *kept_results; /* of these runs; NULL: there were none */

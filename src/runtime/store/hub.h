@@ -103,6 +103,8 @@ typedef struct hw_watched_filter {
 
 struct hawser_store {
     hawser_job *job;
+    uint64_t serial; /* of the stores of the job, from 1 */
+    bool of_vectors; /* it was opened for vectors over servers, and not by the program */
     hawser_store_options options;
     uint32_t self, nodes, servers;
     uint32_t *own;                /* numbers of this node's workers, options.workers of them */
@@ -162,6 +164,9 @@ typedef struct hw_hub_sessions {
 /* Opens a store like hawser_store_open; without `sessions`, the options give workers and threads. */
 hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_sessions *sessions,
                           hawser_store **store, hawser_error *error) HAWSER_MUST_USE;
+
+/* Frees a store without a wait for other nodes, after which their requests to this one end with its loss or their timeout. */
+void hw_hub_abandon(hawser_store *store);
 
 /* Makes or finds a table on all servers of the job. Collective. */
 hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint32_t *number,

@@ -275,9 +275,14 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     *out = NULL;
     hawser_store *store = NULL;
     if (job->store != NULL)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "the job has a store already; close it first");
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           job->store->of_vectors
+                               ? "the job has a store already, which its vectors over servers opened; open the store before "
+                                 "them, or finish them first"
+                               : "the job has a store already; close it first");
     HAWSER_TRY(HW_NEW(&store, 1, "a store", error));
     store->job = job;
+    store->serial = ++job->stores_opened;
     store->outbox_end = &store->outbox;
     store->looks = hw_machine_processors() > 1;
     store->penalty = 1;
@@ -356,6 +361,17 @@ void hawser_store_close(hawser_store *store)
         hw_cluster_set_phase(store->job->cluster, "between two runs");
         hw_cluster_close_channel(store->job->cluster, &store_channel);
     }
+    free_store(store);
+}
+
+void hw_hub_abandon(hawser_store *store)
+{
+    hawser_error why = {0};
+    (void)hawser_fail(&why, HAWSER_PEER_LOST, "the store was closed before its tasks had ended");
+    store->job->store = NULL;
+    hw_hub_end(store, &why);
+    if (store->job->cluster != NULL)
+        hw_cluster_close_channel(store->job->cluster, &store_channel);
     free_store(store);
 }
 

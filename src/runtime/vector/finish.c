@@ -75,7 +75,8 @@ static hawser_status meet(hawser_vector *vector, hawser_status own, const char *
 static hawser_status barrier_now(hawser_vector *vector, hawser_error *error)
 {
     HAWSER_TRY(hw_vector_usable(vector, "a barrier", error));
-    hawser_status status = meet(vector, flush_all(vector, error), "waiting in the barrier of a vector", error);
+    hawser_status status = vector->servers != NULL ? hw_vector_servers_settle(vector, error) : flush_all(vector, error);
+    status = meet(vector, status, "waiting in the barrier of a vector", error);
     if (status == HAWSER_OK)
         status = merge_held(vector, error);
     vector->broken = status != HAWSER_OK;
@@ -120,9 +121,28 @@ static hawser_status add_rest(hawser_vector *vector, void *array, hawser_error *
     return hw_vector_finite(vector, array, vector->count, "the array after the last deltas", error);
 }
 
+/* The finish over servers: one pull after all pushes. */
+static hawser_status finish_servers(hawser_vector *vector, void *array, hawser_error *error)
+{
+    const char *phase = "waiting in the finish of a vector";
+    hawser_status status = hw_vector_finite(vector, array, vector->count, "the array of a finish", error);
+    if (status == HAWSER_OK)
+        status = hw_vector_servers_end(vector, error);
+    status = meet(vector, status, phase, error);
+    if (status == HAWSER_OK)
+        status = meet(vector, hw_vector_servers_rest(vector, array, error), phase, error);
+    if (status == HAWSER_OK)
+        hw_vector_servers_finished(vector);
+    vector->finished = status == HAWSER_OK;
+    vector->broken = status != HAWSER_OK;
+    return status;
+}
+
 static hawser_status finish_now(hawser_vector *vector, void *array, hawser_error *error)
 {
     HAWSER_TRY(hw_vector_usable(vector, "a finish", error));
+    if (vector->servers != NULL)
+        return finish_servers(vector, array, error);
     hw_vector_mean mean;
     hawser_status status = hw_vector_mean_new(vector, &mean, error);
     if (status == HAWSER_OK)

@@ -235,6 +235,12 @@ static hawser_status gather_now(hawser_vector *vector, uint64_t iteration, hawse
     HAWSER_TRY(hw_vector_usable(vector, "a gather", error));
     HAWSER_TRY(check_how(vector, how, function, error));
     HAWSER_TRY(check_iteration(vector, iteration, error));
+    if (vector->servers != NULL) {
+        HAWSER_TRY(hw_vector_servers_gather(vector, iteration, how, array, error));
+        vector->gathered = true;
+        vector->gathered_iteration = iteration;
+        return HAWSER_OK;
+    }
     HAWSER_TRY(await_all(vector, iteration, error));
     hawser_status status = take_all(vector, iteration, error);
     vector->broken = status != HAWSER_OK;

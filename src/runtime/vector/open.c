@@ -58,16 +58,56 @@ static hawser_status read_sync(const hawser_vector_options *options, hw_edge_rul
     return HAWSER_OK;
 }
 
-static hawser_status check_dataflow(const hawser_vector_options *options, hawser_error *error)
+/* Reads `servers` and `servers:K`; *servers is 0 for all nodes. Returns false for another dataflow. */
+static bool read_servers(const char *words, uint32_t *servers)
+{
+    *servers = 0;
+    if (words == NULL || strncmp(words, "servers", 7) != 0 || (words[7] != ':' && words[7] != '\0'))
+        return false;
+    for (const char *c = words + 8; words[7] == ':' && *servers <= HW_VECTOR_REPLICAS; c++) {
+        if (*c == '\0')
+            break;
+        *servers = *c >= '0' && *c <= '9' ? *servers * 10 + (uint32_t)(*c - '0') : HW_VECTOR_REPLICAS + 1;
+    }
+    if (words[7] == ':' && *servers == 0)
+        *servers = HW_VECTOR_REPLICAS + 1;
+    return true;
+}
+
+static hawser_status check_servers(const hawser_vector_options *options, uint32_t servers, uint32_t nodes,
+                                   hawser_error *error)
+{
+    if (servers > nodes)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "vector '%s': dataflow = '%.60s': expected servers:K with K from 1 to %u, the nodes of the job",
+                           options->name, options->dataflow, nodes);
+    if (options->content != HAWSER_VECTOR_DELTAS)
+        return hawser_fail(
+            error, HAWSER_BAD_ARGUMENT,
+            "vector '%s': the servers of dataflow = '%.60s' add up deltas (HAWSER_VECTOR_DELTAS); values need "
+            "edges, for instance of all",
+            options->name, options->dataflow);
+    if (options->waits)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "vector '%s': `waits` is for edges; the servers of dataflow = '%.60s' add each scatter at once",
+                           options->name, options->dataflow);
+    return HAWSER_OK;
+}
+
+static hawser_status check_dataflow(const hawser_vector_options *options, uint32_t nodes, hawser_error *error)
 {
     const char *words = options->dataflow != NULL ? options->dataflow : "all";
+    uint32_t servers;
     if (options->edges != NULL && options->dataflow != NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "vector '%s': give `dataflow` or `edges`, not both", options->name);
+    if (read_servers(words, &servers))
+        return check_servers(options, servers, nodes, error);
     if (strcmp(words, "all") == 0 || strcmp(words, "halton") == 0 || strcmp(words, "tree") == 0 ||
         (strncmp(words, "file:", 5) == 0 && words[5] != '\0'))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                       "vector '%s': dataflow = '%.60s': expected all, halton, tree or file:PATH", options->name, words);
+                       "vector '%s': dataflow = '%.60s': expected all, halton, tree, servers[:K] or file:PATH",
+                       options->name, words);
 }
 
 static hawser_status check_options(const hawser_vector_options *options, uint32_t nodes, hw_edge_rules *rules,
@@ -98,7 +138,7 @@ static hawser_status check_options(const hawser_vector_options *options, uint32_
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "vector '%s': at most %d replicas, not %u", name, HW_VECTOR_REPLICAS,
                            nodes);
     HAWSER_TRY(read_sync(options, rules, error));
-    return check_dataflow(options, error);
+    return check_dataflow(options, nodes, error);
 }
 
 /* -------------------------------------------------------------------------------------------------- the same on all ---- */
@@ -269,7 +309,10 @@ static hawser_status make_graph(hawser_vector *vector, const hawser_vector_optio
                                 hawser_error *error)
 {
     hw_topology *topology = NULL;
+    uint32_t servers;
     const char *name = options->edges != NULL ? "of `edges`" : options->dataflow != NULL ? options->dataflow : "all";
+    if (read_servers(options->dataflow, &servers)) /* through the servers each replica has the deltas of all */
+        name = "all";
     hawser_error own = {0};
     hawser_status status = hw_topology_new(name, edges, vector->nodes, &topology, &own);
     if (status != HAWSER_OK)
@@ -289,6 +332,7 @@ static void free_vector(hawser_vector *vector)
         hw_edge_in_free(&vector->in[i]);
     for (uint32_t i = 0; vector->out != NULL && i < vector->receiver_count; i++)
         hw_edge_out_free(&vector->out[i]);
+    hw_vector_servers_close(vector);
     free(vector->in);
     free(vector->out);
     free(vector->terms);
@@ -311,6 +355,19 @@ static uint64_t mean_memory(const hawser_vector *vector)
 {
     uint64_t piece = vector->slot < HW_VECTOR_PIECE ? vector->slot : HW_VECTOR_PIECE;
     return vector->deltas ? 0 : piece * (vector->self == 0 ? vector->nodes : 1) + (vector->sparse ? piece : 0);
+}
+
+static hawser_status count_servers(hawser_vector *vector, uint64_t others, hawser_error *error)
+{
+    double need = hw_vector_servers_memory(vector), limit = (double)vector->job->settings.memory;
+    if (need + (double)others > limit)
+        return hawser_fail(
+            error, HAWSER_NO_MEMORY,
+            "vector '%s': its table and three copies may take %.1f MiB, besides %.1f MiB of other vectors, and "
+            "the limit is %.1f MiB; take more servers, or raise --memory-limit",
+            vector->name, need / 0x1p20, (double)others / 0x1p20, limit / 0x1p20);
+    vector->memory = (uint64_t)need;
+    return HAWSER_OK;
 }
 
 /* Counts what the edges may keep. `others`: bytes of the other open vectors. */
@@ -430,7 +487,8 @@ static hawser_status join_hub(hawser_vector *vector, hawser_error *error)
     for (const hawser_vector *other = all->first; other != NULL; other = other->next)
         if (strcmp(other->name, vector->name) == 0)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT, "vector '%s': another open vector has this name", vector->name);
-    HAWSER_TRY(count_memory(vector, all->memory, error));
+    HAWSER_TRY(vector->servers != NULL ? count_servers(vector, all->memory, error)
+                                       : count_memory(vector, all->memory, error));
     HAWSER_TRY(make_edges(vector, error));
     pthread_mutex_lock(&all->mutex);
     vector->next = all->first;
@@ -459,11 +517,14 @@ static hawser_status make(hawser_job *job, const hawser_vector_options *options,
 {
     hw_bytes text;
     hw_vectors *all = NULL;
+    uint32_t servers;
     hawser_status status = find_edges(job, options, &text, error);
     if (status == HAWSER_OK)
         status = new_vector(job, options, rules, job->vectors_opened, vector, error);
     if (status == HAWSER_OK)
         status = make_graph(*vector, options, text.data, error);
+    if (status == HAWSER_OK && read_servers(options->dataflow, &servers))
+        status = hw_vector_servers_new(*vector, servers, error);
     if (status == HAWSER_OK)
         status = open_hub(job, &all, error);
     if (status == HAWSER_OK) {
@@ -486,6 +547,8 @@ static hawser_status open_on_all(hawser_job *job, const hawser_vector_options *o
         hw_cluster_set_phase(job->cluster, "using vectors");
     /* When all nodes have agreed, all receive. */
     hawser_status status = hw_cluster_agree(job->cluster, make(job, options, &rules, &vector, error), error);
+    if (status == HAWSER_OK && vector->servers != NULL)
+        status = hw_vector_servers_join(vector, error);
     if (status == HAWSER_OK) {
         *out = vector;
         return HAWSER_OK;
@@ -505,6 +568,7 @@ hawser_status hawser_vector_open(hawser_job *job, const hawser_vector_options *o
     HW_GIVEN(options);
     HW_GIVEN(vector);
     *vector = NULL;
+    HAWSER_TRY(hw_vector_outside(job, options->name != NULL ? options->name : "", "an opening", error));
     hw_job_cancellable(job, NULL);
     return hw_job_uncancellable(job, open_on_all(job, options, vector, error));
 }

@@ -178,19 +178,26 @@ static hawser_status scatter_to_all(hawser_vector *vector, const hawser_scatter 
     return status;
 }
 
-static hawser_status scatter_now(hawser_vector *vector, const hawser_scatter *scatter, hawser_error *error)
+static hawser_status await_space(hawser_vector *vector, const hawser_scatter *scatter, hawser_error *error)
 {
     double deadline = hw_seconds() + vector->job->timeout;
-    HAWSER_TRY(hw_vector_usable(vector, "a scatter", error));
-    HAWSER_TRY(check_receivers(vector, scatter, error));
-    HAWSER_TRY(check_iteration(vector, scatter->iteration, error));
-    HAWSER_TRY(check_numbers(vector, scatter, error));
     bool all = vector->rules.sync != HW_VECTOR_TAP;
     for (uint32_t r = 0; r < vector->receiver_count; r++)
         HAWSER_TRY(hw_vector_check_closed(vector, vector->receivers[r], error));
     for (uint32_t r = 0; r < vector->receiver_count; r++)
         if (all || is_named(scatter, vector->receivers[r]))
             HAWSER_TRY(hw_vector_await_open(vector, r, deadline, scatter->iteration, error));
+    return HAWSER_OK;
+}
+
+static hawser_status scatter_now(hawser_vector *vector, const hawser_scatter *scatter, hawser_error *error)
+{
+    HAWSER_TRY(hw_vector_usable(vector, "a scatter", error));
+    HAWSER_TRY(check_receivers(vector, scatter, error));
+    HAWSER_TRY(check_iteration(vector, scatter->iteration, error));
+    HAWSER_TRY(check_numbers(vector, scatter, error));
+    HAWSER_TRY(vector->servers != NULL ? hw_vector_servers_ready(vector, scatter, error)
+                                       : await_space(vector, scatter, error));
     if (!vector->scattered) {
         pthread_mutex_lock(&vector->mutex);
         vector->rules.first = scatter->iteration;
@@ -198,7 +205,8 @@ static hawser_status scatter_now(hawser_vector *vector, const hawser_scatter *sc
     }
     for (size_t i = 0; vector->holds != NULL && i < scatter->key_count; i++)
         vector->holds[scatter->keys[i]] = 1;
-    hawser_status status = scatter_to_all(vector, scatter, error);
+    hawser_status status =
+        vector->servers != NULL ? hw_vector_servers_scatter(vector, scatter, error) : scatter_to_all(vector, scatter, error);
     vector->scattered = true;
     vector->iteration = scatter->iteration;
     vector->broken = status != HAWSER_OK;

@@ -16,8 +16,19 @@ hawser_status hw_vector_finite(const hawser_vector *vector, const void *values, 
                        vector->deltas ? "" : ", or open the vector with `any_number`");
 }
 
+hawser_status hw_vector_outside(const hawser_job *job, const char *name, const char *call, hawser_error *error)
+{
+    if (atomic_load(&job->running) == 0)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                       "vector '%s': %s within a run of a program; vectors are for the time between runs, and units send "
+                       "messages or use states",
+                       name, call);
+}
+
 hawser_status hw_vector_usable(const hawser_vector *vector, const char *call, hawser_error *error)
 {
+    HAWSER_TRY(hw_vector_outside(vector->job, vector->name, call, error));
     if (vector->finished)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "vector '%s': %s after its finish; open another vector", vector->name,
                            call);
@@ -49,6 +60,8 @@ hawser_status hawser_vector_describe(hawser_vector *vector, hawser_vector_facts 
                                    .source_count = vector->source_count,
                                    .receivers = vector->receivers,
                                    .receiver_count = vector->receiver_count,
+                                   .sent = vector->pushed,
+                                   .sent_bytes = vector->pushed_bytes,
                                    .overwritten = vector->replaced,
                                    .memory = vector->memory};
     pthread_mutex_lock(&vector->mutex);

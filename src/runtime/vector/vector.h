@@ -10,7 +10,8 @@
 #include "vector/sparse.h"
 
 enum { HW_VECTOR_NAME = 64, HW_VECTOR_REPLICAS = 256, HW_VECTOR_GENERATION = 1 };
-enum { HW_VECTOR_PIECE = 4 << 20 }; /* bytes of an array that node 0 adds up at a time */
+#define HW_VECTOR_ITERATIONS (UINT64_C(1) << 62) /* below that over servers */
+enum { HW_VECTOR_PIECE = 4 << 20 };              /* bytes of an array that node 0 adds up at a time */
 
 /* envelope.part of HW_MESSAGE_VECTOR; state is the vector's number, loop its generation */
 typedef enum hw_vector_word {
@@ -25,7 +26,8 @@ typedef struct hw_vectors {
     hawser_job *job;
     pthread_mutex_t mutex; /* guards the list; the net's thread holds it while it handles a message */
     struct hawser_vector *first;
-    uint64_t memory; /* of all of them */
+    uint64_t memory;      /* of all of them */
+    uint32_t store_users; /* vectors over servers that use a store of their own (hawser_store.of_vectors) */
 } hw_vectors;
 
 /*
@@ -50,13 +52,14 @@ struct hawser_vector {
     uint64_t memory;
     pthread_mutex_t calls; /* one call of the program at a time; guards the next fields */
     bool scattered, gathered, finished, broken;
-    uint64_t iteration, gathered_iteration; /* the last ones */
-    uint64_t sent, replaced;
-    const void **terms;    /* for all items that a gather may take, and one more; so are the next two */
-    hw_sparse_part *parts; /* sparse vectors */
-    size_t *places;        /* sparse vectors: in each part */
-    hw_message **taken;    /* by source */
-    uint64_t *numbers;     /* by source: of the last item taken */
+    uint64_t iteration, gathered_iteration;  /* the last ones */
+    uint64_t pushed, pushed_bytes, replaced; /* pushed: to servers */
+    struct hw_vector_servers *servers;       /* NULL: there are edges alone */
+    const void **terms;                      /* for all items that a gather may take, and one more; so are the next two */
+    hw_sparse_part *parts;                   /* sparse vectors */
+    size_t *places;                          /* sparse vectors: in each part */
+    hw_message **taken;                      /* by source */
+    uint64_t *numbers;                       /* by source: of the last item taken */
     pthread_mutex_t order; /* held from the choice of an item until it is sent, so that items leave in their order */
     pthread_mutex_t mutex; /* guards the edges, and `closed` */
     hw_edge_in *in;        /* by source */
@@ -98,7 +101,32 @@ void hw_vector_mean_free(const hawser_vector *vector, hw_vector_mean *mean);
 hawser_status hw_vector_mean_all(hawser_vector *vector, hw_vector_mean *mean, void *array,
                                  hawser_error *error) HAWSER_MUST_USE;
 
-/* state.c: returns HAWSER_BAD_ARGUMENT if the vector is finished or broken. */
+/* servers.c: a vector over `servers`. Makes what it needs, on this node. */
+hawser_status hw_vector_servers_new(hawser_vector *vector, uint32_t servers, hawser_error *error) HAWSER_MUST_USE;
+/* Returns the bytes that it takes on this node. */
+double hw_vector_servers_memory(const hawser_vector *vector);
+/* Makes its table, in the job's store or in one of the vectors. Collective. */
+hawser_status hw_vector_servers_join(hawser_vector *vector, hawser_error *error) HAWSER_MUST_USE;
+void hw_vector_servers_close(hawser_vector *vector);
+/* Waits until the push before has ended, and refuses what edges alone allow. Nothing is changed. */
+hawser_status hw_vector_servers_ready(hawser_vector *vector, const hawser_scatter *scatter,
+                                      hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_vector_servers_scatter(hawser_vector *vector, const hawser_scatter *scatter,
+                                        hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_vector_servers_gather(hawser_vector *vector, uint64_t iteration, hawser_gather_how how, void *array,
+                                       hawser_error *error) HAWSER_MUST_USE;
+/* Waits until the servers have what was scattered. */
+hawser_status hw_vector_servers_settle(hawser_vector *vector, hawser_error *error) HAWSER_MUST_USE;
+/* The finish, in its order: ends all clocks of this replica; when all have done so, takes the rest; when all have done that,
+ * leaves the store. */
+hawser_status hw_vector_servers_end(hawser_vector *vector, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_vector_servers_rest(hawser_vector *vector, void *array, hawser_error *error) HAWSER_MUST_USE;
+void hw_vector_servers_finished(hawser_vector *vector);
+
+/* state.c: returns HAWSER_BAD_ARGUMENT within a run of the job. */
+hawser_status hw_vector_outside(const hawser_job *job, const char *name, const char *call,
+                                hawser_error *error) HAWSER_MUST_USE;
+/* Returns HAWSER_BAD_ARGUMENT if the vector is finished or broken, or within a run. */
 hawser_status hw_vector_usable(const hawser_vector *vector, const char *call, hawser_error *error) HAWSER_MUST_USE;
 /* For the end of a public call: a loss or timeout is the reason that the other nodes receive if this one leaves. `said` has
  * its text, which `error` (may be NULL) gets. */
