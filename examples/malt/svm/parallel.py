@@ -1,0 +1,115 @@
+"""A linear support vector machine by stochastic gradient descent, after Bottou (2010), on several processes.
+
+    hawser run -n 4 -- python3 parallel.py TRAIN TEST [lambda] [epochs]
+
+It minimises lambda / 2 ||w||^2 + mean max(0, 1 - y (w x + b)). TRAIN and TEST are svmlight files with labels 1 and -1. serial.py is the same
+program in one process; README.md counts the lines that differ.
+"""
+import sys
+
+import numpy
+
+import hawser
+
+MIX = 100  # rows between two exchanges
+replicas = hawser.Replicas()
+
+
+def read_rows(path):
+    """Returns the labels, and the columns and values of each row."""
+    labels, rows = [], []
+    with open(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                label, *entries = line.split()
+                pairs = [entry.split(":") for entry in entries]
+                columns = numpy.array([int(column) - 1 for column, _ in pairs], int)
+                values = numpy.array([float(value) for _, value in pairs])
+                labels.append({1.0: 1.0, -1.0: -1.0}[float(label)])
+            except (KeyError, ValueError) as error:
+                sys.exit(f"{path}:{number}: no row of svmlight with the label 1 or -1: {error}")
+            if (columns < 0).any():
+                sys.exit(f"{path}:{number}: columns count from 1")
+            rows.append((columns, values))
+    if not rows:
+        sys.exit(f"{path}: has no rows")
+    return numpy.array(labels), rows
+
+
+class Model:
+    """The weights are `scale` times the first numbers of `v`, and the last one is the bias."""
+
+    def __init__(self, columns):
+        self.v, self.scale = numpy.zeros(columns + 1), 1.0
+
+    def margin(self, y, row):
+        columns, values = row
+        known = columns < len(self.v) - 1
+        return y * (self.scale * (self.v[columns[known]] @ values[known]) + self.v[-1])
+
+    def fold(self):
+        self.v[:-1] *= self.scale
+        self.scale = 1.0
+
+    def step(self, y, row, lambda_, eta):
+        loss = 1 - self.margin(y, row)
+        self.scale *= 1 - eta * lambda_
+        if self.scale < 1e-9:
+            self.fold()
+        if loss > 0:
+            columns, values = row
+            self.v[columns] += eta * y / self.scale * values
+            self.v[-1] += 0.01 * eta * y  # the bias has no penalty, and a smaller rate
+
+    def objective(self, labels, rows, lambda_):
+        """Returns the objective, and the share of rows that are wrong."""
+        margins = numpy.array([self.margin(y, row) for y, row in zip(labels, rows)])
+        penalty = lambda_ / 2 * self.scale**2 * (self.v[:-1] @ self.v[:-1])
+        return numpy.maximum(0, 1 - margins).mean() + penalty, (margins <= 0).mean()
+
+
+def best_rate(columns, labels, rows, lambda_):
+    """Returns the rate, of powers of 2, whose pass over the first rows ends with the least objective."""
+    found, sample = {}, slice(0, 1000)
+    for rate in 2.0 ** numpy.arange(-8, 5):
+        model = Model(columns)
+        for t, (y, row) in enumerate(zip(labels[sample], rows[sample])):
+            model.step(y, row, lambda_, rate / (1 + lambda_ * rate * t))
+        found[rate] = model.objective(labels[sample], rows[sample], lambda_)[0]
+    return min(found, key=found.get)
+
+
+def train(labels, rows, lambda_, epochs):
+    columns, t = max(columns.max(initial=-1) for columns, _ in rows) + 1, 0
+    model, draw = Model(columns), numpy.random.default_rng(1)
+    w = replicas.vector("w", columns + 1, dataflow="halton", sync="bsp")
+    rate = best_rate(columns, labels, rows, lambda_)
+    for _ in range(epochs):
+        for i in draw.permutation(len(rows))[replicas.node::replicas.nodes]:
+            model.step(labels[i], rows[i], lambda_, rate / (1 + lambda_ * rate * t))
+            t += 1
+            if t % MIX == 0:
+                model.fold()
+                w.scatter(model.v, iteration=t // MIX)
+                w.gather(model.v, iteration=t // MIX)
+    model.fold()
+    w.finish(model.v)
+    return model
+
+
+def main():
+    if len(sys.argv) < 3:
+        sys.exit("give TRAIN and TEST, and maybe lambda and the number of epochs")
+    labels, rows = read_rows(sys.argv[1])
+    lambda_ = float(sys.argv[3]) if len(sys.argv) > 3 else 1e-4
+    epochs = int(sys.argv[4]) if len(sys.argv) > 4 else 5
+    if lambda_ <= 0 or epochs < 1:
+        sys.exit("lambda and the number of epochs must be above 0")
+    model = train(labels, rows, lambda_, epochs)
+    found, _ = model.objective(labels, rows, lambda_)
+    _, wrong = model.objective(*read_rows(sys.argv[2]), lambda_)
+    if replicas.node == 0:
+        print(f"objective {found:.6f}, {100 * wrong:.2f} % of the test rows are wrong")
+
+
+main()
