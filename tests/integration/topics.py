@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Topics and perplexity of new documents by the command: the same bits from every form of the input, for threads and nodes; a closed form, and Gibbs sampling written
+"""Topics and perplexity of new documents by the command, lists of topics and their coherence: the same bits from every form of the input, for threads and nodes; a closed form, and Gibbs sampling written
 apart; documents without words, words that the model lacks, and what is refused."""
 import json
 import math
@@ -212,6 +212,40 @@ def topics_are_listed():
     refused("--json", "info", "line.model", "--json", "--path", status=2)
 
 
+def coherence_by_definition(counts, documents):
+    """The mean over topics of the mean over pairs of their ten likeliest words."""
+    def of_pair(one, other):
+        p, q, both = (sum(have(words) for words in documents) / len(documents) for have in (lambda d: one in d, lambda d: other in d, lambda d: one in d and other in d))
+        return -1.0 if both == 0 else 1.0 if both == 1 else math.log(both / (p * q)) / -math.log(both)
+
+    means = []
+    for k in range(len(counts[0])):
+        top = sorted((w for w in range(len(counts)) if counts[w][k]), key=lambda w: (-counts[w][k], w))[:10]
+        pairs = [of_pair(one, other) for place, one in enumerate(top) for other in top[:place]]
+        means += [sum(pairs) / len(pairs)] if pairs else []
+    return sum(means) / len(means) if means else None
+
+
+def coherence_is_that_of_the_definition(documents):
+    """Words that all documents have, that never meet, and a topic of one word; over nodes too."""
+    train = ("train", "lda", "new.dw", "--topics", "4", "--iterations", "12", "-q", "--json", "-o", "coherent.model")
+    for launch, options in (((), ("--workers", "1")), (("run", "-n", "2", "--"), ("--workers", "2")), ((), ("--workers", "3", "--type", "f32"))):
+        said = json.loads(call(*launch, *train, *options).stdout.splitlines()[-1])
+        expected = coherence_by_definition(tensors("coherent.model")[0], documents)
+        assert math.isclose(said["coherence"], expected, rel_tol=1e-12), (options, said["coherence"], expected)
+        assert json.loads(call("info", "coherent.model", "--json").stdout)["coherence"] == said["coherence"]
+    every = [{0: 1, 1: 2, 2: 1}, {0: 3, 1: 1, 3: 1}, {0: 1, 1: 1, 4: 2}]
+    with open("every.svm", "w") as out:
+        out.writelines("0" + "".join(f" {w + 1}:{n}" for w, n in words.items()) + "\n" for words in every)
+    for options in (("--topics", "2"), ("--topics", "9", "--optimize-every", "0", "--alpha", "1e-3", "--beta", "1e-3")):
+        said = json.loads(call("train", "lda", "every.svm", *options, "--workers", "1", "-q", "--json", "-o", "every.model").stdout)
+        expected = coherence_by_definition(tensors("every.model")[0], every)
+        assert said["coherence"] == expected if expected is None else math.isclose(said["coherence"], expected, rel_tol=1e-12), (said["coherence"], expected)
+    with open("single.svm", "w") as out:
+        out.write("0 1:9\n")
+    assert json.loads(call("train", "lda", "single.svm", "--topics", "2", "-q", "--json", "-o", "every.model").stdout)["coherence"] is None
+
+
 def what_is_left_out_is_said():
     with open("odd.txt", "w") as out:
         out.write("word01 zebra word02 word01\n\nZEBRA gnu\n")
@@ -268,6 +302,7 @@ def main():
         sampling_written_apart_agrees(documents)
         a_word_of_one_topic_has_a_closed_form()
         topics_are_listed()
+        coherence_is_that_of_the_definition(documents)
         what_is_left_out_is_said()
         what_is_wrong_is_refused()
     print("ok")

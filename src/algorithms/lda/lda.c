@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "algorithms/lda/block.h"
-#include "algorithms/lda/likeliest.h"
+#include "algorithms/lda/coherence.h"
 #include "algorithms/lda/options.h"
 #include "algorithms/lda/predict.h"
 #include "algorithms/lda/result.h"
@@ -89,30 +89,44 @@ static hawser_program *build(void *own, const hawser_job *job)
 
 /* ---- the training ---- */
 
-/* Fills the result, on node 0. */
-static hawser_status fill(const hw_lda *lda, const hawser_training_input *input, hawser_training *training,
-                          hawser_error *error)
+/* Makes the model and its facts, on node 0. */
+static hawser_status fill(const hw_lda *lda, const hawser_training_input *input, const hw_topics *topics, double coherence,
+                          hawser_training *training, hawser_error *error)
 {
     const hawser_run *run = training->run;
-    hw_lda_counts counts = {0};
-    const double *prior = NULL;
-    hawser_status status = hawser_result(run, "prior", &prior, NULL, error);
-    if (status == HAWSER_OK)
-        status = hw_lda_result(lda, run, &counts, error);
-    if (status == HAWSER_OK) {
-        hw_topics topics = hw_lda_counts_topics(&counts, lda->topics, prior);
-        status = hw_lda_model_make(&topics, run, input, &training->model, error);
-    }
-    hw_lda_counts_free(&counts);
     hawser_fact facts[] = {{"log_likelihood", hawser_result_metric(run, "log_likelihood")},
                            {"iterations", hawser_result_metric(run, "iterations")},
                            {"tokens", lda->tokens},
                            {"topics", (double)lda->topics},
                            {"documents", (double)lda->X->rows},
                            {"beta", hawser_result_metric(run, "beta")},
+                           {"coherence", coherence},
                            {lda->asked != NULL ? "perplexity" : NULL, hawser_result_metric(run, "perplexity")},
                            {NULL, 0.0}};
     memcpy(training->facts, facts, sizeof facts);
+    return hw_lda_model_make(topics, run, input, coherence, &training->model, error);
+}
+
+/* Makes the result on node 0. Collective: all nodes count the documents that have the likeliest words. */
+static hawser_status finish(const hw_lda *lda, hawser_job *job, const hawser_training_input *input,
+                            hawser_training *training, hawser_error *error)
+{
+    hw_lda_counts counts = {0};
+    hw_topics topics = {0};
+    const double *prior = NULL;
+    double coherence;
+    bool leads = hawser_job_leads(job);
+    hawser_status status = leads ? hawser_result(training->run, "prior", &prior, NULL, error) : HAWSER_OK;
+    if (leads && status == HAWSER_OK)
+        status = hw_lda_result(lda, training->run, &counts, error);
+    status = hawser_job_agree(job, status, error);
+    if (leads && status == HAWSER_OK)
+        topics = hw_lda_counts_topics(&counts, lda->topics, prior);
+    if (status == HAWSER_OK)
+        status = hw_lda_coherence(job, lda->X, leads ? &topics : NULL, lda->topics, &coherence, error);
+    if (status == HAWSER_OK)
+        status = hawser_job_agree(job, leads ? fill(lda, input, &topics, coherence, training, error) : HAWSER_OK, error);
+    hw_lda_counts_free(&counts);
     return status;
 }
 
@@ -131,8 +145,7 @@ static hawser_status run(void *own, hawser_job *job, const hawser_training_input
     const char *reason = hawser_run_figures(training->run)->stop_reason;
     training->interrupted = early && strcmp(reason, "signal") == 0;
     snprintf(training->stop_reason, sizeof training->stop_reason, "%s", early ? reason : ended);
-    status = hawser_job_leads(job) ? fill(lda, input, training, error) : HAWSER_OK;
-    return hawser_job_agree(job, status, error);
+    return finish(lda, job, input, training, error);
 }
 
 static const hw_learner learner = {

@@ -37,5 +37,10 @@ const hawser_metric_row hw_lda_metrics[] = {
     {.name = "tokens", .help = "words of all documents: the sum of all counts", .always = true},
     {.name = "topics", .help = "the number of topics", .always = true},
     {.name = "documents", .help = "rows of the data, those without words too", .always = true},
+    {.name = "coherence",
+     .help =
+         "normalised pointwise mutual information, from -1 to 1, of the ten likeliest words of topics in the documents: the "
+         "mean of pairs of words, then of topics",
+     .always = true},
     {.name = "beta", .help = "prior of the words of topics, as it was fitted", .traced = true},
     {.name = NULL}};

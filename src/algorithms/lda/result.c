@@ -50,22 +50,23 @@ hawser_status hw_lda_result(const hw_lda *lda, const hawser_run *run, hw_lda_cou
 /* ---- the model ---- */
 
 static hawser_status fill(const hw_topics *topics, const hawser_run *run, const hawser_training_input *input,
-                          hawser_model *model, hawser_error *error)
+                          double coherence, hawser_model *model, hawser_error *error)
 {
     static const char *const metrics[] = {"log_likelihood", "iterations", "perplexity"};
     HAWSER_TRY(hw_model_data_facts(model, "lda", input->data, error));
     HAWSER_TRY(hw_model_number_fact(model, "topics", (double)topics->topics, error));
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         HAWSER_TRY(hw_model_number_fact(model, metrics[k], hawser_result_metric(run, metrics[k]), error));
+    HAWSER_TRY(hw_model_number_fact(model, "coherence", coherence, error));
     HAWSER_TRY(hw_model_option_facts(model, input->options, error));
     return hw_topics_put(topics, model, error);
 }
 
 hawser_status hw_lda_model_make(const hw_topics *topics, const hawser_run *run, const hawser_training_input *input,
-                                hawser_model **model, hawser_error *error)
+                                double coherence, hawser_model **model, hawser_error *error)
 {
     HAWSER_TRY(hawser_model_new(model, error));
-    hawser_status status = fill(topics, run, input, *model, error);
+    hawser_status status = fill(topics, run, input, coherence, *model, error);
     if (status != HAWSER_OK) {
         hawser_model_free(*model);
         *model = NULL;

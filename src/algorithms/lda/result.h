@@ -11,6 +11,6 @@ hawser_status hw_lda_result(const hw_lda *lda, const hawser_run *run, hw_lda_cou
 
 /* Makes the model. */
 hawser_status hw_lda_model_make(const hw_topics *topics, const hawser_run *run, const hawser_training_input *input,
-                                hawser_model **model, hawser_error *error) HAWSER_MUST_USE;
+                                double coherence, hawser_model **model, hawser_error *error) HAWSER_MUST_USE;
 
 #endif
