@@ -141,6 +141,17 @@ def nodes_have_the_bits_of_threads():
     assert all(model == models[0] for model in models[1:])
 
 
+def bytes_of_a_clock_fall_with_nodes():
+    """In a clock a node sends the words that it has: a half of all counts with two nodes, a fourth with four. Nobody sends more."""
+    sent = {}
+    for nodes in "2", "4":
+        said = train("kos.txt", "--topics", "50", "--iterations", "6", "--measure-every", "6", "--optimize-every", "0", "--workers", nodes, launch=("run", "-n", nodes, "--"))
+        sent[nodes] = max(node["bytes_sent"] for node in said["worker"]) / said["clocks"]
+        moved = next(flow["bytes_sent"] for flow in said["flows"] if flow["state"] == "n_wk")
+        assert moved > 0.97 * said["bytes_exchanged"], said["flows"]
+    assert 0.45 < sent["4"] / sent["2"] < 0.55, sent
+
+
 def early_ends_leave_models():
     for words, reason in ((("--max-clocks", "21"), "clocks"), (("--time-limit", "0.5"), "time-limit")):
         said = train_named("a", "--iterations", "1000000000", "--workers", "2", *words)
@@ -166,6 +177,7 @@ def main():
             for workers in 2, 4:
                 blocks_have_equal_work("kos.txt", workers)
             slow_nodes_are_led()
+            bytes_of_a_clock_fall_with_nodes()
     print("ok")
 
 
