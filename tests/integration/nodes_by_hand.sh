@@ -94,7 +94,7 @@ member second --join 127.0.0.1:$port --interface 127.0.0.1
 heard path.csv '^[0-9]+,[^,]*,[0-9.]+,0\.[0-9]+,' # the gap of the third lambda
 kill -9 "$second"
 ends first 8
-has first.err "^hawser: node 1 \\(.*\\) was lost: .*; 2 of the path's 3 lambdas were finished, and the model has them; it is in path.st"
+has first.err "^hawser: node 1 \\(.*\\) was lost: .*; 2 of the path's 3 members were finished, and the model has them; it is in path.st"
 [[ $("$hawser" info path.st --path | grep -cE '^ *[0-9]') == 2 ]] || complain "other members than the finished ones"
 manager 3 --interface 127.0.0.1 "${endless[@]}" --trace trace.csv
 member second --join 127.0.0.1:$port --interface 127.0.0.1

@@ -171,6 +171,10 @@ void hw_crossed_describe(const hw_fit *fit, hawser_training *training)
     unsigned folds = fit->results->folds;
     const char *parameter = hw_fit_parameter(fit);
     double chosen = fit->results->rows[fit->selection.chosen].lambda;
+    size_t done = hw_results_finished(fit->results);
+    if (fit->path != NULL && done < fit->planned && training->failure.status == HAWSER_OK && training->run != NULL)
+        hw_note(training, "the training was ended (%s): the model has %zu of the path's %zu members", fit->ended, done,
+                fit->planned); /* failures say it themselves */
     if (fit->selection.crossed)
         close_with_errors(fit, training);
     if (fit->selection.measured && (fit->results->count > 1 || fit->selection.crossed)) {

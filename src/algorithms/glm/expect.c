@@ -33,8 +33,8 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
     block += size * fmin(needs->summed, members * members / 2.0);
     /* the target, and predictions in the end; alpha, the best coefficients, the result, and the written model */
     double node = size * ((needs->node_rows + 5.0) * n + 5.0 * p) * outputs;
-    if (linear->finished != NULL) /* pairs */
-        node += 2.0 * size * (double)linear->finished->members * members;
+    if (linear->finished != NULL) /* a page for a column's coefficients */
+        node += fmax(4096.0, size * (double)linear->finished->members) * fmin(members * outputs, p * outputs);
     if (needs->shared_gram)
         node += gram + (2.0 * size + sizeof(uint32_t)) * p; /* and means, norms and slots of the columns */
     hawser_scratch_expect(program, (uint64_t)block, (uint64_t)node + linear->problem.held);

@@ -281,16 +281,6 @@ static void fill_reason(const hw_linear_driver *driver, bool early)
         snprintf(training->stop_reason, sizeof training->stop_reason, "diverged");
 }
 
-/* Notes which members of a path are in the model, if not all of them are. Failures say it themselves. */
-static void note_members(const hw_linear_driver *driver, size_t planned)
-{
-    const hw_linear_record *record = &driver->record;
-    size_t done = hw_results_finished(&record->results);
-    if (done < planned && driver->training->failure.status == HAWSER_OK && driver->training->run != NULL)
-        hw_note(driver->training, "the training was ended (%s): the model has %zu of the path's %zu lambdas",
-                driver->training->stop_reason, done, planned);
-}
-
 hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_input *input,
                                const hw_linear_reached *reached, hawser_error *error)
 {
@@ -319,7 +309,6 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     uncentre(driver, input->origin, alpha, path, intercepts);
     hw_selection selection = hw_linear_select(record, settings->choice.one_standard_error);
     fill_reason(driver, reached->early);
-    note_members(driver, path != NULL ? reached->planned : 0);
     hw_fit fit = {.results = &record->results,
                   .selection = selection,
                   .outputs = problem->outputs,

@@ -1,37 +1,13 @@
 #include "algorithms/glm/finished.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST = 1 << 16 }; /* numbers of one reduction */
 
-size_t hw_finished_reduces(size_t coefficients, size_t blocks)
+size_t hw_linear_finished_reduces(size_t coefficients, size_t blocks)
 {
     size_t pairs = coefficients < MOST / 2 ? 2 * coefficients : MOST;
     return pairs > blocks ? pairs : blocks;
-}
-
-hawser_status hw_finished_new(hw_finished **finished, size_t members, size_t outputs, hawser_error *error)
-{
-    *finished = calloc(1, sizeof **finished);
-    hw_finished_member *member = calloc(members + 1, sizeof *member);
-    if (*finished != NULL && member != NULL) {
-        **finished = (hw_finished){member, members, outputs};
-        return HAWSER_OK;
-    }
-    free(member);
-    return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path of %zu lambdas", members);
-}
-
-void hw_finished_free(hw_finished *finished)
-{
-    for (size_t k = 0; finished != NULL && k < finished->members; k++) {
-        free(finished->member[k].pairs);
-        free(finished->member[k].intercepts);
-    }
-    if (finished != NULL)
-        free(finished->member);
-    free(finished);
 }
 
 /* Counts the coefficients of all blocks that are not zero, and those of the blocks before this one. */
@@ -52,23 +28,22 @@ static hawser_status count_all(hawser_context *context, size_t own, size_t *befo
     return status;
 }
 
-/* Takes the pairs of a member in place of those that it may have: a unit may run again. */
-static hawser_status take(hawser_context *context, hw_finished *finished, size_t member, double *pairs, size_t count,
-                          const double *intercepts)
+/* Stores a member from its pairs, over what it may have: a unit may run again. */
+static void take(const hw_linear *linear, size_t member, const double *pairs, size_t count, const double *intercepts)
 {
-    hw_finished_member *own = &finished->member[member];
-    double *copy = malloc(finished->outputs * sizeof *copy);
-    if (copy == NULL)
-        return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu intercepts", finished->outputs);
-    memcpy(copy, intercepts, finished->outputs * sizeof *copy);
-    free(own->pairs);
-    free(own->intercepts);
-    *own = (hw_finished_member){pairs, copy, count};
-    return HAWSER_OK;
+    size_t stride = linear->finished->members, outputs = linear->problem.outputs, last = linear->problem.X->cols * outputs;
+    double *numbers = linear->finished->numbers + member;
+    for (size_t e = 0; e < last; e++)
+        if (numbers[e * stride] != 0.0) /* most memory was never written to, and takes none */
+            numbers[e * stride] = 0.0;
+    for (size_t p = 0; p < count; p++)
+        numbers[(size_t)pairs[2 * p] * stride] = pairs[2 * p + 1];
+    for (size_t o = 0; o < outputs; o++)
+        numbers[(last + o) * stride] = intercepts[o];
 }
 
-hawser_status hw_finished_gather(hawser_context *context, hw_finished *finished, size_t member, const double *values,
-                                 size_t first, size_t count, const double *intercepts)
+hawser_status hw_linear_finished_gather(hawser_context *context, size_t member, const double *values, size_t first,
+                                        size_t count, const double *intercepts)
 {
     size_t own = 0, at = 0, all = 0;
     for (size_t e = 0; e < count; e++)
@@ -85,21 +60,8 @@ hawser_status hw_finished_gather(hawser_context *context, hw_finished *finished,
     hawser_status status = HAWSER_OK;
     for (size_t e = 0; status == HAWSER_OK && e < 2 * all; e += MOST)
         status = hawser_allreduce(context, pairs + e, 2 * all - e < MOST ? 2 * all - e : MOST, HAWSER_SUM);
-    if (status == HAWSER_OK && hawser_block(context) == 0) {
-        status = take(context, finished, member, pairs, all, intercepts);
-        pairs = status == HAWSER_OK ? NULL : pairs;
-    }
+    if (status == HAWSER_OK && hawser_block(context) == 0)
+        take(hawser_user(context), member, pairs, all, intercepts);
     free(pairs);
     return status;
-}
-
-void hw_finished_fill(const hw_finished *finished, size_t count, double *path, double *intercepts)
-{
-    for (size_t k = 0; k < count && k < finished->members; k++) {
-        const hw_finished_member *member = &finished->member[k];
-        for (size_t p = 0; p < member->count; p++)
-            path[(size_t)member->pairs[2 * p] * finished->members + k] = member->pairs[2 * p + 1];
-        for (size_t o = 0; o < finished->outputs && member->intercepts != NULL; o++)
-            intercepts[k * finished->outputs + o] = member->intercepts[o];
-    }
 }

@@ -1,5 +1,6 @@
 #include "algorithms/glm/linear.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/solve/shared.h"
@@ -48,7 +49,8 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     if (kind->check != NULL)
         HAWSER_TRY(kind->check(linear, error));
     if (hawser_job_nodes(job) > 1 && hw_linear_keeps_path(choices))
-        HAWSER_TRY(hw_finished_new(&linear->finished, choices->lambda_count, problem->outputs, error));
+        HAWSER_TRY(hw_finished_new(&linear->finished, choices->lambda_count,
+                                   hawser_job_leads(job) ? (problem->X->cols + 1) * problem->outputs : 0, 0, error));
     HAWSER_TRY(hw_linear_shared_new(&linear->shared, hawser_job_nodes(job) == 1, error));
     bool own = choices->route == HW_LINEAR_ASYNCHRONOUS && hawser_job_nodes(job) == 1 && kind->costs != NULL;
     return own ? kind->costs(linear, &choices->costs, error) : HAWSER_OK;
@@ -57,7 +59,7 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
 void hw_linear_free(hw_linear *linear)
 {
     hw_linear_shared_free(linear->shared);
-    hw_finished_free(linear->finished);
+    free(linear->finished);
     hw_linear_choices_free(&linear->choices);
     hw_linear_problem_free(&linear->problem);
     memset(linear, 0, sizeof *linear);

@@ -2,8 +2,8 @@
 #ifndef HW_ALGORITHMS_GLM_LINEAR_H
 #define HW_ALGORITHMS_GLM_LINEAR_H
 
+#include "algorithms/choice/finished.h"
 #include "algorithms/glm/choices.h"
-#include "algorithms/glm/finished.h"
 #include "algorithms/glm/problem.h"
 #include "algorithms/model/early.h"
 
@@ -22,7 +22,7 @@ typedef struct hw_linear {
     hw_linear_choices choices;
     hw_early early;
     const double *(*intercepts)(const void *scratch); /* of a block (hw_linear_units) */
-    hw_finished *finished;                            /* with several nodes and a path; or NULL */
+    hw_finished *finished;                            /* with several nodes and a path, numbers on node 0; or NULL */
     struct hw_linear_shared *shared; /* memory that the blocks of this process share when they solve joint sets (shared.h) */
 } hw_linear;
 

@@ -8,6 +8,7 @@
 #include "algorithms/glm/fold.h"
 #include "algorithms/glm/validation.h"
 #include "algorithms/model/add.h"
+#include "algorithms/model/unit.h"
 #include "algorithms/solve/grades.h"
 #include "hawser/kept_points.h"
 
@@ -148,8 +149,7 @@ static hawser_status make_image(hawser_context *context)
     size_t count = problem->X->rows * problem->outputs;
     double *sum = NULL, factor = whole_of(context);
     hawser_error error = {0};
-    if (hw_linear_new_doubles(&sum, count, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_linear_new_doubles(&sum, count, &error), &error));
     HAWSER_READ(context, hawser_matrix, X);
     for (size_t o = 0; o < problem->outputs; o++)
         hw_linear_combine(X, alpha + o, problem->outputs, sum + o * X->rows);
@@ -231,7 +231,7 @@ static void record_work(hawser_operator *lambdas, const hw_linear_frame *frame)
     size_t blocks = linear->choices.blocks, all = linear->problem.X->cols * linear->problem.outputs;
     hawser_operator *unit =
         HAWSER_UNIT(lambdas, "record", record, .reads = {frame->X, frame->v, frame->alpha}, .updates = {frame->path},
-                    .reduces = linear->finished != NULL ? hw_finished_reduces(all, blocks) : 0);
+                    .reduces = linear->finished != NULL ? hw_linear_finished_reduces(all, blocks) : 0);
     if (linear->finished != NULL)
         hawser_reduces_expect(unit, 2 * hw_linear_expected(linear) + blocks, 2 * hw_linear_expected(linear) + blocks);
 }
@@ -325,8 +325,7 @@ hawser_status hw_linear_choose(hawser_context *context, hw_linear_scan *scan, co
     hw_linear_scan_screen(scan, columns, alpha, lambda, scale, radius);
     hw_linear_candidates candidates = hw_linear_scan_candidates(scan, alpha);
     most = within_share(linear, scan, columns, alpha, most);
-    if (functions->choose(solver, columns, lambda, &candidates, most, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, functions->choose(solver, columns, lambda, &candidates, most, &error), &error));
     (void)functions->members(solver, &members);
     HAWSER_TRY(hawser_report(context, "working_set", (double)members));
     HAWSER_TRY(hawser_report(context, "largest_set", (double)members));
@@ -379,14 +378,14 @@ static hawser_status record(hawser_context *context)
             if (alpha[j] != 0.0)
                 path[j * linear->choices.lambda_count + at] = alpha[j];
         if (linear->finished != NULL)
-            HAWSER_TRY(hw_finished_gather(context, linear->finished, at, alpha, first, count, intercepts));
+            HAWSER_TRY(hw_linear_finished_gather(context, at, alpha, first, count, intercepts));
     }
     if (fold == 0)
         return HAWSER_OK;
     hawser_error error = {0};
     HAWSER_READ(context, double, v);
-    if (hw_linear_held_out(&linear->problem, v, intercepts, fold, &weight, &errors, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(
+        hw_unit_ends(context, hw_linear_held_out(&linear->problem, v, intercepts, fold, &weight, &errors, &error), &error));
     HAWSER_TRY(hawser_report(context, "held_weight", weight));
     return hawser_report(context, "held_errors", errors);
 }
@@ -433,8 +432,7 @@ static hawser_status validate(hawser_context *context)
     hawser_status status = linear->early.validated
                                ? measure_data(context, intercepts, &weight, &errors, &error)
                                : hw_linear_held_out(&linear->problem, v, intercepts, 0, &weight, &errors, &error);
-    if (status != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, status, &error));
     HAWSER_TRY(hw_linear_report(context, "valid_weight", weight));
     return hw_linear_report(context, "valid_errors", errors);
 }
@@ -448,11 +446,6 @@ uint32_t hw_linear_fold_of(const hawser_context *context)
 {
     double fold = hawser_metric(context, "fold");
     return fold >= 1.0 ? (uint32_t)fold : 0;
-}
-
-hawser_status hw_linear_fail(hawser_context *context, const hawser_error *error)
-{
-    return hawser_unit_fail(context, error->status, "%s", error->text);
 }
 
 bool hw_linear_must_stop(void *context)
@@ -472,7 +465,7 @@ hw_linear_part hw_linear_part_of(hawser_context *context)
 }
 
 /* Adds numbers of all blocks; the `add` of a hw_linear_part. `context` is the unit's. The unit must return after a failure
- * (hw_linear_fail). */
+ * (hw_unit_ends). */
 static hawser_status linear_add(void *context, double *values, size_t count, hawser_error *error)
 {
     static const hw_addends products = {.rest = "products of columns, target and weights", .of = "them"};

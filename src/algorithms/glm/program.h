@@ -6,6 +6,7 @@
 #define HW_ALGORITHMS_GLM_PROGRAM_H
 
 #include "algorithms/glm/driver.h"
+#include "algorithms/model/unit.h"
 #include "algorithms/solve/scan.h"
 #include "algorithms/solve/search.h"
 #include "hawser/advanced.h"
@@ -69,8 +70,7 @@ hawser_status hw_linear_report_fold(hawser_context *context, double zero_objecti
  * a point. */
 hawser_status hw_linear_report(hawser_context *context, const char *metric, double value) HAWSER_MUST_USE;
 uint32_t hw_linear_fold_of(const hawser_context *context); /* 0: all rows that train */
-hawser_status hw_linear_fail(hawser_context *context, const hawser_error *error) HAWSER_MUST_USE;
-bool hw_linear_must_stop(void *context); /* of a hw_linear_stop */
+bool hw_linear_must_stop(void *context);                   /* of a hw_linear_stop */
 
 /* Returns what a unit reduces that adds up this many numbers of all blocks: more than one reduction has are added up in
  * several. */

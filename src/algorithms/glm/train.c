@@ -53,19 +53,16 @@ static hawser_status make_finished(hw_linear_driver *driver, const hawser_traini
                                    hawser_error *error)
 {
     const hw_linear *linear = driver->linear;
-    size_t outputs = linear->problem.outputs;
-    double *path = NULL, *intercepts = NULL;
-    hawser_status status =
-        hw_linear_new_doubles(&path, linear->problem.X->cols * outputs * driver->record.results.most, error);
+    size_t outputs = linear->problem.outputs, last = linear->problem.X->cols * outputs;
+    const double *numbers = linear->finished->numbers;
+    double *intercepts = NULL;
+    hawser_status status = hw_linear_new_doubles(&intercepts, done * outputs, error);
+    for (size_t e = 0; status == HAWSER_OK && e < done * outputs; e++)
+        intercepts[e] = numbers[(last + e % outputs) * linear->finished->members + e / outputs];
+    hw_linear_reached reached = {
+        .early = true, .planned = planned, .path = numbers, .intercepts = outputs > 1 ? intercepts : NULL};
     if (status == HAWSER_OK)
-        status = hw_linear_new_doubles(&intercepts, done * outputs, error);
-    if (status == HAWSER_OK) {
-        hw_finished_fill(linear->finished, done, path, intercepts);
-        hw_linear_reached reached = {
-            .early = true, .planned = planned, .path = path, .intercepts = outputs > 1 ? intercepts : NULL};
         status = hw_linear_finish(driver, input, &reached, error);
-    }
-    free(path);
     free(intercepts);
     return status;
 }
@@ -79,17 +76,12 @@ static hawser_status fail_without_run(hw_linear_driver *driver, const hawser_tra
     bool lost = (status == HAWSER_PEER_LOST || status == HAWSER_TIMEOUT) && driver->linear->finished != NULL;
     hw_linear_record_cut(record);
     size_t done = lost ? hw_results_finished(&record->results) : 0;
+    hawser_error made = {0};
+    (void)hawser_fail(error, status, "%s", why);
     if (done == 0)
-        return hawser_fail(error, status, "%s", why);
-    hawser_error own = {0};
-    if (make_finished(driver, input, done, planned, &own) != HAWSER_OK) {
-        hawser_model_free(driver->training->model);
-        driver->training->model = NULL;
-        return hawser_fail(error, status, "%s; %zu of the path's %zu lambdas were finished, but have no model: %s", why,
-                           done, planned, own.text);
-    }
-    return hawser_fail(error, status, "%s; %zu of the path's %zu lambdas were finished, and the model has them", why, done,
-                       planned);
+        return status;
+    (void)make_finished(driver, input, done, planned, &made);
+    return hw_finished_describe(driver->training, done, planned, &made, error);
 }
 
 /* Notes that the model of a failed path has only the finished lambdas, or if there are none, the best certified coefficients

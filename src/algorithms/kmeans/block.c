@@ -3,11 +3,6 @@
 
 #include <math.h>
 
-hawser_status hw_kmeans_fail(hawser_context *context, const hawser_error *error)
-{
-    return hawser_unit_fail(context, error->status, "%s", error->text);
-}
-
 static bool needs_bounds(const hw_kmeans *kmeans)
 {
     return kmeans->batch == 0 && kmeans->clusters > 1;
@@ -103,9 +98,7 @@ hawser_status hw_kmeans_block_open(hawser_context *context, hw_kmeans_block **bl
     if ((*block)->kmeans != NULL)
         return HAWSER_OK;
     HAWSER_READ(context, hawser_matrix, X);
-    if (make(*block, hawser_user(context), X, &error) != HAWSER_OK)
-        return hw_kmeans_fail(context, &error);
-    return HAWSER_OK;
+    return hw_unit_ends(context, make(*block, hawser_user(context), X, &error), &error);
 }
 
 void hw_kmeans_block_release(void *scratch)

@@ -4,6 +4,7 @@
 
 #include "algorithms/kmeans/centres.h"
 #include "algorithms/kmeans/problem.h"
+#include "algorithms/model/unit.h"
 #include "hawser/record.h"
 
 enum { HW_KMEANS_TILE = 256 }; /* rows that are compared with centres together */
@@ -60,8 +61,5 @@ static inline double hw_kmeans_weight(const hw_kmeans_block *block, size_t row)
 {
     return block->beside.weights != NULL ? block->beside.weights[row] : 1.0;
 }
-
-/* Fails a unit with an error. */
-hawser_status hw_kmeans_fail(hawser_context *context, const hawser_error *error);
 
 #endif

@@ -366,8 +366,8 @@ static hawser_status choose_candidates(pool *p, hw_kmeans_block *b, const candid
         status = add(p, all, c->all);
     for (size_t e = 0; status == HAWSER_OK && e < c->own; e++)
         weights[e] = all[c->numbers[e]];
-    if (status == HAWSER_OK && hawser_batch_pack(p->X, &batch, packed, bytes, &A, &error) != HAWSER_OK)
-        status = hw_kmeans_fail(p->context, &error);
+    if (status == HAWSER_OK)
+        status = hw_unit_ends(p->context, hawser_batch_pack(p->X, &batch, packed, bytes, &A, &error), &error);
     if (status == HAWSER_OK)
         status = open_pool(&own, p->context, b, p->start, &A, weights, hw_kmeans_trials(p->kmeans));
     if (status == HAWSER_OK)

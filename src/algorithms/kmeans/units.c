@@ -164,8 +164,8 @@ hawser_status hw_kmeans_step(hawser_context *context)
     hawser_error error = {0};
     bool first = !b->memory.assigned;
     HAWSER_READ(context, double, centres);
-    if (hw_kmeans_move(b, centres, &error) != HAWSER_OK || hw_kmeans_assign(b, &changed, &error) != HAWSER_OK)
-        return hw_kmeans_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_move(b, centres, &error), &error));
+    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_assign(b, &changed, &error), &error));
     hw_kmeans_sum(b);
     memcpy(b->reduced, b->sums, k * d * sizeof *b->sums);
     memcpy(weights, b->weights, k * sizeof *weights);
@@ -299,9 +299,8 @@ static hawser_status validate(hawser_context *context, hw_kmeans_block *b, const
     double inertia = INFINITY;
     hawser_error error = {0};
     if (early->validated && (b->memory.iteration % pass == 0 || *ended != HW_KMEANS_GOES_ON)) {
-        if (early->data != NULL && hawser_block(context) == 0 &&
-            measure_other(kmeans, centres, &inertia, &error) != HAWSER_OK)
-            return hw_kmeans_fail(context, &error);
+        if (early->data != NULL && hawser_block(context) == 0)
+            HAWSER_TRY(hw_unit_ends(context, measure_other(kmeans, centres, &inertia, &error), &error));
         HAWSER_TRY(hw_early_measure(context, count, inertia));
         HAWSER_TRY(report_validation(context, b));
         lower = hw_early_compare(early, count);
@@ -320,8 +319,8 @@ hawser_status hw_kmeans_batch_step(hawser_context *context)
     hawser_error error = {0};
     memset(b->reduced, 0, (k * d + k + 1) * sizeof *b->reduced);
     HAWSER_READ(context, double, centres);
-    if (hw_kmeans_move(b, centres, &error) != HAWSER_OK || add_batch(b, b->reduced, weights, inertia, &error) != HAWSER_OK)
-        return hw_kmeans_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_move(b, centres, &error), &error));
+    HAWSER_TRY(hw_unit_ends(context, add_batch(b, b->reduced, weights, inertia, &error), &error));
     HAWSER_TRY(add_clusters(context, b, k, k + 1));
     for (size_t c = 0; c < k; c++)
         total += weights[c];
@@ -341,8 +340,8 @@ static hawser_status measure(hawser_context *context, hw_kmeans_block *b, const 
 {
     size_t k = b->kmeans->clusters, changed = 0;
     hawser_error error = {0};
-    if (hw_kmeans_move(b, centres, &error) != HAWSER_OK || hw_kmeans_assign(b, &changed, &error) != HAWSER_OK)
-        return hw_kmeans_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_move(b, centres, &error), &error));
+    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_assign(b, &changed, &error), &error));
     memset(b->reduced, 0, (k + 1) * sizeof *b->reduced);
     for (size_t i = 0; i < b->X.rows; i++) {
         b->reduced[b->labels[i]] += 1.0;

@@ -41,13 +41,12 @@ static hawser_status prepare(hawser_context *context)
     uint32_t fold = hw_linear_fold_of(context);
     hawser_error error = {0};
     HAWSER_READ(context, hawser_matrix, X);
-    if (hw_lasso_block_prepare(block, lasso, X, fold, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_lasso_block_prepare(block, lasso, X, fold, &error), &error));
     if (fold == 0)
         HAWSER_TRY(hw_linear_record_means(context, block->columns.mean));
     double most = 0.0;
-    if (fold == 0 && hw_lasso_block_lambda_max(block, &most, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    if (fold == 0)
+        HAWSER_TRY(hw_unit_ends(context, hw_lasso_block_lambda_max(block, &most, &error), &error));
     return hw_linear_report_fold(context, block->zero_objective, &block->columns, most);
 }
 
@@ -140,13 +139,12 @@ static hawser_status products(hawser_context *context)
     HAWSER_READ(context, hawser_matrix, whole);
     const hw_linear_members *members = &block->joint.members;
     hawser_error error = {0};
-    if (hw_lasso_joint_union(block, whole, sets, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_lasso_joint_union(block, whole, sets, &error), &error));
     HAWSER_TRY(hawser_data_fetch(context, "whole", members->columns, members->count));
-    if (hw_lasso_joint_products(block, hawser_block(context), (hw_linear_stop){hw_linear_must_stop, context}, &error) !=
-        HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return HAWSER_OK;
+    return hw_unit_ends(
+        context,
+        hw_lasso_joint_products(block, hawser_block(context), (hw_linear_stop){hw_linear_must_stop, context}, &error),
+        &error);
 }
 
 /* Joint working sets, third unit: the blocks solve the union's problem together. */
@@ -158,8 +156,7 @@ static hawser_status solve(hawser_context *context)
     hw_linear_round round = make_round(context, block, NULL, NULL);
     hw_linear_part part = hw_linear_part_of(context);
     block->fresh = false;
-    if (hw_lasso_joint_solve(block, &round, &part, alpha, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_lasso_joint_solve(block, &round, &part, alpha, &error), &error));
     return hawser_touch(context, "v", 0, 0);
 }
 
@@ -174,14 +171,13 @@ static hawser_status sweep(hawser_context *context)
     hawser_error error = {0};
     if (!block->fresh || !one_clock(lasso))
         hw_lasso_block_residual(block, v, false);
-    if (hw_linear_in_step(&lasso->choices) &&
-        hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    if (hw_linear_in_step(&lasso->choices))
+        HAWSER_TRY(
+            hw_unit_ends(context, hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error), &error));
     hw_linear_round round = make_round(context, block, alpha, one_clock(lasso) ? NULL : v);
     round.slack = lasso->choices.blocks > 1 ? &slack : NULL;
     block->fresh = false;
-    if (lasso->choices.settings.solver->solve(block->solver, &round, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, lasso->choices.settings.solver->solve(block->solver, &round, &error), &error));
     if (one_clock(lasso))
         HAWSER_TRY(hawser_touch(context, "v", 0, 0));
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
@@ -197,8 +193,7 @@ static hawser_status remember(hawser_context *context)
     hawser_error error = {0};
     hw_lasso_block_residual(block, v, false);
     size_t at = (size_t)(hawser_clock(context) % HW_LINEAR_HISTORY);
-    if (hw_lasso_block_remember(block, alpha, at, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_lasso_block_remember(block, alpha, at, &error), &error));
     HAWSER_TRY(hw_linear_report(context, "sprint_loss", block->loss));
     return hw_linear_report(context, "sprint_penalty",
                             hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda")));
@@ -220,8 +215,7 @@ static hawser_status extrapolate(hawser_context *context)
         if ((hawser_clock(context) + 1) % HW_LINEAR_HISTORY != 0)
             return HAWSER_OK;
     }
-    if (hw_lasso_block_remember(block, alpha, HW_LINEAR_HISTORY, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_lasso_block_remember(block, alpha, HW_LINEAR_HISTORY, &error), &error));
     double then = hw_lasso_block_propose(block, alpha, lambda, &penalties[0]);
     penalties[1] = then < NEVER ? then : NEVER;
     HAWSER_TRY(
@@ -244,8 +238,8 @@ static hawser_status search(hawser_context *context)
     hw_linear_part part = hw_linear_part_of(context);
     hw_linear_round round = make_round(context, block, alpha, v);
     round.part = &part;
-    if (hw_linear_search_run(&block->search, &round, list, count, HW_LINEAR_SEARCH_STEPS, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(
+        context, hw_linear_search_run(&block->search, &round, list, count, HW_LINEAR_SEARCH_STEPS, &error), &error));
     hw_linear_search_move(&block->search, round.gain, v);
     return HAWSER_OK;
 }

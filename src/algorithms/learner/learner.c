@@ -5,6 +5,7 @@
 
 #include "algorithms/learner/members.h"
 #include "algorithms/learner/outcome.h"
+#include "hawser/advanced.h"
 
 static hawser_status begin(const hw_learner *learner, void **own, hawser_job *job, const hawser_training_input *input,
                            hawser_error *error)
@@ -34,6 +35,8 @@ hawser_status hw_learner_train(const hawser_algorithm *algorithm, hawser_job *jo
     void *own = NULL;
     memset(training, 0, sizeof *training);
     hawser_status status = begin(learner, &own, job, input, error);
+    if (status == HAWSER_OK && learner->policy != NULL)
+        learner->policy(own, input->options, training->policy, sizeof training->policy);
     if (status == HAWSER_OK)
         status = learner->members != NULL ? hw_members_run(program_of(learner, own, job), own, job, input, training, error)
                                           : learner->run(own, job, input, training, error);
@@ -49,6 +52,11 @@ hawser_status hw_learner_plan(const hawser_algorithm *algorithm, hawser_job *job
     hawser_status status = begin(learner, &own, job, input, error);
     if (status == HAWSER_OK) {
         hawser_program *program = program_of(learner, own, job);
+        char text[sizeof((hawser_training *)0)->policy];
+        if (learner->policy != NULL) {
+            learner->policy(own, input->options, text, sizeof text);
+            hawser_plan_note(program, text);
+        }
         status = hawser_plan_print(job, program, format, out, error);
         hawser_program_free(program);
     }

@@ -15,6 +15,8 @@ typedef struct hw_learner {
     /* Reads options and data, and checks them. Collective. The frame calls `release`, also after a failure. */
     hawser_status (*read)(void *own, hawser_job *job, const hawser_training_input *input, hawser_error *error);
     void (*release)(void *own); /* NULL with members: hw_row_path_free */
+    /* Writes what the sync means for it (hawser_training.policy); may be NULL. */
+    void (*policy)(const void *own, const hawser_options *options, char *text, size_t size);
     /* Of a learner with members (members.h), whose struct begins with its hw_row_path; or NULL, and: */
     const struct hw_member_method *members;
     hawser_program *(*build)(void *own, const hawser_job *job);

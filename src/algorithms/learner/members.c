@@ -6,6 +6,7 @@
 
 #include "algorithms/learner/outcome.h"
 #include "algorithms/model/add.h"
+#include "algorithms/model/unit.h"
 #include "hawser/advanced.h"
 #include "hawser/kept_points.h"
 
@@ -23,9 +24,7 @@ static hawser_status open_block(hawser_context *context, hw_member_block **block
     b->model = calloc(path->width, sizeof *b->model);
     if (b->model == NULL)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for a model of %zu numbers", path->width);
-    if (path->method->make(b, path, X, hawser_block(context), &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
-    return HAWSER_OK;
+    return hw_unit_ends(context, path->method->make(b, path, X, hawser_block(context), &error), &error);
 }
 
 static void drop_block(void *scratch)
@@ -68,8 +67,7 @@ static hawser_status validate(hawser_context *context, hw_member_block *b, bool 
         return HAWSER_OK;
     if (hawser_block(context) == 0) {
         path->method->model(b, b->model);
-        if (hw_member_error(path, b->model, values, &error) != HAWSER_OK)
-            return hawser_unit_fail(context, error.status, "%s", error.text);
+        HAWSER_TRY(hw_unit_ends(context, hw_member_error(path, b->model, values, &error), &error));
     }
     HAWSER_TRY(hw_row_take_error(context, path, &b->turn, values[0], kept));
     HAWSER_TRY(hawser_report(context, path->error_name, hw_member_shown(path, b->turn.early.error)));

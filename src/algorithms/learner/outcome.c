@@ -156,18 +156,16 @@ static hawser_status fail_without_run(const hw_row_path *path, const hawser_trai
                                       hawser_status status, const char *why, hawser_error *error)
 {
     bool lost = (status == HAWSER_PEER_LOST || status == HAWSER_TIMEOUT) && path->finished != NULL;
-    hawser_error own = {0};
+    hawser_error made = {0};
     size_t done = 0;
     while (lost && done < path->members && path->finished->table[done * HW_ROW_FIELDS + HW_ROW_DONE] > 0.0)
         done++;
+    (void)hawser_fail(error, status, "%s", why);
     if (done == 0)
-        return hawser_fail(error, status, "%s", why);
+        return status;
     snprintf(training->stop_reason, sizeof training->stop_reason, "node-lost");
-    if (finish(path, input, true, training, &own) != HAWSER_OK)
-        return hawser_fail(error, status, "%s; %zu of the path's %zu members were finished, but have no model: %s", why,
-                           done, path->members, own.text);
-    return hawser_fail(error, status, "%s; %zu of the path's %zu members were finished, and the model has them", why, done,
-                       path->members);
+    (void)finish(path, input, true, training, &made);
+    return hw_finished_describe(training, done, path->members, &made, error);
 }
 
 hawser_status hw_members_run(hawser_program *program, hw_row_path *path, hawser_job *job, const hawser_training_input *input,
@@ -176,7 +174,7 @@ hawser_status hw_members_run(hawser_program *program, hw_row_path *path, hawser_
     hawser_error own = {0};
     hawser_status status = HAWSER_OK;
     if (hawser_job_nodes(job) > 1 && hawser_job_leads(job) && hw_row_keeps_path(path))
-        status = hw_row_path_remember(path, &own);
+        status = hw_finished_new(&path->finished, path->members, path->width, hw_row_path_table(path), &own);
     status = hawser_job_agree(job, status, &own);
     hawser_observe(job, input->observer, input->observer_user);
     if (status == HAWSER_OK)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algorithms/choice/folds.h"
+#include "algorithms/model/unit.h"
 
 /* What the unit reads. */
 typedef struct collection {
@@ -18,8 +19,7 @@ static hawser_status copy(hawser_context *context)
     size_t first = 0, count = hawser_part(context, "values", &first);
     hawser_beside beside;
     hawser_error error = {0};
-    if (hawser_dataset_beside(c->data, X->first, X->rows, &beside, &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
+    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(c->data, X->first, X->rows, &beside, &error), &error));
     const double *values = c->groups ? beside.groups : beside.target;
     if (values == NULL)
         return hawser_unit_fail(context, HAWSER_BAD_INPUT, "--folds: the data have no column of groups");

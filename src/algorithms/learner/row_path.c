@@ -8,21 +8,11 @@
 #include "algorithms/model/add.h"
 #include "algorithms/model/class_weights.h"
 #include "algorithms/model/labels.h"
+#include "algorithms/model/unit.h"
 
 size_t hw_row_path_table(const hw_row_path *path)
 {
     return (path->choice.folds + (size_t)1) * path->members * HW_ROW_FIELDS;
-}
-
-hawser_status hw_row_path_remember(hw_row_path *path, hawser_error *error)
-{
-    size_t table = hw_row_path_table(path), numbers = path->width * path->members;
-    path->finished = calloc(1, sizeof *path->finished + (table + numbers) * sizeof(double));
-    if (path->finished == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu models of %zu numbers", path->members, path->width);
-    path->finished->table = (double *)(path->finished + 1);
-    path->finished->numbers = path->finished->table + table;
-    return HAWSER_OK;
 }
 
 void hw_row_path_states(hawser_program *program, const hw_row_path *path, hawser_state **table, hawser_state **numbers)
@@ -84,8 +74,7 @@ hawser_status hw_row_class_sums(hawser_context *context, const hw_row_path *path
     HAWSER_READ(context, hawser_matrix, X);
     hawser_beside beside;
     hawser_error error = {0};
-    if (hawser_dataset_beside(path->data, X->first, X->rows, &beside, &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
+    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(path->data, X->first, X->rows, &beside, &error), &error));
     double *sums = *weights = calloc(folds * kinds, sizeof *sums);
     if (sums == NULL)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu folds of %zu classes", folds, kinds);
@@ -107,8 +96,8 @@ hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path
     hawser_status status = hw_row_class_sums(context, path, folds > 0, &weights);
     for (size_t e = 0; status == HAWSER_OK && e < (folds > 0 ? folds : 1) * kinds; e++)
         total += weights[e];
-    if (status == HAWSER_OK && hw_check_weight_sum(total, &error) != HAWSER_OK)
-        status = hawser_unit_fail(context, error.status, "%s", error.text);
+    if (status == HAWSER_OK)
+        status = hw_unit_ends(context, hw_check_weight_sum(total, &error), &error);
     if (status == HAWSER_OK && folds > 0)
         status = judge_folds(context, path->data, weights, folds, path->labels, kinds);
     free(weights);
@@ -157,7 +146,7 @@ void hw_row_keep(hawser_context *context, const hw_row_path *path, const hw_row_
 }
 
 /* Brings a finished model to node 0, which has block 0: each block has all of it. */
-static void remember(hw_row_finished *finished, const hw_row_path *path, const hw_row_turn *turn, const double *model,
+static void remember(hw_finished *finished, const hw_row_path *path, const hw_row_turn *turn, const double *model,
                      const double fields[HW_ROW_FIELDS])
 {
     memcpy(finished->table + (turn->fold * path->members + turn->member) * HW_ROW_FIELDS, fields,

@@ -12,16 +12,10 @@
 #define HW_ALGORITHMS_LEARNER_ROW_PATH_H
 
 #include "algorithms/choice/choice.h"
+#include "algorithms/choice/finished.h"
 #include "algorithms/model/centre.h"
 #include "algorithms/model/classed.h"
 #include "algorithms/model/early.h"
-
-/* The finished models on node 0, so that they outlive the loss of another node: what the states "path" and "table" have, and
- * the iterations until then. A run reads nothing of them. */
-typedef struct hw_row_finished {
-    double *numbers, *table;
-    double iterations;
-} hw_row_finished;
 
 /* The models of a training. */
 typedef struct hw_row_path {
@@ -46,7 +40,9 @@ typedef struct hw_row_path {
     hw_centre centre; /* without an intercept, nothing is shifted */
     bool one;         /* all columns have equal values, so the path has one member */
 
-    hw_row_finished *finished;             /* on node 0, with several nodes and a path; or NULL */
+    /* What the states "path" and "table" have, and the iterations until then. On node 0, with several nodes and a path; or
+     * NULL. */
+    hw_finished *finished;
     const struct hw_member_method *method; /* learner/method.h */
     const char *cv_name;                   /* the fact of the errors of --cv */
     /* The metric of the errors on validation data, and whether it is 1 - error. */
@@ -117,8 +113,6 @@ hawser_status hw_row_path_centre(hw_row_path *path, hawser_job *job, hw_centre_o
  * classes. */
 hawser_status hw_row_path_start(hw_row_path *path, hawser_job *job, const hawser_training_input *input, bool pairs,
                                 hawser_error *error) HAWSER_MUST_USE;
-/* Makes path->finished. */
-hawser_status hw_row_path_remember(hw_row_path *path, hawser_error *error) HAWSER_MUST_USE;
 /* Returns the numbers of the state "table". */
 size_t hw_row_path_table(const hw_row_path *path);
 /* Adds the states "table" and, if members are kept, "path" to a program. *numbers is NULL without the latter. */

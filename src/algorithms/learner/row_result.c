@@ -147,9 +147,6 @@ void hw_row_result_describe(const hw_row_result *r, size_t at)
                 "no smaller objective was found within the precision of numbers; the gap that is left is %.3g, which "
                 "rounding may have changed by %.3g",
                 row->gap, hw_row_result_rounding(r));
-    if (r->fit.path != NULL && hw_row_result_members(r) < r->fit.planned)
-        hw_note(r->training, "the training was ended (%s): the model has %zu of the path's %zu members",
-                r->training->stop_reason, hw_row_result_members(r), r->fit.planned);
     if (r->path->one)
         hw_note(r->training, "every column has equal values only, so the model is its intercepts, and one %s suffices",
                 r->fit.parameter);

@@ -17,8 +17,10 @@
 #include "algorithms/glm/program.h"
 #include "algorithms/glm/start.h"
 #include "algorithms/lasso/evaluate.h"
+#include "algorithms/learner/learner.h"
 #include "algorithms/list.h"
 #include "algorithms/measures/errors.h"
+#include "algorithms/model/unit.h"
 #include "algorithms/sgd/exchange.h"
 #include "algorithms/sgd/options.h"
 #include "hawser/kept_points.h"
@@ -42,11 +44,8 @@ static hawser_status make_block(hawser_context *context)
         HAWSER_TRY(hawser_read(context, "whole", &whole));
         HAWSER_TRY(hw_descent_fetch_all(context, whole->cols));
     }
-    if (hw_descent_block_new(hawser_scratch(context), descent, X, whole, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    if (hw_descent_block_weigh(hawser_scratch(context), &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return HAWSER_OK;
+    HAWSER_TRY(hw_unit_ends(context, hw_descent_block_new(hawser_scratch(context), descent, X, whole, &error), &error));
+    return hw_unit_ends(context, hw_descent_block_weigh(hawser_scratch(context), &error), &error);
 }
 
 static void visit(hawser_record *record, hawser_context *context)
@@ -226,26 +225,6 @@ static hawser_program *build(hw_descent *descent, bool trains)
     return p;
 }
 
-static hawser_status plan(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                          hawser_plan_format format, FILE *out, hawser_error *error)
-{
-    (void)algorithm;
-    hw_descent descent;
-    hawser_program *program = NULL;
-    hawser_status status = hw_descent_new(&descent, job, input, error);
-    if (status == HAWSER_OK) {
-        program = build(&descent, true);
-        char text[sizeof((hawser_training *)0)->policy];
-        hw_linear_policy_of_steps(descent.sync, hawser_options_text(input->options, "sync"), descent.rate, text,
-                                  sizeof text);
-        hawser_plan_note(program, text);
-        status = hawser_plan_print(job, program, format, out, error);
-    }
-    hawser_program_free(program);
-    hw_descent_free(&descent);
-    return status;
-}
-
 /* ------------------------------------------------------------------------------------------------------------ train ---- */
 
 static double count_nonzeros(const hw_descent *descent, const double *theta)
@@ -366,8 +345,9 @@ static hawser_status take_best(hw_descent *descent, hawser_job *job, double obje
     return HAWSER_OK;
 }
 
-static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_training_input *input, hawser_training *training,
-                         hawser_run **after, hawser_error *error)
+/* *after becomes the run that measured the best weights, if they are not the last. The caller frees it. */
+static hawser_status run_and_measure(hw_descent *descent, hawser_job *job, const hawser_training_input *input,
+                                     hawser_training *training, hawser_run **after, hawser_error *error)
 {
     hawser_program *program = build(descent, true);
     hawser_error own = {0};
@@ -396,22 +376,33 @@ static hawser_status run(hw_descent *descent, hawser_job *job, const hawser_trai
     return hawser_job_agree(job, status, error);
 }
 
-static hawser_status train(const hawser_algorithm *algorithm, hawser_job *job, const hawser_training_input *input,
-                           hawser_training *training, hawser_error *error)
+static hawser_status run(void *own, hawser_job *job, const hawser_training_input *input, hawser_training *training,
+                         hawser_error *error)
 {
-    (void)algorithm;
-    hw_descent descent;
-    memset(training, 0, sizeof *training);
     hawser_run *after = NULL;
-    hawser_status status = hw_descent_new(&descent, job, input, error);
-    hw_linear_policy_of_steps(descent.sync, hawser_options_text(input->options, "sync"), descent.rate, training->policy,
-                              sizeof training->policy);
-    if (status == HAWSER_OK)
-        status = run(&descent, job, input, training, &after, error);
+    hawser_status status = run_and_measure(own, job, input, training, &after, error);
     hawser_run_free(after);
-    hw_descent_free(&descent);
     return status;
 }
+
+static hawser_program *build_descent(void *own, const hawser_job *job)
+{
+    (void)job;
+    return build(own, true);
+}
+
+static void policy(const void *own, const hawser_options *options, char *text, size_t size)
+{
+    const hw_descent *descent = own;
+    hw_linear_policy_of_steps(descent->sync, hawser_options_text(options, "sync"), descent->rate, text, size);
+}
+
+static const hw_learner learner = {.size = sizeof(hw_descent),
+                                   .read = hw_descent_read,
+                                   .release = hw_descent_release,
+                                   .policy = policy,
+                                   .build = build_descent,
+                                   .run = run};
 
 const hawser_algorithm *hw_least_squares_algorithm(void)
 {
@@ -433,8 +424,9 @@ const hawser_algorithm *hw_least_squares_algorithm(void)
                                                .rows = hw_descent_rows,
                                                .metrics = metrics,
                                                .coefficients = hw_linear_print_coefficients,
-                                               .train = train,
-                                               .plan = plan,
+                                               .user = &learner,
+                                               .train = hw_learner_train,
+                                               .plan = hw_learner_plan,
                                                .heads = hw_linear_heads,
                                                .evaluate = hw_lasso_evaluate,
                                                .measures = hw_error_measures};

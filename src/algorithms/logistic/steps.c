@@ -130,13 +130,13 @@ static hawser_status ready(hawser_context *context)
     double lambda = hawser_metric(context, "lambda");
     uint32_t fold = hw_linear_fold_of(context) + 1;
     hawser_error error = {0};
-    if (logistic_of(block)->steps == NULL && new_steps(context, block, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    if (logistic_of(block)->steps == NULL)
+        HAWSER_TRY(hw_unit_ends(context, new_steps(context, block, &error), &error));
     hw_logistic_steps *steps = logistic_of(block)->steps;
     if (steps->fold != fold || steps->lambda != lambda)
         steps->iteration = 0;
-    if (steps->fold != fold && weigh(block, fold, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    if (steps->fold != fold)
+        HAWSER_TRY(hw_unit_ends(context, weigh(block, fold, &error), &error));
     steps->lambda = lambda;
     memcpy(w, alpha, block->columns.X.cols * sizeof *w);
     return hawser_report(context, "centre", hawser_dot(block->columns.X.cols, steps->block.mean, alpha, NULL));

@@ -11,6 +11,7 @@
 
 #include "algorithms/model/add.h"
 #include "algorithms/model/numbers.h"
+#include "algorithms/model/unit.h"
 
 enum {
     TILE = 128,
@@ -293,8 +294,7 @@ static hawser_status find(hawser_context *context)
     HAWSER_READ(context, hawser_matrix, X);
     measures m = {.X = *X, .target = s->target};
     hawser_error error = {0};
-    if (hawser_dataset_beside(s->data, m.X.first, m.X.rows, &m.beside, &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
+    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(s->data, m.X.first, m.X.rows, &m.beside, &error), &error));
     m.count = m.X.cols + s->target;
     m.tile_rows = m.X.cols * TILE <= PIECE ? TILE : PIECE / m.X.cols + 1;
     double *memory = calloc(5 * m.count + m.tile_rows * m.X.cols + 1, sizeof *memory);

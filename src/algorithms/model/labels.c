@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "algorithms/model/numbers.h"
+#include "algorithms/model/unit.h"
 
 /* What the unit reads. */
 typedef struct label_search {
@@ -82,8 +83,7 @@ static hawser_status find(hawser_context *context)
     HAWSER_READ(context, hawser_matrix, X);
     hawser_beside beside;
     hawser_error error = {0};
-    if (hawser_dataset_beside(s->data, X->first, X->rows, &beside, &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
+    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(s->data, X->first, X->rows, &beside, &error), &error));
     double *own = calloc(3 * (s->most + 2), sizeof *own), *all = own + 2 * (s->most + 2);
     if (own == NULL)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu labels", s->most);

@@ -36,8 +36,7 @@ static hawser_status prepare(hawser_context *context)
     uint32_t fold = hw_linear_fold_of(context);
     hawser_error error = {0};
     HAWSER_READ(context, hawser_matrix, X);
-    if (hw_multitask_prepare(block, linear, X, fold, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_multitask_prepare(block, linear, X, fold, &error), &error));
     if (fold == 0)
         HAWSER_TRY(hw_linear_record_means(context, block->columns.mean));
     return hw_linear_report_fold(context, block->zero_objective, &block->columns,
@@ -89,8 +88,8 @@ static hawser_status choose(hawser_context *context)
     size_t least = SMALLEST_SET / hawser_blocks(context);
     hawser_error error = {0};
     set_strictness(block, lambda, hawser_metric(context, "gap"));
-    if (hw_multitask_choose(block, alpha, lambda, scale, radius, least > 8 ? least : 8, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_multitask_choose(block, alpha, lambda, scale, radius, least > 8 ? least : 8, &error),
+                            &error));
     HAWSER_TRY(hawser_report(context, "working_set", (double)block->member_count));
     HAWSER_TRY(hawser_report(context, "largest_set", (double)block->member_count));
     return hawser_report(context, "screened", (double)block->screened);
@@ -126,8 +125,7 @@ static hawser_status sweep(hawser_context *context)
     round.alpha = alpha;
     round.image = one_clock(linear) ? NULL : v;
     hw_multitask_residual(block, v);
-    if (hw_multitask_descend(block, &round, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_multitask_descend(block, &round, &error), &error));
     block->fresh = false;
     return one_clock(linear) ? hawser_touch(context, "v", 0, 0) : HAWSER_OK;
 }
@@ -154,12 +152,9 @@ static hawser_status solve(hawser_context *context)
     hawser_error error = {0};
     hw_multitask_round round = make_round(context, block);
     hw_multitask_residual(block, v);
-    if (hw_multitask_joint_union(block, whole, sets, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_multitask_joint_union(block, whole, sets, &error), &error));
     HAWSER_TRY(hawser_data_fetch(context, "whole", block->joint->members, block->joint->member_count));
-    if (hw_multitask_joint_solve(block, &round, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return HAWSER_OK;
+    return hw_unit_ends(context, hw_multitask_joint_solve(block, &round, &error), &error);
 }
 
 /* Joint working sets, third unit: each block takes its own coefficients from the solution; v is derived from them. */

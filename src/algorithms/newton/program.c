@@ -36,8 +36,8 @@ hawser_status hw_newton_prepare(hawser_context *context)
     hawser_error error = {0};
     uint32_t fold = hw_linear_fold_of(context);
     HAWSER_READ(context, hawser_matrix, X);
-    if (hw_newton_block_prepare(block, linear, X, fold, fold == 0 ? &most : NULL, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(
+        hw_unit_ends(context, hw_newton_block_prepare(block, linear, X, fold, fold == 0 ? &most : NULL, &error), &error));
     return hw_linear_report_fold(context, block->zero_objective, &block->columns, most);
 }
 
@@ -138,14 +138,13 @@ static hawser_status solve_joint(hawser_context *context, const double *v, hw_li
     hw_newton_effort effort = effort_of(context, block->linear, 1.0);
     hawser_error error = {0};
     HAWSER_READ(context, hawser_matrix, whole);
-    if (hw_newton_block_for_all(block, whole, hw_linear_most_members(block->linear), &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(
+        hw_unit_ends(context, hw_newton_block_for_all(block, whole, hw_linear_most_members(block->linear), &error), &error));
     *members = hw_newton_joint_list(block, sets);
     HAWSER_TRY(hawser_data_fetch(context, "whole", block->whole_list, *members));
-    if (hw_newton_joint_solve(block, sets, *members, v, hawser_metric(context, "lambda"), &effort, part, &error) !=
-        HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return HAWSER_OK;
+    return hw_unit_ends(
+        context, hw_newton_joint_solve(block, sets, *members, v, hawser_metric(context, "lambda"), &effort, part, &error),
+        &error);
 }
 
 /* Solves a large problem together with all blocks. Each block takes its own coefficients from the solution. */
@@ -195,9 +194,9 @@ static hawser_status model(hawser_context *context)
     HAWSER_READ(context, double, alpha);
     hawser_error error = {0};
     double tolerance = effort_of(context, block->linear, 1.0).tolerance;
-    if (hw_newton_rounds_begin(block, v, alpha, hawser_metric(context, "lambda"), 0.01 * tolerance, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
-    return HAWSER_OK;
+    return hw_unit_ends(context,
+                        hw_newton_rounds_begin(block, v, alpha, hawser_metric(context, "lambda"), 0.01 * tolerance, &error),
+                        &error);
 }
 
 /* Runs one CoCoA round: solves the local subproblem approximately. alpha is tied to v. */
@@ -212,8 +211,7 @@ static hawser_status sweep(hawser_context *context)
     hawser_error error = {0};
     effort.steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols);
     effort.slack = &slack;
-    if (hw_newton_rounds_sweep(block, &effort, alpha, v, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(context, hw_newton_rounds_sweep(block, &effort, alpha, v, &error), &error));
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
 }
 
@@ -225,9 +223,11 @@ static hawser_status search(hawser_context *context)
     HAWSER_WRITE(context, double, alpha);
     hw_linear_part part = hw_linear_part_of(context);
     hawser_error error = {0};
-    if (hw_newton_rounds_search(block, &part, v, alpha, hawser_metric(context, "lambda"), HW_LINEAR_SEARCH_STEPS,
-                                (hw_linear_stop){hw_linear_must_stop, context}, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(
+        hw_unit_ends(context,
+                     hw_newton_rounds_search(block, &part, v, alpha, hawser_metric(context, "lambda"),
+                                             HW_LINEAR_SEARCH_STEPS, (hw_linear_stop){hw_linear_must_stop, context}, &error),
+                     &error));
     hw_linear_search_move(&block->search, hawser_gain(context, "v"), v);
     return HAWSER_OK;
 }
@@ -244,9 +244,10 @@ static hawser_status back(hawser_context *context)
     hawser_error error = {0};
     for (size_t i = 0; i < block->rows.count; i++)
         block->move[i] = v[i] - block->start[i];
-    if (hw_newton_rounds_line(block, &part, alpha, hawser_metric(context, "lambda"), tolerance, &share, &fall, &error) !=
-        HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(
+        context,
+        hw_newton_rounds_line(block, &part, alpha, hawser_metric(context, "lambda"), tolerance, &share, &fall, &error),
+        &error));
     if (share < 1.0)
         hw_newton_rounds_back(block, share, hawser_gain(context, "v"), hawser_damping(context, "v"), alpha, v);
     return hawser_report(context, "fall", fall);
@@ -290,8 +291,9 @@ static hawser_status smooth_newton(hawser_context *context)
     hw_linear_part part = hw_linear_part_of(context);
     hw_newton_effort effort = effort_of(context, block->linear, 1.0);
     hawser_error error = {0};
-    if (hw_newton_rounds_smooth(block, &part, v, alpha, hawser_metric(context, "lambda"), &effort, &error) != HAWSER_OK)
-        return hw_linear_fail(context, &error);
+    HAWSER_TRY(hw_unit_ends(
+        context, hw_newton_rounds_smooth(block, &part, v, alpha, hawser_metric(context, "lambda"), &effort, &error),
+        &error));
     return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
 

@@ -93,8 +93,9 @@ static hawser_status take_target(hw_descent *descent, const hawser_dataset *data
     return HAWSER_OK;
 }
 
-hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_training_input *input, hawser_error *error)
+hawser_status hw_descent_read(void *own, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
+    hw_descent *descent = own;
     *descent = (hw_descent){.data = input->data,
                             .held = input->held,
                             .X = hawser_dataset_matrix(input->data),
@@ -116,8 +117,9 @@ hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_
     return HAWSER_OK;
 }
 
-void hw_descent_free(hw_descent *descent)
+void hw_descent_release(void *own)
 {
+    hw_descent *descent = own;
     free(descent->target);
     free(descent->start);
     *descent = (hw_descent){0};

@@ -32,9 +32,9 @@ typedef struct hw_descent {
     uint64_t held; /* bytes of data in memory besides X (hawser_training_input.held) */
 } hw_descent;
 
-hawser_status hw_descent_new(hw_descent *descent, hawser_job *job, const hawser_training_input *input,
-                             hawser_error *error) HAWSER_MUST_USE;
-void hw_descent_free(hw_descent *descent);
+hawser_status hw_descent_read(void *descent, hawser_job *job, const hawser_training_input *input,
+                              hawser_error *error) HAWSER_MUST_USE;
+void hw_descent_release(void *descent);
 /* Returns the length of a step, if the second derivative of the loss is at most `bend` times that of the square. With
  * gradients of all rows it is stable below 2 / L, with a lag d below pi / ((2d + 1) L). With batches the longest row counts
  * too, and steps decrease to zero. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "algorithms/model/transpose.h"
+#include "algorithms/model/unit.h"
 #include "hawser/row_kernels.h"
 
 enum { HESSIAN_COLUMNS = 1024 }; /* the most columns that have a matrix */
@@ -165,8 +166,7 @@ hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *b)
     b->X = *X;
     b->first = 0;
     b->problems = b->svm->path.outputs;
-    if (take_over(b, &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
+    HAWSER_TRY(hw_unit_ends(context, take_over(b, &error), &error));
     hw_arrays_free(&b->of_best);
     b->best = NULL;
     return HAWSER_OK;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/model/unit.h"
 #include "hawser/row_kernels.h"
 
 uint64_t hw_svm_joint_bytes(const hw_svm *svm)
@@ -157,8 +158,7 @@ static hawser_status gather_all(hawser_context *context, hw_svm_block *b, double
     hawser_error error = {0};
     uint64_t own = 0;
     bool keeps = b->problems > 0;
-    if (hawser_dataset_beside(b->svm->path.data, X->first, X->rows, &beside, &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
+    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(b->svm->path.data, X->first, X->rows, &beside, &error), &error));
     hw_svm_copy_release(&b->copy);
     if (keeps)
         HAWSER_TRY(new_copy(context, b->svm, &b->copy));

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "algorithms/model/transpose.h"
+#include "algorithms/model/unit.h"
 #include "algorithms/svm/primal.h"
 #include "algorithms/svm/units.h"
 #include "hawser/row_kernels.h"
@@ -119,8 +120,7 @@ static hawser_status add_held_out(hawser_context *context, hw_svm_block *b, cons
     const hawser_matrix *X = &b->tiles.X;
     hawser_beside beside;
     hawser_error error = {0};
-    if (hawser_dataset_beside(b->svm->path.data, X->first, X->rows, &beside, &error) != HAWSER_OK)
-        return hawser_unit_fail(context, error.status, "%s", error.text);
+    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(b->svm->path.data, X->first, X->rows, &beside, &error), &error));
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
         for (size_t i = 0; i < t.count; i++) {
             size_t row = t.begin + i;

@@ -1,0 +1,14 @@
+/* unit.h - how a unit ends by the status of a call that leaves its text in an error. */
+#ifndef HW_ALGORITHMS_MODEL_UNIT_H
+#define HW_ALGORITHMS_MODEL_UNIT_H
+
+#include "hawser/hawser.h"
+
+/* Returns the status of a call in a unit. If it failed, the unit fails with the text of `error`. */
+HAWSER_MUST_USE static inline hawser_status hw_unit_ends(hawser_context *context, hawser_status status,
+                                                         const hawser_error *error)
+{
+    return status == HAWSER_OK ? status : hawser_unit_fail(context, status, "%s", error->text);
+}
+
+#endif
