@@ -11,9 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/logistic/evaluate.h"
-#include "algorithms/logistic/kind.h"
 #include "algorithms/logistic/loss.h"
+#include "algorithms/logistic/parts.h"
 #include "algorithms/model/facts.h"
 #include "algorithms/newton/block.h"
 #include "algorithms/newton/inexact.h"

@@ -13,7 +13,6 @@
 #include "algorithms/kmeans/block.h"
 #include "algorithms/kmeans/given.h"
 #include "algorithms/kmeans/model.h"
-#include "algorithms/kmeans/options.h"
 #include "algorithms/kmeans/units.h"
 #include "algorithms/learner/learner.h"
 #include "algorithms/list.h"

@@ -41,4 +41,8 @@ extern const hawser_measure_row hw_kmeans_measures[];
 hawser_status hw_kmeans_inertia(const double *centres, size_t clusters, bool single, const hawser_dataset *data,
                                 double *inertia, hawser_error *error) HAWSER_MUST_USE;
 
+/* options.c: k-means' option and metric rows. */
+extern const hawser_option hw_kmeans_rows[];
+extern const hawser_metric_row hw_kmeans_metrics[];
+
 #endif

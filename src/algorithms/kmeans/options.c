@@ -1,5 +1,5 @@
 /* options.c - k-means' option and metric rows. */
-#include "algorithms/kmeans/options.h"
+#include "algorithms/kmeans/model.h"
 
 #include "algorithms/model/early.h"
 

@@ -1,4 +1,4 @@
-#include "algorithms/lasso/evaluate.h"
+#include "algorithms/lasso/parts.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "algorithms/lasso/kind.h"
+#include "algorithms/lasso/parts.h"
 
 #include "algorithms/glm/squared.h"
 #include "algorithms/lasso/spread.h"

@@ -3,7 +3,7 @@
  * matrix belongs to the process; a block remembers its step in it. The numbers of a search over all blocks are not needed
  * once its unit has returned.
  */
-#include "algorithms/lasso/memory.h"
+#include "algorithms/lasso/parts.h"
 
 #include "algorithms/lasso/block.h"
 #include "algorithms/lasso/joint.h"

@@ -1,5 +1,5 @@
 /* options.c - the lasso's option and metric rows, and a page of the help on validation data. */
-#include "algorithms/lasso/options.h"
+#include "algorithms/lasso/parts.h"
 
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/rows.h"

@@ -16,7 +16,7 @@
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/program.h"
 #include "algorithms/glm/start.h"
-#include "algorithms/lasso/evaluate.h"
+#include "algorithms/lasso/parts.h"
 #include "algorithms/learner/learner.h"
 #include "algorithms/list.h"
 #include "algorithms/measures/errors.h"

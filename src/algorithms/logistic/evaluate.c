@@ -1,4 +1,4 @@
-#include "algorithms/logistic/evaluate.h"
+#include "algorithms/logistic/parts.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "algorithms/logistic/kind.h"
+#include "algorithms/logistic/parts.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* options.c - the option and metric rows of the logistic regression, and its page of the help. */
-#include "algorithms/logistic/options.h"
+#include "algorithms/logistic/parts.h"
 
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/rows.h"

@@ -1,4 +1,4 @@
-#include "algorithms/multitask/evaluate.h"
+#include "algorithms/multitask/parts.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "algorithms/multitask/kind.h"
+#include "algorithms/multitask/parts.h"
 
 #include <string.h>
 

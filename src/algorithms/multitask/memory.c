@@ -1,7 +1,7 @@
 /* memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data, and every round computes
  * the residuals anew. A round also computes the members' gradients anew, with the same bits, if it does not know that the
  * last scan's are fresh. */
-#include "algorithms/multitask/memory.h"
+#include "algorithms/multitask/parts.h"
 
 #include "algorithms/multitask/joint.h"
 #include "algorithms/solve/memory.h"

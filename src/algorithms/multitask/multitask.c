@@ -16,11 +16,8 @@
 #include "algorithms/list.h"
 #include "algorithms/multitask/block.h"
 #include "algorithms/multitask/descent.h"
-#include "algorithms/multitask/evaluate.h"
 #include "algorithms/multitask/joint.h"
-#include "algorithms/multitask/kind.h"
-#include "algorithms/multitask/memory.h"
-#include "algorithms/multitask/options.h"
+#include "algorithms/multitask/parts.h"
 #include "hawser/job_data.h"
 
 enum { SMALLEST_SET = 100, ROUNDS = 10 };

@@ -1,4 +1,4 @@
-#include "algorithms/multitask/options.h"
+#include "algorithms/multitask/parts.h"
 
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/rows.h"

@@ -1,4 +1,4 @@
-#include "algorithms/poisson/evaluate.h"
+#include "algorithms/poisson/parts.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "algorithms/poisson/kind.h"
+#include "algorithms/poisson/parts.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* options.c - the option and metric rows of the Poisson regression, and its page of the help. */
-#include "algorithms/poisson/options.h"
+#include "algorithms/poisson/parts.h"
 
 #include "algorithms/glm/metrics.h"
 #include "algorithms/glm/rows.h"

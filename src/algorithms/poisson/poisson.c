@@ -6,9 +6,7 @@
 #include "algorithms/newton/block.h"
 #include "algorithms/newton/memory.h"
 #include "algorithms/newton/program.h"
-#include "algorithms/poisson/evaluate.h"
-#include "algorithms/poisson/kind.h"
-#include "algorithms/poisson/options.h"
+#include "algorithms/poisson/parts.h"
 
 static void visit(hawser_record *record, hawser_context *context)
 {

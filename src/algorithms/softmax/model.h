@@ -20,4 +20,9 @@ hawser_status hw_softmax_path(const hawser_algorithm *algorithm, const hawser_mo
                               hawser_error *error);
 hawser_status hw_softmax_print(const hawser_model *model, uint64_t most, FILE *out, hawser_error *error);
 
+/* options.c: the option and metric rows of softmax regression. */
+extern const hawser_option hw_softmax_rows[];
+extern const hawser_metric_row hw_softmax_metrics[];
+extern const hawser_topic hw_softmax_topics[];
+
 #endif

@@ -1,5 +1,5 @@
 /* options.c - the option and metric rows of softmax regression, and its page of the help. */
-#include "algorithms/softmax/options.h"
+#include "algorithms/softmax/model.h"
 
 #include <math.h>
 

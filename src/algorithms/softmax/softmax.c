@@ -10,7 +10,6 @@
 #include "algorithms/list.h"
 #include "algorithms/measures/classes.h"
 #include "algorithms/softmax/model.h"
-#include "algorithms/softmax/options.h"
 #include "algorithms/softmax/path.h"
 #include "algorithms/softmax/units.h"
 

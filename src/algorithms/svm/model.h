@@ -22,4 +22,8 @@ hawser_status hw_svm_print(const hawser_model *model, uint64_t most, FILE *out, 
 hawser_status hw_svm_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
 extern const hawser_measure_row hw_svm_measures[];
 
+/* options.c: the option and metric rows of support vector machines. */
+extern const hawser_option hw_svm_rows[];
+extern const hawser_metric_row hw_svm_metrics[];
+
 #endif

@@ -1,5 +1,5 @@
 /* options.c - the option and metric rows of support vector machines. */
-#include "algorithms/svm/options.h"
+#include "algorithms/svm/model.h"
 
 #include "algorithms/choice/rows.h"
 #include "algorithms/model/class_weights.h"

@@ -13,7 +13,6 @@
 #include "algorithms/svm/joint.h"
 #include "algorithms/svm/members.h"
 #include "algorithms/svm/model.h"
-#include "algorithms/svm/options.h"
 #include "algorithms/svm/primal.h"
 #include "algorithms/svm/units.h"
 

@@ -1,0 +1,21 @@
+/* parts.h - what logistic.c puts together: the parts of logistic regression that each have a file. */
+#ifndef HW_ALGORITHMS_LOGISTIC_PARTS_H
+#define HW_ALGORITHMS_LOGISTIC_PARTS_H
+
+#include "algorithms/glm/problem.h"
+
+/* kind.c: the differences of logistic regression from other linear models: two labels, the log loss, and its duality gap. */
+extern const hw_linear_kind hw_logistic_kind;
+
+/* options.c: the option and metric rows of the logistic regression, and its page of the help. */
+extern const hawser_option hw_logistic_options[];
+extern const hawser_metric_row hw_logistic_metrics[];
+extern const hawser_topic hw_logistic_topics[];
+
+/* evaluate.c: probabilities and labels from a model, and their measures. */
+hawser_status hw_logistic_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
+                                  hawser_error *error);
+hawser_status hw_logistic_label(const hawser_model *model, const hawser_dataset *data, double *labels, hawser_error *error);
+hawser_status hw_logistic_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
+
+#endif
