@@ -8,8 +8,8 @@
  * metric and rule; lambda_min and lambda_1se, the two choices; and for each finished lambda `lambda`, `error`,
  * `standard_error` and `nonzeros`. */
 hawser_status hw_crossed_put(const hw_fit *fit, hawser_model *model, hawser_error *error) HAWSER_MUST_USE;
-/* Makes the training's closing lines, both choices with their errors, if all folds are done. Notes members and folds that are
- * not, a choice at the end of a path, and a choice without columns, and what to change. */
+/* Makes the training's closing lines, both choices with their errors, if all folds are done. Notes members and folds that
+ * are not, a choice at the end of a path, and a choice without columns, and what to change. */
 void hw_crossed_describe(const hw_fit *fit, hawser_training *training);
 
 #endif

@@ -1,3 +1,4 @@
+/* evaluate.c - compares the predictions of a lasso with the target. */
 #include "algorithms/lasso/parts.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* kind.c - the functions of the lasso as a kind of linear model. */
 #include "algorithms/lasso/parts.h"
 
 #include "algorithms/glm/squared.h"

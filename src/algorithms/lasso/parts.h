@@ -5,18 +5,18 @@
 #include "algorithms/glm/problem.h"
 #include "hawser/record.h"
 
-/* kind.c: the functions of the lasso as a kind of linear model. */
+/* kind.c */
 extern const hw_linear_kind hw_lasso_kind;
 
-/* options.c: the lasso's option and metric rows. */
+/* options.c */
 extern const hawser_option hw_lasso_rows[];
 extern const hawser_topic hw_lasso_topics[];
 extern const hawser_metric_row hw_lasso_metrics[];
 
-/* evaluate.c: compares the predictions of a lasso with the target. */
+/* evaluate.c */
 hawser_status hw_lasso_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
 
-/* memory.c: visits what a block of the lasso, a hw_lasso_block, keeps from clock to clock. */
+/* memory.c */
 void hw_lasso_visit(hawser_record *record, hawser_context *context);
 
 #endif

@@ -1,3 +1,4 @@
+/* evaluate.c - probabilities and labels from a model, and their measures. */
 #include "algorithms/logistic/parts.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* kind.c - the differences of logistic regression from other linear models: two labels, the log loss, and its duality
+ * gap. */
 #include "algorithms/logistic/parts.h"
 
 #include <math.h>

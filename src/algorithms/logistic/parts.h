@@ -4,15 +4,15 @@
 
 #include "algorithms/glm/problem.h"
 
-/* kind.c: the differences of logistic regression from other linear models: two labels, the log loss, and its duality gap. */
+/* kind.c */
 extern const hw_linear_kind hw_logistic_kind;
 
-/* options.c: the option and metric rows of the logistic regression, and its page of the help. */
+/* options.c */
 extern const hawser_option hw_logistic_options[];
 extern const hawser_metric_row hw_logistic_metrics[];
 extern const hawser_topic hw_logistic_topics[];
 
-/* evaluate.c: probabilities and labels from a model, and their measures. */
+/* evaluate.c */
 hawser_status hw_logistic_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
                                   hawser_error *error);
 hawser_status hw_logistic_label(const hawser_model *model, const hawser_dataset *data, double *labels, hawser_error *error);

@@ -1,3 +1,4 @@
+/* evaluate.c - predictions of several targets, and their measures. */
 #include "algorithms/multitask/parts.h"
 
 #include <math.h>

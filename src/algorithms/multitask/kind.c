@@ -1,3 +1,4 @@
+/* kind.c - what the frame of linear models needs of the multi-task lasso. */
 #include "algorithms/multitask/parts.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* options.c - the option and metric rows of the multi-task lasso. */
 #include "algorithms/multitask/parts.h"
 
 #include "algorithms/glm/metrics.h"

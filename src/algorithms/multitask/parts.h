@@ -5,14 +5,14 @@
 #include "algorithms/glm/problem.h"
 #include "hawser/record.h"
 
-/* kind.c: what the frame of linear models needs of the multi-task lasso. */
+/* kind.c */
 extern const hw_linear_kind hw_multitask_kind;
 
-/* options.c: the option and metric rows of the multi-task lasso. */
+/* options.c */
 extern const hawser_option hw_multitask_rows[];
 extern const hawser_metric_row hw_multitask_metrics[];
 
-/* evaluate.c: predictions of several targets, and their measures. */
+/* evaluate.c */
 extern const hawser_measure_row hw_multitask_measures[];
 
 size_t hw_multitask_outputs(const hawser_model *model);
@@ -20,7 +20,7 @@ hawser_status hw_multitask_predict(const hawser_model *model, const hawser_datas
                                    hawser_error *error);
 hawser_status hw_multitask_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
 
-/* memory.c: the visit of a block's memory (hawser/record.h). */
+/* memory.c */
 void hw_multitask_visit(hawser_record *record, hawser_context *context);
 
 #endif

@@ -1,3 +1,4 @@
+/* evaluate.c - means from a model, and how good they are. */
 #include "algorithms/poisson/parts.h"
 
 #include <math.h>

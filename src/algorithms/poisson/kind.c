@@ -1,3 +1,4 @@
+/* kind.c - what makes a linear model a Poisson regression. */
 #include "algorithms/poisson/parts.h"
 
 #include <math.h>

@@ -4,15 +4,15 @@
 
 #include "algorithms/glm/problem.h"
 
-/* kind.c: what makes a linear model a Poisson regression. */
+/* kind.c */
 extern const hw_linear_kind hw_poisson_kind;
 
-/* options.c: the option and metric rows of the Poisson regression, and its page of the help. */
+/* options.c */
 extern const hawser_option hw_poisson_options[];
 extern const hawser_metric_row hw_poisson_metrics[];
 extern const hawser_topic hw_poisson_topics[];
 
-/* evaluate.c: means from a model, and how good they are. */
+/* evaluate.c */
 hawser_status hw_poisson_predict(const hawser_model *model, const hawser_dataset *data, double *predictions,
                                  hawser_error *error);
 hawser_status hw_poisson_evaluate(const hawser_evaluation_input *input, hawser_measure *measures, hawser_error *error);
