@@ -37,11 +37,11 @@ from .programs.unit import Sparse, Subproblem, Unit, unit
 
 if TYPE_CHECKING:
     from .estimators import (
-        ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearRegression, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV,
+        ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LatentDirichletAllocation, LinearRegression, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV,
         MiniBatchKMeans, MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV, PoissonRegressor, Ridge, RidgeCV,
     )
 
-ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
+ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LatentDirichletAllocation", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
               "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
               "PoissonRegressor", "Ridge", "RidgeCV")
 
@@ -63,7 +63,7 @@ __all__ = [
     "Documents", "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
     "Progress", "Replicas", "Run", "ServerFunction", "Sparse", "Store", "StoreFilter", "Subproblem", "Table", "Task", "Timeout", "Training", "Unit", "Vector", "View",
     "__version__", "algorithms", "condition", "plan", "plot", "server_function", "store_filter", "train", "unit",
-    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
+    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LatentDirichletAllocation", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
     "PoissonRegressor", "Ridge", "RidgeCV",
 ]

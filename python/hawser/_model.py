@@ -29,6 +29,7 @@ from ._options import Options
 from ._path import Path, path_of
 from ._sides import check_exposure, check_offset
 from ._table import ModelColumns, Table, is_plain
+from ._topics import sums_of, words_in_topics
 
 Array = npt.NDArray[Any]
 NUMPY_TYPES = {_native.HAWSER_F64: np.float64, _native.HAWSER_F32: np.float32, _native.HAWSER_I64: np.int64,
@@ -283,7 +284,7 @@ class Model:
     def predict(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
         """Returns what `hawser predict` prints for each row: shape (rows,), or (rows, outputs) if there are several.
 
-        Regressions predict numbers, k-means the number of a cluster, svm and softmax a label, logistic the probability of the
+        Regressions predict numbers, k-means the number of a cluster, lda that of the likeliest topic, svm and softmax a label, logistic the probability of the
         higher label. `data` is an array of shape (rows, columns), a sparse matrix, a table, a Dataset or a file.
         """
         return self._compute(self._head("prediction"), data, offset, options)
@@ -296,7 +297,7 @@ class Model:
         return self._compute(head, data, offset, options)
 
     def predict_proba(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
-        """Returns the probability of each class, shape (rows, classes), in the order of `classes`."""
+        """Returns the probability of each class, shape (rows, classes), in the order of `classes`; of a model of topics, that of each topic."""
         head = self._head("probabilities")
         if head is not None:
             return self._compute(head, data, offset, options).reshape(-1, self._width(head))
@@ -307,7 +308,7 @@ class Model:
 
     def decision_function(self, data: Any, *, offset: Any = None, **options: Any) -> Array:
         """Returns the linear predictor, offset included: shape (rows,), or (rows, classes) if there are several."""
-        if self._head("distances") is not None:
+        if self._head("distances") is not None or (self._head("probabilities") is not None and self._head("label") is None):
             raise BadOption(f"a model of {self.algorithm} has no linear predictor")
         return self._compute(self._head("link") or self._head("prediction"), data, offset, options)
 
@@ -347,6 +348,22 @@ class Model:
         count = ctypes.c_size_t()
         words = None if "positive" in self.facts else lib.hawser_schema_target(self._schema(), byref(count)) or None
         return evaluate(algorithm, self._handle, scores, targets, weights_of, words, chance, named)
+
+    def ldavis(self, data: Any, **options: Any) -> dict[str, Any]:
+        """Returns the arguments of pyLDAvis.prepare for a model of topics and documents, as in `predict`: `pyLDAvis.prepare(**model.ldavis(X))`.
+
+        They are topic_term_dists (topics, words), doc_topic_dists (documents, topics), doc_lengths, vocab and term_frequency. Words without a name are
+        their numbers, and words that the documents do not have count 0.
+        """
+        if self.tensor("word_counts") is None:
+            raise BadOption(f"a model of {self.algorithm} has no topics")
+        rows = self._rows_of(data, None, options)
+        counts, _, beta = words_in_topics(self)
+        lengths, frequency = sums_of(rows._in_layout(by_row=True))
+        words = counts + beta
+        return {"topic_term_dists": words / words.sum(axis=1, keepdims=True), "doc_topic_dists": self._values_of(self._head("probabilities"), rows),
+                "doc_lengths": lengths, "vocab": self.names or [str(column) for column in range(self.columns)],
+                "term_frequency": np.concatenate([frequency, np.zeros(self.columns - len(frequency))])}
 
     def _head(self, name: str) -> Any:
         return head_of(self._algorithm, name)

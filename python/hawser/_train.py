@@ -106,7 +106,7 @@ def check_arrays(arrays: dict[str, Array], rows: int, columns: int) -> None:
 
 def check_validation(algorithm: str) -> None:
     """Raises an error if the algorithm measures no errors on other data."""
-    if not any(name.startswith("validation_") for name, _ in _metrics(algorithm)):
+    if not any(name.startswith("validation_") or name == "perplexity" for name, _ in _metrics(algorithm)):
         raise BadOption(f"validation: {algorithm} measures no error on other data; use model.predict for that")
 
 
@@ -313,7 +313,9 @@ class Fit(Job):
     def _report(self) -> None:
         assert self.result is not None
         self.reports += [(RuntimeWarning, note) for note in self._notes()]  # _errors.warn names the options
-        if self.result.stop_reason in LIMITS:
+        name = self.algorithm.contents.name.decode()
+        whole = self.result.stop_reason == "iterations" and "tol" not in _keys(name)  # all that was asked for
+        if self.result.stop_reason in LIMITS and not whole:
             self.reports.append((_errors.convergence_warning, f"the training ended before its tolerance was reached, by "
                                  f"'{self.result.stop_reason}': allow it more, or set a larger tol"))
 

@@ -63,6 +63,7 @@ def pytest_collection_modifyitems(items):
 
 # Algorithms that are trained on any numbers: topics need counts.
 OF_NUMBERS = [name for name in hawser.algorithms() if name != "lda"]
+ESTIMATORS_OF_NUMBERS = [name for name in hawser.ESTIMATORS if name != "LatentDirichletAllocation"]  # which takes counts alone: test_topics.py
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from sklearn.metrics import make_scorer, max_error  # noqa: E402
 from sklearn.model_selection import KFold  # noqa: E402
 
 import hawser  # noqa: E402
+from conftest import ESTIMATORS_OF_NUMBERS  # noqa: E402
 
 PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python-estimators.md"
 ROWS = 60
@@ -72,7 +73,7 @@ def value_of(name, keyword):
     return value[name] if isinstance(value, dict) and name in value else value
 
 
-@pytest.mark.parametrize("name", hawser.ESTIMATORS)
+@pytest.mark.parametrize("name", ESTIMATORS_OF_NUMBERS)
 def test_each_keyword_has_an_effect_or_is_refused(name):
     base = outcome(fitted(name))
     for keyword in inspect.signature(getattr(hawser, name)).parameters:
@@ -93,7 +94,7 @@ def test_each_keyword_has_an_effect_or_is_refused(name):
             assert found != before, f"{keyword} of {name} does nothing"
 
 
-@pytest.mark.parametrize("name", hawser.ESTIMATORS)
+@pytest.mark.parametrize("name", ESTIMATORS_OF_NUMBERS)
 def test_nonsense_is_refused_by_name(name):
     for keyword in inspect.signature(getattr(hawser, name)).parameters:
         if keyword in ("verbose", "copy_X", "copy_x"):
@@ -103,7 +104,7 @@ def test_nonsense_is_refused_by_name(name):
         assert keyword in str(caught.value) or keyword.rstrip("s") in str(caught.value), (keyword, caught.value)
 
 
-@pytest.mark.parametrize("name", hawser.ESTIMATORS)
+@pytest.mark.parametrize("name", ESTIMATORS_OF_NUMBERS)
 def test_arguments_of_fit(name):
     base, (X, y) = outcome(fitted(name)), data_of(name)
     draw = np.random.default_rng(4)

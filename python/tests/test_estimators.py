@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
 
 import hawser  # noqa: E402
+from conftest import ESTIMATORS_OF_NUMBERS  # noqa: E402
 
 WEIGHTS = ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
 DRAWS = "centres are drawn by row, so a row that is there twice draws other centres than one of weight 2, as in scikit-learn"
@@ -32,7 +33,7 @@ EXPECTED_FAILED_CHECKS = {
 # For the sake of time, and more exact than the 1e-7 of the checks.
 FEWER = {"LogisticRegressionCV": {"Cs": 3, "cv": 3}, **dict.fromkeys(
     ("ElasticNetCV", "LassoCV", "MultiTaskElasticNetCV", "MultiTaskLassoCV"), {"alphas": 8, "tol": 1e-12})}
-ESTIMATORS = [getattr(hawser, name) for name in hawser.ESTIMATORS]
+ESTIMATORS = [getattr(hawser, name) for name in ESTIMATORS_OF_NUMBERS]
 
 
 def scaled(loader):

@@ -10,6 +10,7 @@ from scipy.special import expit, softmax  # noqa: E402
 from sklearn.metrics.pairwise import euclidean_distances  # noqa: E402
 
 import hawser  # noqa: E402
+from conftest import ESTIMATORS_OF_NUMBERS  # noqa: E402
 
 KINDS = {
     "Lasso": lambda y: y, "ElasticNet": lambda y: y, "LinearSVR": lambda y: y, "LogisticRegression": lambda y: y > 0,
@@ -122,7 +123,7 @@ def test_sparse_coefficients(numbers, kind):
     assert np.array_equal(estimator.densify().decision_function(X), margins)
 
 
-@pytest.mark.parametrize("name", hawser.ESTIMATORS)
+@pytest.mark.parametrize("name", ESTIMATORS_OF_NUMBERS)
 @pytest.mark.parametrize("bad", [np.nan, np.inf, "shape"])
 def test_what_cannot_predict_is_refused_by_name(name, bad):
     draw = np.random.default_rng(9)

@@ -16,6 +16,7 @@ if tuple(map(int, sklearn.__version__.split(".")[:2])) < (1, 6):
 
 from ._base import ConvergenceWarning
 from .kmeans import KMeans, MiniBatchKMeans
+from .lda import LatentDirichletAllocation
 from .linear import ElasticNet, Lasso
 from .linear_cv import ElasticNetCV, LassoCV
 from .logistic import LogisticRegression
@@ -27,7 +28,7 @@ from .ridge_cv import RidgeCV
 from .svm import LinearSVC, LinearSVR
 
 __all__ = [
-    "ConvergenceWarning", "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
+    "ConvergenceWarning", "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LatentDirichletAllocation", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
     "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
     "PoissonRegressor", "Ridge", "RidgeCV",
 ]

@@ -109,7 +109,8 @@ def check_eval_set(kind: Any, eval_set: Any, rounds: int | None) -> None:
 
 
 # What options of the command are called here.
-NAMES = {"clusters": "n_clusters", "lambda_": "alpha", "max_clocks": "max_iter", "max_iterations": "max_iter", "starts": "n_init"}
+NAMES = {"clusters": "n_clusters", "lambda_": "alpha", "max_clocks": "max_iter", "max_iterations": "max_iter", "starts": "n_init", "topics": "n_components",
+         "beta": "topic_word_prior", "iterations": "max_iter"}
 
 
 def _renamed(text: str) -> str:
@@ -119,7 +120,7 @@ def _renamed(text: str) -> str:
 
 
 NUMBERS = ("tol", "eps", "C", "Cs", "epsilon", "alpha", "alphas", "l1_ratio", "l1_ratios", "intercept_scaling", "n_clusters", "batch_size", "max_no_improvement",
-           "reassignment_ratio", "init_size")
+           "reassignment_ratio", "init_size", "n_components", "doc_topic_prior", "topic_word_prior", "optimize_every")
 
 
 def _are_numbers(value: Any) -> bool:
