@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WORDS = HW_COHERENCE_WORDS, PAIRS = HW_COHERENCE_PAIRS, NONE = -1 };
+enum { WORDS = 10, PAIRS = WORDS * (WORDS - 1) / 2, NONE = -1 };
 
 /* The likeliest words. Read-only while units run. */
 typedef struct top_words {
@@ -138,7 +138,9 @@ static double of_pair(double one, double other, double both, double documents)
     return both == documents ? 1.0 : log(both * documents / (one * other)) / log(documents / both);
 }
 
-double hw_coherence_of(const int64_t *met, size_t topics, double documents)
+/* Returns the coherence of topics. `met` has how many documents have each of the words of all topics, then each of their
+ * pairs. */
+static double coherence_of(const int64_t *met, size_t topics, double documents)
 {
     double sum = 0.0, counted = 0.0;
     for (size_t k = 0; k < topics; k++) {
@@ -169,7 +171,7 @@ static hawser_status run(hawser_job *job, const hawser_matrix *documents, const 
     if (status == HAWSER_OK)
         status = hawser_result(run, "met", &met, NULL, error);
     if (status == HAWSER_OK)
-        *coherence = hw_coherence_of(met, top->topics, (double)documents->rows);
+        *coherence = coherence_of(met, top->topics, (double)documents->rows);
     hawser_run_free(run);
     return status == HAWSER_STOP ? HAWSER_OK : status;
 }
