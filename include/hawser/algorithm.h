@@ -216,6 +216,7 @@ typedef struct hawser_algorithm {
     bool no_target;
     /** Models have no offset of rows: hawser_train refuses data with one, and so does prediction. */
     bool no_offset;
+    bool counts;     /**< data are counts (hawser_load.counts) */
     bool no_weights; /**< rows have no weights: the algorithm refuses data with weights */
     /** Trains. Returns HAWSER_OK also if a limit or signal ended the training early (see stop_reason), and if it diverged
      *  but a certified model is left (see failure). Collective; one call per job at a time. Only node 0 needs to fill

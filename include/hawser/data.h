@@ -108,6 +108,9 @@ typedef struct hawser_load {
     /** HAWSER_DOCUMENTS: characters of a word at least; 0: 2. A word is a run of letters and digits, in lower case. With
      *  `schema`, words are matched with the names of its columns, and others are counted (unknown_words of the figures) */
     uint32_t min_length;
+    /** Values of features must be counts, whole numbers from 0 to 2^31 - 1. Text that has others is refused with file and
+     *  line; other formats are not looked at */
+    bool counts;
     /** with format HAWSER_GUESS: the input is HAWSER_DOCUMENTS, unless its first bytes are those of a cache, of Matrix
      *  Market, .npy or idx, its name ends as that of another format, or `names` is given. For a model of text */
     bool guess_text;

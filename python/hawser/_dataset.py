@@ -347,9 +347,9 @@ class Dataset:
                 if data is not None:
                     own = {key_of(key) for key in self.options}
                     others = {key: value for key, value in (options or {}).items() if key_of(key) in INHERITED and key_of(key) not in own}
-                    kinds = self._files.how.outputs, self._files.how.labels
+                    kinds = self._files.how.outputs, self._files.how.labels, self._files.how.counts
                     self._files = Files(self._files.path, {**others, **self.options})
-                    self._files.how.outputs, self._files.how.labels = kinds
+                    self._files.how.outputs, self._files.how.labels, self._files.how.counts = kinds
                     self._files.follow(data, by_row, named)
                 load_files(self._files.path, self._files.how, self._loaded)
             finally:

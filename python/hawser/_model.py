@@ -502,7 +502,7 @@ class Model:
         how.schema = self._schema() or None
         how.categories = how.dates = None
         how.min_documents = how.max_documents = how.stop_words = None  # that the environment may have
-        how.max_words, how.guess_text = 0, "text_rules" in self.facts
+        how.max_words, how.guess_text, how.counts = 0, "text_rules" in self.facts, self._algorithm.counts
         how.unseen_zero = unseen
         how.outputs = self.outputs > 1
         self._place_target(how, "target" in given)

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '2a4de6dfe0df8326b6f431bf93703a159021f630b6e0b643d04bac306c3a5597'
+DIGEST = 'daa53cefec535789d09b6eb41720cb791e6736912179eda1fd5c3d7fa5e7fd31'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -196,6 +196,7 @@ class hawser_load(Structure):
     dates: bytes | None
     missing: bytes | None
     min_length: int
+    counts: bool
     guess_text: bool
     min_documents: bytes | None
     max_documents: bytes | None
@@ -655,6 +656,7 @@ class hawser_algorithm(Structure):
     all_columns: bool
     no_target: bool
     no_offset: bool
+    counts: bool
     no_weights: bool
     train: Any
     init_use: Any
@@ -991,6 +993,7 @@ hawser_load._fields_ = [
     ("dates", c_char_p),
     ("missing", c_char_p),
     ("min_length", c_uint32),
+    ("counts", c_bool),
     ("guess_text", c_bool),
     ("min_documents", c_char_p),
     ("max_documents", c_char_p),
@@ -1375,6 +1378,7 @@ hawser_algorithm._fields_ = [
     ("all_columns", c_bool),
     ("no_target", c_bool),
     ("no_offset", c_bool),
+    ("counts", c_bool),
     ("no_weights", c_bool),
     ("train", CFUNCTYPE(c_int, POINTER(hawser_algorithm), POINTER(hawser_job), POINTER(hawser_training_input), POINTER(hawser_training), POINTER(hawser_error))),
     ("init_use", CFUNCTYPE(c_char_p, POINTER(hawser_options))),

@@ -434,7 +434,10 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
 
 
 def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) -> None:
-    """Says of files that are not read yet what their target is: several columns, or labels, of which whole numbers stay distinct over 64 bits."""
+    """Says of files that are not read yet what their target is: several columns, or labels, of which whole numbers stay distinct over 64 bits; and whether
+    their values are counts."""
+    if files is not None:
+        files.how.counts = algorithm.contents.counts
     if files is not None and takes_several(algorithm.contents):
         files.how.outputs = True
     if files is not None and has_labels(algorithm, keywords):

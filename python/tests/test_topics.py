@@ -109,6 +109,18 @@ def test_pyldavis_gets_its_arguments(counts, model):
     assert len(prepared.topic_coordinates) == TOPICS
 
 
+def test_a_fraction_in_a_file_is_refused_by_its_line(counts, model, tmp_path):
+    path, good = tmp_path / "half.svm", tmp_path / "good.svm"
+    path.write_text("0 1:2\n0 2:1.5\n")
+    good.write_text("0 1:2 24:1\n0 2:1\n")
+    for call in (lambda: hawser.train("lda", str(path), topics=2), lambda: hawser.train("lda", hawser.Dataset(str(path)), topics=2), lambda: model.predict(str(path)),
+                 lambda: model.evaluate(str(path)), lambda: hawser.train("lda", str(good), topics=2, validation=str(path))):
+        with pytest.raises(hawser.BadInput, match="half.svm:2:5: 1.5 is no count"):
+            call()
+    with pytest.raises(hawser.BadInput, match="row 1, column 1: 0.5 is no count"):
+        hawser.train("lda", scipy_sparse.csr_array([[0.5]]), topics=2)
+
+
 # ---- the estimator ----
 
 def test_estimator(counts, model):

@@ -69,6 +69,7 @@ static void say_dataset(const hw_call *call, const hawser_dataset *data)
 void hw_load_for(const hawser_algorithm *algorithm, hawser_load *how)
 {
     how->split = algorithm->split;
+    how->counts = algorithm->counts;
     if (algorithm->no_target && how->target == NULL)
         how->target = "none";
 }
@@ -437,6 +438,7 @@ hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, b
     HAWSER_TRY(take_means(call, fitted, how, error));
     HAWSER_TRY(take_columns(call, fitted, needs_target, how, error));
     how->rows_layout = 1;
+    how->counts = fitted->algorithm->counts;
     how->guess_text = hawser_model_text(fitted->model, "text_rules") != NULL;
     return HAWSER_OK;
 }

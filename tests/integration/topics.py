@@ -272,13 +272,25 @@ def what_is_left_out_is_said():
 
 
 def what_is_wrong_is_refused():
-    with open("half.csv", "w") as out:
-        out.write("1,2.5\n")
     with open("weights", "w") as out:
         out.write("1\n" * DOCUMENTS)
     with open("many.dw", "w") as out:
         out.write("1\n2\n2\n1 1 2147483647\n1 2 2147483647\n")
-    refused(r"row 1, column 2: 2.5 is no count", "predict", "apart.model", "half.csv", "--target", "none", status=3)
+    for name, text, place in (("half.csv", "1,2\n1,2.5\n", "2:3"), ("half.svm", "# c\n0 1:2\n3.5 1:1 2:-1 # 9:9\n", "3:11"), ("half.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 1e10\n", "4:5"),
+                              ("half.dw", "2\n2\n2\n1 1 1\n2 2 0.5\n", "5:5"), ("long.svm", "0 1:1e0 2:0.12345678901234567890\n", "1:11")):
+        with open(name, "w") as out:
+            out.write(text)
+        target = ("--target", "none") if name.endswith(".csv") else ()
+        for words in (("predict", "apart.model"), ("evaluate", "apart.model"), *([] if target else [("train", "lda")])):
+            refused(rf"{name}:{place}: \S+ is no count; topics need whole numbers from 0 to 2147483647", *words, name, *target, status=3)
+        if not target:
+            refused(rf"{name}:{place}: \S+ is no count", "run", "-n", "2", "--", "train", "lda", name, status=3)
+    refused("half.svm:3:11: -1 is no count", "train", "lda", "new.svm", "--validation", "half.svm", status=3)
+    call("data", "convert", "half.svm", "-o", "half.hwc", "--quiet")
+    refused("row 2, column 2: -1 is no count", "train", "lda", "half.hwc", status=3)
+    with open("dense.csv", "w") as out:
+        out.write("1,2\n3,4\n")
+    refused("the data are dense, as CSV", "train", "lda", "dense.csv", status=3)
     refused("topic models have no weights of documents; leave --weights out", "evaluate", "t.model", "new.dw", "--weights", "weights", status=3)
     refused("no linear predictor", "predict", "t.model", "new.dw", "--link", status=2)
     refused("--labels: a model of lda predicts numbers, not labels", "predict", "t.model", "new.dw", "--labels", status=2)

@@ -32,6 +32,7 @@ SERVERS, OVER_SERVERS = "src/runtime/vector/servers.c", "test_vector_servers"
 SCATTER, GATHER, FINISH, MEAN = ("src/runtime/vector/" + name for name in ("scatter.c", "gather.c", "finish.c", "mean.c"))
 LDA = "src/algorithms/lda/"
 SAMPLER, LISTS, DRAWN, TOPICS = LDA + "sampler.c", LDA + "document_topics.c", "test_algorithms_lda_sampler", "test_algorithms_lda"
+NEW = "test_algorithms_topics"
 PROGRAMS = "test_runtime_programs"  # must notice the mutants that name no other test
 MUTANTS = [
     # Vectors.
@@ -73,6 +74,10 @@ MUTANTS = [
     ("topics: blocks see sums of their own alone", LDA + "units.c", "for (size_t k = 0; k < lda->topics; k++) n_k[k] = b->sampler.total[k]; b->known = ++turn[0];", "b->known = ++turn[0];", TOPICS),
     ("topics: an early end keeps the last model", LDA + "lda.c", "hawser_progress_return(progress, 0);", "(void)0;", TOPICS),
     ("topics: words that nobody asks for are no tokens", LDA + "validate.c", "numbers[pairs ? (size_t)line[e] : e] += line[pairs ? e + 1 : e];", "numbers[0] += 0;", TOPICS),
+    ("topics: a token of a new document stays in its counts", LDA + "fold_in.c", "take_token(fold, fold->assigned[token]);", "if (token > 0) take_token(fold, fold->assigned[token]);", NEW),
+    ("topics: all new documents have the same draws", LDA + "fold_in.c", "HW_DRAW_TOPICS, row);", "HW_DRAW_TOPICS, 0);", NEW),
+    ("topics: the prior counts twice in new documents", LDA + "fold_in.c", "fold->prior[k] = sum +=", "fold->prior[k] = sum += 2.0 *", NEW),
+    ("topics: the first half is predicted", LDA + "perplexity.c", "predict(&h->fold, h->words, count, h->theta)", "predict(&h->fold, h->first, count, h->theta)", NEW),
     # Stages.
     ("no stage for the second of two updates", STAGES, "|| (hw_kind_of(state)->summed && hw_unit_updates(unit, state))", ""),
     ("never a stage", STAGES, "if (hw_state_is_exchanged(state) && reads)", "if (hw_state_is_exchanged(state) && reads && state->number > 64)"),

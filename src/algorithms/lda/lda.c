@@ -169,6 +169,7 @@ const hawser_algorithm *hw_lda_algorithm(void)
                                                .no_offset = true,
                                                .no_target = true,
                                                .no_weights = true,
+                                               .counts = true,
                                                .user = &learner,
                                                .train = hw_learner_train,
                                                .plan = hw_learner_plan,

@@ -183,6 +183,15 @@ static hawser_status check_single(const row_place *p, const char *at, hawser_err
     return HAWSER_OK;
 }
 
+/* Checks that the features are counts; missing ones are NaN here. */
+static hawser_status check_counts(const row_place *p, const char *at, hawser_error *error)
+{
+    for (size_t j = 0; j < p->csv->rules.width; j++)
+        if (p->csv->rules.roles[j] == HW_FEATURE && !isnan(p->row[j]) && !hw_is_count(p->row[j]))
+            return hw_no_count(p->chunk, field_of(p, at, j), p->row[j], error);
+    return HAWSER_OK;
+}
+
 /* One row into p->row; returns the position behind its line end or NULL. Fields that are a number of a usual form, and
  * nothing else, are read from their ends. */
 static inline const char *read_row(row_place *p, hw_words *w, const char *at, const hw_text *texts, hawser_error *error)
@@ -309,6 +318,8 @@ hawser_status hw_csv_parse(void *context, hw_reading *reading, const hw_chunk *c
             HAWSER_TRY(take_exposure(&place, row, error));
         if (reading->load->type == HAWSER_F32 && !place.drop)
             HAWSER_TRY(check_single(&place, row, error));
+        if (reading->load->counts && !place.drop)
+            HAWSER_TRY(check_counts(&place, row, error));
         if (!place.drop && hw_part_sees(part))
             HAWSER_TRY(hw_csv_see(csv, reading, chunk, part, place.row, row, place.lengthy != 0, error));
         if (!place.drop && csv->id != 0)

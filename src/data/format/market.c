@@ -192,6 +192,8 @@ static hawser_status read_entry(const market *m, const hw_reading *reading, cons
     }
     const char *begin = hw_skip_blanks(*at);
     HAWSER_TRY(read_value(m, chunk, at, &value, error));
+    if (reading->load->counts && !hw_is_count(value))
+        return hw_no_count(chunk, begin, value, error);
     if (m->array)
         return store(reading, chunk, begin, part, value, error);
     if (m->skew && row == column && value != 0)

@@ -145,6 +145,19 @@ static inline const char *read_entries(const char *at, uint64_t first, hw_words 
     return at;
 }
 
+/* Checks that the values of a row are counts; its text begins at `at`. */
+static hawser_status check_counts(const hw_chunk *chunk, const char *at, const hw_text_part *part, uint64_t first,
+                                  bool single, hawser_error *error)
+{
+    for (uint64_t e = first; e < part->entries; e++) {
+        double value = single ? (double)((const float *)part->values)[e] : ((const double *)part->values)[e];
+        at = (const char *)memchr(at, ':', (size_t)(chunk->end - at)) + 1;
+        if (!hw_is_count(value))
+            return hw_no_count(chunk, at, value, error);
+    }
+    return HAWSER_OK;
+}
+
 /* Reads the target and what may precede the entries. */
 static const char *read_target(const char *at, bool none, double *target, const hw_chunk *chunk, hawser_error *error)
 {
@@ -223,6 +236,9 @@ static inline hawser_status read_rows(hw_reading *reading, const hw_chunk *chunk
                 at = read_entries(at, first, &w, part, single, reading, chunk, error);
             if (at == NULL)
                 return error != NULL ? error->status : HAWSER_BAD_INPUT;
+            if (reading->load->counts)
+                HAWSER_TRY(
+                    check_counts(chunk, entries, part, part->rows > 0 ? part->ends[part->rows - 1] : 0, single, error));
             part->ends[part->rows++] = part->entries;
             if (hw_part_sees(part))
                 HAWSER_TRY(hw_svmlight_see(reading, part, part->rows - 1, text, entries, at, error));

@@ -1,6 +1,7 @@
 #include "data/source/parse.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -291,6 +292,20 @@ hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *wh
         return hw_chunk_fail(chunk, at, error, "the %s is infinite; remove the row or write a number", what);
     return hw_chunk_fail(chunk, at, error, "the %s is not a number%s", what,
                          strcmp(what, "target") == 0 ? "; classes are numbers too, like 0 and 1" : "");
+}
+
+bool hw_is_count(double value)
+{
+    return value >= 0.0 && value <= INT32_MAX && value == floor(value);
+}
+
+hawser_status hw_no_count(const hw_chunk *chunk, const char *at, double value, hawser_error *error)
+{
+    return hw_chunk_fail(
+        chunk, at, error,
+        "%.17g is no count; topics need whole numbers from 0 to 2147483647, such as how often a document has "
+        "a word, and not tf-idf",
+        value);
 }
 
 hawser_status hw_check_name(const char *path, const char *name, size_t column, hawser_error *error)

@@ -142,6 +142,11 @@ hawser_status hw_check_name(const char *path, const char *name, size_t column, h
 /* Fails with a description of the word at `at`, which is not a finite number: "the WHAT is NaN ...". */
 hawser_status hw_no_number(const hw_chunk *chunk, const char *at, const char *what, hawser_error *error);
 
+/* Returns whether a number is a count: whole, and from 0 to 2^31 - 1. */
+bool hw_is_count(double value);
+/* Fails for a value at `at` that is none. */
+hawser_status hw_no_count(const hw_chunk *chunk, const char *at, double value, hawser_error *error);
+
 /* Refuses more columns than the input's text may claim; `base` is subtracted from `part`'s most. For a part of an input the
  * place is kept, and the nodes decide together. */
 hawser_status hw_check_columns(const hw_reading *reading, const hw_text_part *widest, uint32_t base, hawser_dataset *dataset,
