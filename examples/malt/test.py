@@ -25,6 +25,15 @@ def both(name, *words):
     return serial, run(HAWSER, "run", "-n", 3, "--", parallel, *words)
 
 
+def refuses(name, bad, other, texts):
+    for text, refusal in texts:
+        bad.write_text(text)
+        said = run(f"{PROGRAMS}/malt-{name}-serial", bad, other, code=1)
+        assert said.count("\n") == 1 and str(bad) in said and refusal in said, said
+    assert "cannot be opened" in run(f"{PROGRAMS}/malt-{name}-serial", bad.with_name("none"), other, code=1)
+    assert "above 0" in run(f"{PROGRAMS}/malt-{name}-parallel", other, other, 0, code=1)
+
+
 def test_svm(folder):
     """The objective is compared with that of hawser train svm, which solves the dual problem."""
     train, other, rows, rate = folder / "train.svm", folder / "test.svm", 2000, 1e-3
@@ -37,13 +46,29 @@ def test_svm(folder):
         words = text.split()
         assert least * 0.999 < float(words[1].rstrip(",")) < least * 1.15, (text, least)
         assert float(words[2]) < 13, text
-    bad = folder / "bad.svm"
-    for text, refusal in (("2 1:1\n", "label"), ("1 0:1\n", "column from 1"), ("1 1:x\n", "no number"), ("", "no rows")):
-        bad.write_text(text)
-        said = run(f"{PROGRAMS}/malt-svm-serial", bad, other, code=1)
-        assert said.count("\n") == 1 and str(bad) in said and refusal in said, said
-    assert "cannot be opened" in run(f"{PROGRAMS}/malt-svm-serial", folder / "none", other, code=1)
-    assert "above 0" in run(f"{PROGRAMS}/malt-svm-parallel", train, other, 0, code=1)
+    refuses("svm", folder / "bad.svm", other, (("2 1:1\n", "label"), ("1 0:1\n", "column from 1"), ("1 1:x\n", "no number"), ("", "no rows")))
+
+
+def test_factors(folder):
+    """The noise of the ratings has a deviation of 0.3, and that of a constant is 1.8."""
+    train, other = folder / "train.ratings", folder / "test.ratings"
+    for path, count, seed in ((train, 6000, 1), (other, 2000, 2)):
+        run(sys.executable, HERE / "data.py", "factors", path, count, seed)
+    for text in both("factors", train, other, 30):
+        words = text.replace(",", "").split()
+        assert 0.15 < float(words[4]) < 0.3 < float(words[8]) < 0.45, text
+    refuses("factors", folder / "bad", other, (("1 1\n", "user item rating"), ("1 x 2\n", "user item rating"), ("1 1 inf\n", "not finite"), ("", "no ratings")))
+
+
+def test_clicks(folder):
+    """A constant has a log loss of 0.668, and an area of 0.5."""
+    train, other = folder / "train.clicks", folder / "test.clicks"
+    for path, count, seed in ((train, 6000, 1), (other, 1500, 2)):
+        run(sys.executable, HERE / "data.py", "clicks", path, count, seed)
+    for text in both("clicks", train, other, 3):
+        words = text.replace(",", "").split()
+        assert float(words[2]) < 0.645 and float(words[4]) > 0.69, text
+    refuses("clicks", folder / "bad", other, (("2 1\n", "label"), ("\n", "label"), ("1 x\n", "feature"), ("1 -1\n", "feature"), ("", "no examples")))
 
 
 with tempfile.TemporaryDirectory() as made:

@@ -17,6 +17,7 @@ from ._errors import (
     NoMemory, NotFinite, PeerLost, Timeout,
 )
 from ._function import ServerFunction, StoreFilter, server_function, store_filter
+from ._local_sgd import LocalSGD
 from ._model import Model, Training
 from ._native import VERSION as __version__
 from ._path import Path
@@ -60,7 +61,7 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "Arrival", "BadArgument", "BadInput", "BadOption", "BadProgram", "Body", "Cluster", "Condition", "Context", "ConvergenceWarning", "Dataset", "Diverged",
-    "Documents", "Error", "FileError", "InternalError", "Interrupted", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
+    "Documents", "Error", "FileError", "InternalError", "Interrupted", "LocalSGD", "Member", "Model", "NoMemory", "NotFinite", "Path", "PeerLost", "Plan", "PlanMemory", "PolicyChange", "Program",
     "Progress", "Replicas", "Run", "ServerFunction", "Sparse", "Store", "StoreFilter", "Subproblem", "Table", "Task", "Timeout", "Training", "Unit", "Vector", "View",
     "__version__", "algorithms", "condition", "plan", "plot", "server_function", "store_filter", "train", "unit",
     "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LatentDirichletAllocation", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",

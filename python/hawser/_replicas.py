@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Iterator
@@ -32,6 +33,7 @@ from ._vector import Vector, edges_of
 
 TYPES: dict[np.dtype[Any], int] = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
 CONTENTS = {"values": _native.HAWSER_VECTOR_VALUES, "deltas": _native.HAWSER_VECTOR_DELTAS}
+POLL = 1e-4  # seconds of a wait before another thread takes it over, which takes about as long
 NAME = 63  # bytes of a vector's name at most
 OTHER_ROLES = {"weights", "offset", "exposure"}  # columns that `rows` does not return
 log = logging.getLogger("hawser")
@@ -194,7 +196,7 @@ class Replicas:
         """Makes a vector of `count` numbers of float64 or float32. Collective. Several may be open at a time, each with a name of its own.
 
         `content` is "values", of which the newest counts, or "deltas", which are added up and each count once. `dataflow` says which replica sends to
-        which: "all", "halton", "tree", the path of a file of edges as "file:PATH" or an os.PathLike, or a list of pairs (from, to). `sync` is "tap",
+        which: "all", "halton", "tree", "servers" or "servers:K" (deltas over a table of the store), the path of a file of edges as "file:PATH" or an os.PathLike, or a list of pairs (from, to). `sync` is "tap",
         which never waits, "bsp" or "ssp:S". A scatter of a `sparse` vector has some rows, of `width` numbers each. The other arguments are fields of
         hawser_vector_options in hawser/vector.h: `waits` (a scatter under tap waits until the one before it was gathered) and `any_number` (NaN and
         infinities are allowed).
@@ -227,9 +229,11 @@ class Replicas:
         else:
             given.edges = edges_of(name, dataflow)
         handle, tap = POINTER(hawser_vector)(), sync == "tap"
+        servers = isinstance(dataflow, str) and dataflow.startswith("servers")  # which answer each scatter and gather
         self._collective(lambda error: int(lib.hawser_vector_open(self._job, byref(given), byref(handle), byref(error))))
         alone = self.nodes == 1
-        made = Vector(self, handle, name, given.count, kind, content == "deltas", given.width, not alone and (not tap or waits), not alone and not tap)
+        made = Vector(self, handle, name, given.count, kind, content == "deltas", given.width, not alone and (servers or not tap or waits),
+                      not alone and (servers or not tap), not servers)
         with self._idle:
             self._vectors.append(made)
         return made
@@ -266,11 +270,12 @@ class Replicas:
                 if self._closing:
                     self._idle.notify_all()
 
-    def _call(self, call: Callable[[hawser_error], int], waits: bool) -> None:
+    def _call(self, call: Callable[[hawser_error], int], waits: bool, tries: bool) -> None:
         """Makes a call on a vector. If it waits, Ctrl-C ends it.
 
         The main thread gets Ctrl-C between its own instructions alone, so it must not wait in the library; and to start another thread takes long. So
-        it makes the call with all waits cancelled, and only if the call would wait, another thread makes it again.
+        it makes the call with all waits cancelled, and only if the call would wait, another thread makes it again. With `tries=False`, for a call
+        that always waits, another thread makes it at once.
         """
         with self._use():
             error = hawser_error()
@@ -279,10 +284,18 @@ class Replicas:
             elif threading.current_thread() is not threading.main_thread():
                 status = self._insist(call, error)
             else:
-                status = self._try(call, error)
+                status = self._poll(call, error) if tries else _native.HAWSER_STOP
                 if status == _native.HAWSER_STOP:
                     status = self._wait(call, error)
             self._check(status, error)
+
+    def _poll(self, call: Callable[[hawser_error], int], error: hawser_error) -> int:
+        """Tries a call, again for a short time if it would wait."""
+        status, until = self._try(call, error), time.perf_counter() + POLL
+        while status == _native.HAWSER_STOP and time.perf_counter() < until:
+            os.sched_yield()
+            status = self._try(call, error)
+        return status
 
     def _try(self, call: Callable[[hawser_error], int], error: hawser_error) -> int:
         """Makes a call, which returns HAWSER_STOP instead of waiting."""

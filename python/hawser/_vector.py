@@ -3,7 +3,7 @@ import ctypes
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from ctypes import POINTER, byref
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import numpy as np
 
@@ -14,10 +14,17 @@ from ._lent import Array, memory_of, writable_memory_of
 from ._library import library as lib
 from ._native import hawser_error, hawser_gather_function, hawser_scatter, hawser_vector_facts
 
-if TYPE_CHECKING:
-    from ._replicas import Replicas
-
 COUNTERS = ("sent", "sent_bytes", "overwritten", "added", "memory")
+
+
+class Calls(Protocol):
+    """What a vector needs of its `hawser.Replicas`."""
+
+    def _call(self, call: Callable[[hawser_error], int], waits: bool, tries: bool) -> None: ...
+
+    def _collective(self, call: Callable[[hawser_error], int]) -> None: ...
+
+    def _close_vector(self, vector: "Vector") -> None: ...
 
 
 class Arrival(NamedTuple):
@@ -55,14 +62,14 @@ class Vector:
     array([1., 2., 3.])
     """
 
-    def __init__(self, replicas: "Replicas", handle: Any, name: str, count: int, dtype: np.dtype[Any], deltas: bool, width: int,
-                 scatter_waits: bool, gather_waits: bool) -> None:
+    def __init__(self, replicas: Calls, handle: Any, name: str, count: int, dtype: np.dtype[Any], deltas: bool, width: int,
+                 scatter_waits: bool, gather_waits: bool, tries: bool) -> None:
         self.replicas, self.name = replicas, name
         self.count = count  #: of numbers
         self.dtype = dtype  #: of the numbers
         self.width = width  #: numbers of a row of a sparse vector; 0: it is dense
         self.content = "deltas" if deltas else "values"
-        self._handle, self._scatter_waits, self._gather_waits = handle, scatter_waits, gather_waits
+        self._handle, self._scatter_waits, self._gather_waits, self._tries = handle, scatter_waits, gather_waits, tries
         self._lock = threading.Lock()  # of a call; the library's own would keep Ctrl-C waiting
         found = self._describe()
         self.sources = tuple(found.sources[:found.source_count])  #: the numbers of the in-neighbours
@@ -215,7 +222,7 @@ class Vector:
     def _call(self, call: Callable[[hawser_error], int], waits: bool) -> None:
         with self._lock:
             self._check_open()
-            self.replicas._call(call, waits)
+            self.replicas._call(call, waits, self._tries)
 
     def _collective(self, call: Callable[[hawser_error], int]) -> None:
         with self._lock:

@@ -135,8 +135,8 @@ TAP = """
 found = {}
 with hawser.Replicas() as replicas:
     for sync in ("tap", "ssp:1"):
-        for sparse in (False, True):
-            w = replicas.vector("sum", 8, content="deltas", dataflow="halton", sync=sync, sparse=sparse)
+        for dataflow, sparse in (("halton", False), ("halton", True), ("servers", False), ("servers:1", True)):
+            w = replicas.vector("sum", 8, content="deltas", dataflow=dataflow, sync=sync, sparse=sparse)
             draw, total, own = numpy.random.default_rng(replicas.node), numpy.zeros(8), numpy.zeros(8)
             for t in range(60 + 20 * (replicas.node if sync == "tap" else 0)):
                 delta, rows = draw.integers(-9, 10, 8).astype(float), numpy.arange(8)
@@ -150,7 +150,8 @@ with hawser.Replicas() as replicas:
                 total += delta
             w.finish(total)
             w.close()
-            found |= {f"total {sync} {sparse}": total, f"own {sync} {sparse}": own, "sources": numpy.array(w.sources)}
+            case = f"{sync} {sparse} {dataflow}"
+            found |= {f"total {case}": total, f"own {case}": own, f"sources {case}": numpy.array(w.sources)}
     # Under tap nothing is torn or invented.
     torn = []
     def look(array, arrival):
@@ -175,7 +176,8 @@ def test_deltas_count_once_and_values_are_whole(tmp_path):
     found = test_nodes.kept(tmp_path, 3)
     for each in found:
         for key in [key[6:] for key in each if key.startswith("total")]:
-            expected = each[f"own {key}"] + sum(found[one][f"own {key}"] for one in each["sources"])
+            sources = [one for one in range(3) if found[one] is not each] if "servers" in key else each[f"sources {key}"]
+            expected = each[f"own {key}"] + sum(found[one][f"own {key}"] for one in sources)
             np.testing.assert_array_equal(each[f"total {key}"], expected, key)
 
 
@@ -217,6 +219,77 @@ keep(dense=dense, y=y, sparse=sparse.toarray(), z=z, words=words[0], colours=wor
     assert len(refused) == 15
     for text in ("hawser.mean of shape (3,)", "`count` is 3", "one training, hawser.Store or hawser.Replicas at a time"):
         assert sum(text in line for line in refused) >= 3, (text, refused)
+
+
+@needs_command
+def test_local_sgd_mixes_models(tmp_path):
+    """Over `all` under bsp each exchange makes the mean, so that a model that each replica moves by a constant ends at the mean of their moves."""
+    pytest.importorskip("sklearn")
+    out = run(tmp_path, """
+class Parameter:  # as torch's
+    def __init__(self, array):
+        self.array = array
+    def detach(self):
+        return self
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+class Module:
+    def __init__(self, arrays):
+        self.arrays = arrays
+    def parameters(self):
+        return (Parameter(array) for array in self.arrays)
+
+with hawser.LocalSGD(dataflow="all", every=3) as mixing:
+    for make in (list, lambda arrays: dict(enumerate(arrays)), Module):
+        arrays = [numpy.zeros((4, 3), "f4"), numpy.zeros(5)]
+        model = make(arrays)
+        for t in range(1, 11):
+            for array in arrays:
+                array += mixing.node + 1
+            assert mixing.step(model) == (t % 3 == 0)
+            if t % 3 == 0:
+                assert all((array == 2 * t).all() for array in arrays), arrays
+        assert [vector.dtype for vector in mixing.vectors] == ["f4", "f8"] and len(mixing.vectors[0]) == 12
+        mixing.finish(model)
+        assert all((array == 20).all() for array in arrays), arrays
+    one = numpy.full(3, mixing.node, "f4")
+    mixing.step(one)
+    with hawser.LocalSGD(sync="tap", replicas=mixing.replicas) as inner:  # along a graph
+        assert inner.step(one) and inner.vectors[0].sources == mixing.replicas.vector("h", 1, dataflow="halton").sources
+        try:
+            inner.step([one, one])
+        except hawser.BadArgument as error:
+            print("refused:", error)
+        inner.finish(one)
+    from sklearn.linear_model import SGDClassifier
+    learner, labels = SGDClassifier(random_state=0), y > 0
+    for t in range(20):
+        learner.partial_fit(X[mixing.node::mixing.nodes], labels[mixing.node::mixing.nodes], classes=[False, True])
+        mixing.step(learner)
+    mixing.finish(learner)
+    assert learner.score(X, labels) > 0.9
+    keep(coef=learner.coef_, one=one)
+""", 3)
+    first, *others = test_nodes.kept(tmp_path, 3)
+    assert all(np.array_equal(other[key], first[key]) for other in others for key in first) and 0 <= first["one"][0] <= 2
+    assert out.count("refused: the model has 2 arrays, and had 1") == 3
+
+
+@pytest.mark.parametrize("model, text", [
+    (3, "a int is no model"), ("ab", "a str is no model"), ([], "has no arrays"), ([[1.0]], "array 0 of the model is a list"),
+    ([np.zeros(2, "i8")], "float64 or float32, and not int64"), (None, "a NoneType is no model"),
+])
+def test_models_are_refused(replicas, model, text):
+    with hawser.LocalSGD(replicas=replicas) as mixing, pytest.raises(hawser.BadArgument, match=text):
+        mixing.step(model)
+
+
+def test_arguments_of_local_sgd_are_refused(replicas):
+    for given, text in (({"every": 0}, "every is 0"), ({"timeout": 3}, "timeout: an option of hawser.Replicas"), ({"replicas": None, "rate": "x"}, "rate")):
+        with pytest.raises(hawser.Error, match=text):
+            hawser.LocalSGD(**{"replicas": replicas, **given})
 
 
 # -------------------------------------------------------------------------------------------------------------- waits ----

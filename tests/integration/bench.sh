@@ -38,6 +38,13 @@ for name in ("figure-5-2", "figure-5-3", "figure-5-4", "figure-5-5", "slow", "si
         assert f"({name}.svg)" in (out / "README.md").read_text(encoding="utf-8"), name
 END
 
+"$top/bench/vector/run" --quick --only-hawser --work "$work" --json >"$work/vector"
+python3 - "$work/vector" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "vector" and [row["bytes"] for row in said["rows"]] == [4096, 16384] and all(row["seconds"]["hawser"] > 0 for row in said["rows"]), said
+END
+
 kernels=${HAWSER_BUILD:-$top/build/release}/bench/bench_kernels
 for wrong in "--data" "--data --json" "--jsno" "--small --data x.npy" "x.npy"; do
     status=0

@@ -56,16 +56,17 @@ static void *grow(void *array, size_t count, size_t *capacity, size_t size)
 /* Takes the entries "column:value" of a line; columns count from 1. */
 static void read_entries(rows *data, char *text, const char *name)
 {
-    for (char *entry = strtok(text, " \t\r\n"); entry != NULL; entry = strtok(NULL, " \t\r\n")) {
-        char *colon, *end;
+    for (char *entry, *colon, *end; (entry = strsep(&text, " \t\r\n")) != NULL;) {
+        if (*entry == '\0')
+            continue;
         unsigned long column = strtoul(entry, &colon, 10);
         check(column > 0 && column <= UINT32_MAX && *colon == ':', name, "an entry is no column:value with a column from 1");
         size_t capacity = data->entry_capacity;
         data->column = grow(data->column, data->entries, &capacity, sizeof *data->column);
         data->value = grow(data->value, data->entries, &data->entry_capacity, sizeof *data->value);
         data->column[data->entries] = (uint32_t)column - 1;
-        data->value[data->entries++] = strtof(colon + 1, &end);
-        check(end > colon + 1 && *end == '\0', name, "a value is no number");
+        data->value[data->entries] = strtof(colon + 1, &end);
+        check(end > colon + 1 && *end == '\0' && isfinite(data->value[data->entries++]), name, "a value is no number");
         data->columns = column > data->columns ? column : data->columns;
     }
 }
@@ -202,14 +203,21 @@ static void report(const model *m, const rows *data, const rows *test, double la
     printf("objective %.6f, %.2f %% of the test rows are wrong\n", found, 100 * errors);
 }
 
+/* Returns a number of the command line, or `other` if it was not given. */
+static double above_zero(int argc, char **argv, int place, double other)
+{
+    char *end = NULL;
+    double found = place < argc ? strtod(argv[place], &end) : other;
+    check(found > 0 && found < 1e9 && (end == NULL || *end == '\0'), argv[place], "must be a number above 0");
+    return found;
+}
+
 int main(int argc, char **argv)
 {
     check(hawser_open(&argc, argv, &job, &error) == HAWSER_OK, "svm", error.text);
     check(argc > 2, argv[0], "give TRAIN and TEST, and maybe lambda and the number of epochs");
     rows data = read_rows(argv[1]), test = read_rows(argv[2]);
-    double lambda = argc > 3 ? atof(argv[3]) : 1e-4;
-    long epochs = argc > 4 ? atol(argv[4]) : 5;
-    check(lambda > 0 && epochs > 0, argv[0], "lambda and the number of epochs must be above 0");
+    double lambda = above_zero(argc, argv, 3, 1e-4), epochs = above_zero(argc, argv, 4, 5);
     model m = {.v = calloc(data.columns + 1, sizeof *m.v), .scale = 1, .columns = data.columns};
     check(m.v != NULL, argv[0], "out of memory");
     const hawser_vector_options how = {.name = "w", .count = m.columns + 1, .dataflow = "halton", .sync = "bsp"};

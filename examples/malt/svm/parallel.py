@@ -5,6 +5,7 @@
 It minimises lambda / 2 ||w||^2 + mean max(0, 1 - y (w x + b)). TRAIN and TEST are svmlight files with labels 1 and -1. serial.py is the same
 program in one process; README.md counts the lines that differ.
 """
+import pathlib
 import sys
 
 import numpy
@@ -15,22 +16,28 @@ MIX = 100  # rows between two exchanges
 replicas = hawser.Replicas()
 
 
+def lines_of(path):
+    try:
+        return pathlib.Path(path).read_text().splitlines()
+    except (OSError, ValueError) as error:
+        sys.exit(f"{path}: cannot be read: {error}")
+
+
 def read_rows(path):
     """Returns the labels, and the columns and values of each row."""
     labels, rows = [], []
-    with open(path) as file:
-        for number, line in enumerate(file, 1):
-            try:
-                label, *entries = line.split()
-                pairs = [entry.split(":") for entry in entries]
-                columns = numpy.array([int(column) - 1 for column, _ in pairs], int)
-                values = numpy.array([float(value) for _, value in pairs])
-                labels.append({1.0: 1.0, -1.0: -1.0}[float(label)])
-            except (KeyError, ValueError) as error:
-                sys.exit(f"{path}:{number}: no row of svmlight with the label 1 or -1: {error}")
-            if (columns < 0).any():
-                sys.exit(f"{path}:{number}: columns count from 1")
-            rows.append((columns, values))
+    for number, line in enumerate(lines_of(path), 1):
+        try:
+            label, *entries = line.split()
+            pairs = [entry.split(":") for entry in entries]
+            columns = numpy.array([int(column) - 1 for column, _ in pairs], int)
+            values = numpy.array([float(value) for _, value in pairs])
+            labels.append({1.0: 1.0, -1.0: -1.0}[float(label)])
+        except (KeyError, ValueError) as error:
+            sys.exit(f"{path}:{number}: no row of svmlight with the label 1 or -1: {error}")
+        if (columns < 0).any() or not numpy.isfinite(values).all():
+            sys.exit(f"{path}:{number}: columns count from 1, and values are finite")
+        rows.append((columns, values))
     if not rows:
         sys.exit(f"{path}: has no rows")
     return numpy.array(labels), rows
