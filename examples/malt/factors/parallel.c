@@ -5,8 +5,7 @@
  *
  * A line of TRAIN and TEST is "user item rating", numbers from 0. A rating is predicted as mean + p_user q_item. It
  * minimises the sum of (rating - prediction)^2 + PENALTY (||p_user||^2 + ||q_item||^2). serial.c is the same program in
- * one process; README.md counts the
- * lines that differ.
+ * one process; README.md counts the lines that differ.
  */
 #include <math.h>
 #include <stdbool.h>

@@ -4,9 +4,8 @@
  *   serial TRAIN TEST [epochs] [rank]
  *
  * A line of TRAIN and TEST is "user item rating", numbers from 0. A rating is predicted as mean + p_user q_item. It
- * minimises the sum of (rating - prediction)^2 + PENALTY (||p_user||^2 + ||q_item||^2). parallel.c is the same program on several
- * processes; README.md counts the
- * lines that differ.
+ * minimises the sum of (rating - prediction)^2 + PENALTY (||p_user||^2 + ||q_item||^2). parallel.c is the same program on
+ * several processes; README.md counts the lines that differ.
  */
 #include <math.h>
 #include <stdbool.h>
