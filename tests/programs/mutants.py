@@ -140,6 +140,7 @@ MUTANTS = [
     # Entries states.
     ("entries: a row begins elsewhere", ENTRIES, "offsets[row] = (size_t)count;", "offsets[row] = (size_t)count + (row == 2 && count > 3);", OF_ENTRIES),
     ("entries: a stored zero has a number", ENTRIES, "sum += (uint32_t)value;", "sum += value == 0 ? 1 : (uint32_t)value;", OF_ENTRIES),
+    ("entries: a value of three has two numbers", ENTRIES, "sum += (uint32_t)value;", "sum += value == 3 ? 2 : (uint32_t)value;"),
     ("entries: a fraction is cut off", ENTRIES, "|| value != (double)(uint32_t)value)", ")", OF_ENTRIES),
     ("entries: nodes do not tell their numbers", COUNTS, "counts[b] += sent[b];", "counts[b] += b == 3 ? 0 : sent[b];", OF_ENTRIES),
     ("entries: a record lacks the numbers", "src/runtime/block/part_local.c", "if (part->work != NULL) hawser_record_bytes(record, part->work, hw_part_size(part));", "", OF_ENTRIES),

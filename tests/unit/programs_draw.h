@@ -22,6 +22,8 @@ enum {
     ROWS = 13,
     COLS = 11,
     CELLS = ROWS * COLS,
+    VALUE = 3, /* of a cell that counts numbers, at most */
+    ENTRIES = VALUE * CELLS,
     LINES = 9,          /* of a moving state, */
     PARTS = 2 * BLOCKS, /* its parts, */
     NUMBERS = 4 * LINES /* and its numbers */
@@ -90,6 +92,7 @@ typedef struct drawn_parts {
 
 typedef struct drawn_entries {
     bool there, begins;
+    bool by_value; /* the data are counts, of numbers of the state */
     hawser_type type;
 } drawn_entries;
 
@@ -644,6 +647,7 @@ static void draw_more(drawn *d)
         unit->counts_entries = d->entries.there && !unit->one && !unit->solves && !parallel && can_move(d, (int)i) && counts;
         unit->writes_entries = unit->counts_entries && one_in(&random, 2);
     }
+    d->entries.by_value = d->entries.there && one_in(&random, 2);
 }
 
 /* Returns the block that has a part in a clock. */
@@ -767,8 +771,8 @@ static void say(const drawn *d, FILE *out)
                 d->moving.parts, d->moving.own ? "with an owner" : "rotating",
                 d->moving.begins ? ", with first values" : "");
     if (d->entries.there)
-        fprintf(out, "  state z: entries of %s%s\n", type_names[d->entries.type],
-                d->entries.begins ? ", with first values" : "");
+        fprintf(out, "  state z: entries of %s%s%s\n", type_names[d->entries.type],
+                d->entries.by_value ? ", as many as values say" : "", d->entries.begins ? ", with first values" : "");
     for (uint32_t i = 0; i < d->operators; i++)
         if (d->op[i].parent < 0)
             say_operator(d, (int)i, 0, out);

@@ -22,7 +22,10 @@ static bool is_stored(const drawn *d, size_t i, size_t j)
 /* Returns the number in a cell. One that is stored is never zero. */
 static double cell_of(const drawn *d, size_t i, size_t j)
 {
-    return is_stored(d, i, j) ? (double)(int)((i * 7 + j * 13 + i * j) % 9 + 1) - 10.0 * ((i + j) % 3 == 0) : 0;
+    size_t number = i * 7 + j * 13 + i * j;
+    if (!is_stored(d, i, j))
+        return 0;
+    return d->entries.by_value ? (double)(number % VALUE + 1) : (double)(number % 9 + 1) - 10.0 * ((i + j) % 3 == 0);
 }
 
 static double target_of(size_t i)
@@ -262,20 +265,20 @@ static uint32_t place_of(const drawn *d, uint32_t operator_number)
 
 typedef struct drawn_values {
     double of[STATES][SIZE];
-    double parts[NUMBERS], entries[CELLS]; /* of the moving state, and of the entries state */
+    double parts[NUMBERS], entries[ENTRIES]; /* of the moving state, and of the entries state */
 } drawn_values;
 
-/* Returns how many entries the rows before `row` have. */
+/* Returns how many numbers of the entries state the rows before `row` have. */
 static size_t entries_before(const drawn *d, size_t row)
 {
     size_t count = 0;
     for (size_t i = 0; i < row; i++)
         for (size_t j = 0; j < d->cols; j++)
-            count += is_stored(d, i, j);
+            count += d->entries.by_value ? (size_t)cell_of(d, i, j) : is_stored(d, i, j);
     return count;
 }
 
-/* Finds the entries of a block. */
+/* Finds the numbers of a block in the entries state. */
 static void entries_of(const drawn *d, uint32_t block, size_t *begin, size_t *end)
 {
     size_t bounds[BLOCKS + 1];
@@ -683,7 +686,7 @@ static drawn_values oracle(const drawn *d)
             w.now.of[s][i] = first_value(d, s, i);
     for (size_t i = 0; i < NUMBERS; i++)
         w.now.parts[i] = first_of_part(d, i);
-    for (size_t i = 0; i < CELLS; i++)
+    for (size_t i = 0; i < ENTRIES; i++)
         w.now.entries[i] = first_of_entry(d, i);
     find_writers(&w);
     run_below(&w, -1, 0, false);

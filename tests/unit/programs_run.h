@@ -51,7 +51,8 @@ static void fill_arrays(const drawn *d, input *in)
 static void name_file(const drawn *d, char *path, size_t size)
 {
     static const char *const ends[] = {"", "", "svm", "csv", "npy"};
-    (void)snprintf(path, size, "%zux%zu-%u.%s", d->rows, d->cols, d->density, ends[d->source]);
+    (void)snprintf(path, size, "%zux%zu-%u%s.%s", d->rows, d->cols, d->density, d->entries.by_value ? "-counts" : "",
+                   ends[d->source]);
 }
 
 /* Writes the file of an input. The first column is the target. */
@@ -135,7 +136,7 @@ typedef struct drawn_scene {
     input in;
     double (*made)[STATES][SIZE]; /* by block; NULL: it is not added up */
     double first[STATES][SIZE];   /* numbers of the state's type */
-    double first_parts[NUMBERS], first_entries[CELLS];
+    double first_parts[NUMBERS], first_entries[ENTRIES];
 } drawn_scene;
 
 /* A block's scratch. */
@@ -870,7 +871,7 @@ static void add_more(drawn_scene *scene, hawser_program *program, hawser_state *
     const drawn_parts *n = &d->moving;
     for (size_t i = 0; i < NUMBERS; i++)
         from_double(n->type, first_of_part(d, i), scene->first_parts, i);
-    for (size_t i = 0; i < CELLS; i++)
+    for (size_t i = 0; i < ENTRIES; i++)
         from_double(d->entries.type, first_of_entry(d, i), scene->first_entries, i);
     if (n->there)
         states[STATES + 1] =
@@ -878,8 +879,9 @@ static void add_more(drawn_scene *scene, hawser_program *program, hawser_state *
                          .parts = n->parts, .cut = n->cut, .owner = n->own ? owner_of_part : NULL, .owner_user = d,
                          .initial = n->begins ? scene->first_parts : NULL);
     if (d->entries.there)
-        states[STATES + 2] = HAWSER_STATE(program, "z", HAWSER_ENTRIES, .type = d->entries.type, .along = states[STATES],
-                                          .initial = d->entries.begins ? scene->first_entries : NULL);
+        states[STATES + 2] =
+            HAWSER_STATE(program, "z", HAWSER_ENTRIES, .type = d->entries.type, .along = states[STATES],
+                         .by_value = d->entries.by_value, .initial = d->entries.begins ? scene->first_entries : NULL);
 }
 
 static void add_unit(const drawn *d, uint32_t number, hawser_operator *parent, hawser_state *const *states)
