@@ -72,11 +72,11 @@ typedef struct hawser_vector_options {
      *  tree, both directions), or "file:PATH", which node 0 reads: a line "FROM TO" for each edge, # begins a comment. Every
      *  replica must reach every other, on a path of edges. At most 256 replicas.
      *
-     *  Or "servers", "servers:K": K nodes (all) keep a table of the vector's name in the job's store, which is opened for the
-     *  vectors if the program has none, until the last of them has finished. For deltas alone, and without `waits`: a scatter
-     *  is a push, and waits until the servers have the one before; a gather is a pull of the whole table, takes from it what
-     *  is new of all replicas, and waits for that answer. Differences of the table's sums are rounded like those sums.
-     *  Gathers are sums, or under bsp means. The store must not have a queue, nor stand-alone servers. */
+     *  Or "servers", "servers:K": K nodes (all) keep a table of the vector's name in the job's store, which is opened for
+     *  the vectors if the program has none, until the last of them has finished. For deltas alone, and without `waits`: a
+     *  scatter is a push, and waits until the servers have the one before; a gather is a pull of the whole table, takes from
+     *  it what is new of all replicas, and waits for that answer. Differences of the table's sums are rounded like those
+     *  sums. Gathers are sums, or under bsp means. The store must not have a queue, nor stand-alone servers. */
     const char *dataflow;
     const char *edges; /**< the edges themselves, as in such a file; `dataflow` is then NULL */
     const char *sync;  /**< "tap" (NULL), "bsp" or "ssp:S" with S from 0 to 1000 */

@@ -115,9 +115,9 @@ typedef struct hw_cluster_dropped {
 } hw_cluster_dropped;
 hw_cluster_dropped hw_cluster_dropped_messages(hw_cluster *cluster);
 /* Waits until ready(argument), which a message for a channel makes true: call hw_cluster_wake then. `node` is the node that
- * sends the message; HW_NET_ANY: any of them, as long as none has left. It may have announced that it leaves, as long as its link is up. Returns HAWSER_PEER_LOST if a node is
- * lost, or if `node` has left. Returns HAWSER_TIMEOUT after `seconds` (may be infinity). warns: prints now and then that
- * this node waits for that one to close the job. */
+ * sends the message; HW_NET_ANY: any of them, as long as none has left. It may have announced that it leaves, as long as
+ * its link is up. Returns HAWSER_PEER_LOST if a node is lost, or if `node` has left. Returns HAWSER_TIMEOUT after
+ * `seconds` (may be infinity). warns: prints now and then that this node waits for that one to close the job. */
 hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument), void *argument, uint32_t node,
                                double seconds, bool warns, hawser_error *error) HAWSER_MUST_USE;
 void hw_cluster_wake(hw_cluster *cluster);

@@ -133,6 +133,8 @@ hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, h
         status = hw_check_pieces(&checker, error);
     if (status == HAWSER_OK)
         status = hw_check_tasks(&checker, error);
+    if (status == HAWSER_OK)
+        status = hw_check_vectors(&checker, error);
     free(checker.turns.entries);
     free(checker.writes.entries);
     free(checker.served.entries);

@@ -108,13 +108,15 @@ static inline uint64_t hw_sum_key(uint32_t from, uint32_t covers, uint16_t range
     return (uint64_t)from << 40 | (uint64_t)(covers & 0xffffff) << 16 | range;
 }
 
-/* alike.c, blocks.c, moving.c, reductions.c, stripes.c, pieces.c, tasks.c: return HAWSER_OK whatever they find. */
+/* alike.c, blocks.c, moving.c, reductions.c, stripes.c, pieces.c, tasks.c, vectors.c: they return HAWSER_OK whatever they
+ * find. */
 hawser_status hw_check_alike(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_blocks(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_moving(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_reductions(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_stripes(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_pieces(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_check_vectors(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_check_tasks(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

@@ -51,21 +51,31 @@ typedef enum hw_event_kind {
     HW_EVENT_CHOSEN, /* how its branches were chosen */
     /* Recorded by blocks that use a moving state: */
     HW_EVENT_PASSED, /* a part is left to its next block */
+    /* Recorded by replicas of a vector: */
+    HW_EVENT_VECTOR,   /* the replica has a vector */
+    HW_EVENT_EDGE,     /* an edge of its dataflow comes in or goes out here */
+    HW_EVENT_SCATTER,  /* numbers are scattered */
+    HW_EVENT_SENT,     /* an item leaves on an edge */
+    HW_EVENT_GOT,      /* an item is taken from an edge */
+    HW_EVENT_GATHER,   /* a gather has ended */
+    HW_EVENT_ENDING,   /* the replica neither scatters nor gathers any more */
+    HW_EVENT_FINISHED, /* all replicas have ended, and the array has the rest */
     /* The last record of the file: */
     HW_EVENT_CLOSE
 } hw_event_kind;
 
 /* Bits of `flags`. */
 enum {
-    HW_EVENT_LAST = 1,     /* WRITE, SEEN: the clock's last part */
-    HW_EVENT_FLUSH = 2,    /* WRITE, HELD: nothing stays held back */
-    HW_EVENT_VALUES = 4,   /* STATE: one writer per entry. WRITE, SEEN: values, not changes */
+    HW_EVENT_LAST = 1,     /* WRITE, SEEN: the clock's last part. GOT: by the finish */
+    HW_EVENT_FLUSH = 2,    /* WRITE, HELD: nothing stays held back. GOT: by a barrier */
+    HW_EVENT_VALUES = 4,   /* STATE: one writer per entry. WRITE, SEEN, VECTOR: values, not changes */
     HW_EVENT_INNER = 8,    /* READ: within the clock, at a yield */
     HW_EVENT_PLAIN = 16,   /* BEGIN: a rebuild */
     HW_EVENT_HOLDS = 32,   /* STATE: under an accumulating filter */
+    HW_EVENT_ROWS = 8,     /* VECTOR: sparse */
     HW_EVENT_ROUNDS = 64,  /* STATE: updates are rounded */
     HW_EVENT_STOPS = 1,    /* SHARE: the block has seen a request to stop. REDUCED: one of the blocks has */
-    HW_EVENT_INPUT = 1,    /* WAIT: for updates of others; else for credit */
+    HW_EVENT_INPUT = 1,    /* WAIT: for updates of others; else for credit. EDGE: it comes in here; else it goes out */
     HW_EVENT_CENTRIC = 1,  /* TABLE: data-centric */
     HW_EVENT_ASSIGNS = 2,  /* TABLE: pushed values replace the stored ones */
     HW_EVENT_SPARSE = 4,   /* TABLE */
@@ -109,11 +119,17 @@ typedef struct hw_event_record {
     uint64_t digest;
 } hw_event_record;
 
-typedef enum hw_stream_kind { HW_STREAM_BLOCK = 1, HW_STREAM_STRIPE, HW_STREAM_CLIENT, HW_STREAM_FILE } hw_stream_kind;
+typedef enum hw_stream_kind {
+    HW_STREAM_BLOCK = 1,
+    HW_STREAM_STRIPE,
+    HW_STREAM_CLIENT,
+    HW_STREAM_VECTOR,
+    HW_STREAM_FILE
+} hw_stream_kind;
 
-/* The recorder of a stream: (kind, run, number) is unique in all parts of a history. `run` is the program or store of the
- * job. `number` is the block, or server << 16 | table << 6 | stripe, or the client. No gaps, because names are compared byte
- * by byte. */
+/* The recorder of a stream: (kind, run, number) is unique in all parts of a history. `run` is the program, store or vector of
+ * the job. `number` is the block, or server << 16 | table << 6 | stripe, or the client, or the replica. No gaps, because
+ * names are compared byte by byte. */
 typedef struct hw_stream_name {
     uint32_t kind, run, number, zero;
 } hw_stream_name;

@@ -28,12 +28,18 @@ typedef struct shape {
     unsigned fields, flags;
 } shape;
 
-enum { IN_BLOCK = 1 << HW_STREAM_BLOCK, IN_STRIPE = 1 << HW_STREAM_STRIPE, IN_CLIENT = 1 << HW_STREAM_CLIENT };
+enum {
+    IN_BLOCK = 1 << HW_STREAM_BLOCK,
+    IN_STRIPE = 1 << HW_STREAM_STRIPE,
+    IN_CLIENT = 1 << HW_STREAM_CLIENT,
+    IN_VECTOR = 1 << HW_STREAM_VECTOR
+};
 
 static const shape shapes[HW_EVENT_CLOSE] = {
     [HW_EVENT_STATE] = {IN_BLOCK, ACTOR | RANGE | OBJECT | FROM | PART | CLOCK | FIRST | LAST | COUNT | DIGEST,
                         HW_EVENT_VALUES | HW_EVENT_HOLDS | HW_EVENT_ROUNDS},
-    [HW_EVENT_NAME] = {IN_BLOCK | IN_STRIPE | IN_CLIENT, OBJECT | ACTOR | EPOCH | CLOCK | FIRST | LAST | COUNT, 0},
+    [HW_EVENT_NAME] = {IN_BLOCK | IN_STRIPE | IN_CLIENT | IN_VECTOR, OBJECT | ACTOR | EPOCH | CLOCK | FIRST | LAST | COUNT,
+                       0},
     [HW_EVENT_BEGIN] = {IN_BLOCK, BLOCKS | OBJECT | FROM | PART | FIRST | LAST | COUNT | DIGEST, HW_EVENT_PLAIN},
     [HW_EVENT_READ] = {IN_BLOCK, BLOCKS | OBJECT | PART | CLOCK | FIRST | LAST | COUNT | DIGEST, HW_EVENT_INNER},
     [HW_EVENT_WRITE] = {IN_BLOCK, BLOCKS | OBJECT | PART | SPAN | CLOCK | FIRST | LAST | COUNT | DIGEST,
@@ -65,6 +71,15 @@ static const shape shapes[HW_EVENT_CLOSE] = {
     [HW_EVENT_CHOSEN] = {IN_BLOCK, BLOCKS | CLOCK | FIRST | LAST, 0},
     [HW_EVENT_PASSED] = {IN_BLOCK, BLOCKS | OBJECT | FROM | COVERS | PART | CLOCK | FIRST | COUNT | DIGEST,
                          HW_EVENT_RETURNED},
+    [HW_EVENT_VECTOR] = {IN_VECTOR, ACTOR | FROM | PART | COUNT, HW_EVENT_VALUES | HW_EVENT_ROWS},
+    [HW_EVENT_EDGE] = {IN_VECTOR, ACTOR | FROM, HW_EVENT_INPUT},
+    [HW_EVENT_SCATTER] = {IN_VECTOR, ACTOR | FROM | CLOCK | COUNT | DIGEST, 0},
+    [HW_EVENT_SENT] = {IN_VECTOR, ACTOR | FROM | SPAN | EPOCH | CLOCK | COUNT | DIGEST, 0},
+    [HW_EVENT_GOT] = {IN_VECTOR, ACTOR | FROM | SPAN | EPOCH | CLOCK | FIRST | COUNT | DIGEST,
+                      HW_EVENT_LAST | HW_EVENT_FLUSH},
+    [HW_EVENT_GATHER] = {IN_VECTOR, ACTOR | CLOCK, 0},
+    [HW_EVENT_ENDING] = {IN_VECTOR, ACTOR, 0},
+    [HW_EVENT_FINISHED] = {IN_VECTOR, ACTOR | DIGEST, 0},
 };
 
 /* Returns the fields of a record that are not zero. */
@@ -91,8 +106,8 @@ static bool is_named(const hw_stream *stream, size_t i)
 {
     const hw_event_record *r = &stream->records[i], *next = i + 1 < stream->count ? r + 1 : NULL;
     return r->kind != HW_EVENT_NAME || next == NULL ||
-           ((next->kind == HW_EVENT_STATE || next->kind == HW_EVENT_TABLE) && next->object == r->object &&
-            next->actor == r->actor);
+           ((next->kind == HW_EVENT_STATE || next->kind == HW_EVENT_TABLE || next->kind == HW_EVENT_VECTOR) &&
+            next->object == r->object && next->actor == r->actor);
 }
 
 void hw_check_shapes(hw_checker *checker)

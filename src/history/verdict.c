@@ -151,6 +151,34 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
     }
 }
 
+static void print_vector(const hw_event_record *r, const char *name, FILE *out)
+{
+    const char *const edge = r->flags & HW_EVENT_INPUT ? "from" : "to";
+    switch ((hw_event_kind)r->kind) {
+    case HW_EVENT_EDGE: fprintf(out, "replica %" PRIu32 " has an edge %s replica %" PRIu32, r->actor, edge, r->from); break;
+    case HW_EVENT_SCATTER:
+        fprintf(out, "replica %" PRIu32 " scatters iteration %" PRIu64 ", %" PRIu64 " numbers or rows", r->actor, r->clock,
+                r->count);
+        if (r->from != HW_HISTORY_NONE)
+            fprintf(out, ", to replica %" PRIu32, r->from);
+        break;
+    case HW_EVENT_SENT:
+    case HW_EVENT_GOT:
+        fprintf(out,
+                "replica %" PRIu32 " %s replica %" PRIu32 " item %" PRIu64 ": %" PRIu32 " scatters up to iteration %" PRIu64,
+                r->actor, r->kind == HW_EVENT_SENT ? "sends" : "takes from", r->from, r->epoch, r->span, r->clock);
+        if (r->kind == HW_EVENT_GOT && r->flags == 0)
+            fprintf(out, ", in the gather of iteration %" PRIu64, r->first);
+        break;
+    case HW_EVENT_GATHER:
+        fprintf(out, "replica %" PRIu32 " ends the gather of iteration %" PRIu64, r->actor, r->clock);
+        break;
+    case HW_EVENT_ENDING: fprintf(out, "replica %" PRIu32 " begins its finish", r->actor); break;
+    case HW_EVENT_FINISHED: fprintf(out, "replica %" PRIu32 " has finished", r->actor); break;
+    default: fprintf(out, "replica %" PRIu32 " of %" PRIu32 " has vector %s", r->actor, r->from, name); break;
+    }
+}
+
 /* Prints how many clocks of all workers a pull requires. */
 static void print_least(const hw_event_record *r, FILE *out)
 {
@@ -198,7 +226,12 @@ static void print_record(const hw_counterexample *counterexample, const char *na
                 r->from, r->count, r->first, r->epoch, name, r->span, r->last);
         break;
     case HW_EVENT_WAIT: print_wait(counterexample, name, out); break;
-    default: print_block_record(counterexample, name, out); break;
+    default:
+        if (counterexample->stream.kind == HW_STREAM_VECTOR)
+            print_vector(r, name, out);
+        else
+            print_block_record(counterexample, name, out);
+        break;
     }
 }
 
@@ -210,7 +243,10 @@ static void print_place(const hw_counterexample *counterexample, FILE *out)
                 in->run, in->number >> 16, in->number & 63, in->number >> 6 & 1023, counterexample->number);
     else
         fprintf(out, "   (run %" PRIu32 ", %s %" PRIu32 ", record %zu)", in->run,
-                in->kind == HW_STREAM_BLOCK ? "block" : "client", in->number, counterexample->number);
+                in->kind == HW_STREAM_BLOCK    ? "block"
+                : in->kind == HW_STREAM_VECTOR ? "replica"
+                                               : "client",
+                in->number, counterexample->number);
 }
 
 void hw_counterexample_print(const hw_counterexample *counterexample, const hw_history *history, FILE *out)

@@ -28,6 +28,7 @@ REMEMBER, CHANGES = "src/runtime/drive/remember.c", "src/runtime/drive/changes.c
 MOVING, MOVES = "src/runtime/block/part_moving.c", "test_runtime_moving"
 ENTRIES, COUNTS, OF_ENTRIES = "src/program/entries.c", "src/runtime/job/entries.c", "test_runtime_entries"
 EDGE, SPARSE, MIX = "src/vector/edge.c", "src/vector/sparse.c", "src/vector/mix.c"
+VECTORS, ALTERED = "src/history/vectors.c", "test_history_alterations"
 SERVERS, OVER_SERVERS = "src/runtime/vector/servers.c", "test_vector_servers"
 SCATTER, GATHER, FINISH, MEAN = ("src/runtime/vector/" + name for name in ("scatter.c", "gather.c", "finish.c", "mean.c"))
 LDA = "src/algorithms/lda/"
@@ -62,6 +63,12 @@ MUTANTS = [
     ("vectors: servers wait for a replica that has ended", SERVERS, "HAWSER_TRY(end_clock(vector, LAST_CLOCK, error));", "HAWSER_TRY(end_clock(vector, vector->iteration + 1, error));", OVER_SERVERS),
     ("vectors: the pull of a cancelled gather counts", SERVERS, "HAWSER_TRY(end_task(vector, &vector->servers->pull, error)); /* of a gather that was cancelled */", "", OVER_SERVERS),
     ("vectors: replicas over servers begin apart", SERVERS, "if (least > 0 && !s->checked)", "if (least > 0 && s->checked)", OVER_SERVERS),
+    ("history: a gather under bsp takes any iteration", VECTORS, "HW_EVENT_BSP && r->clock != r->first)", "HW_EVENT_BSP && r->clock > r->first + 100)", ALTERED),
+    ("history: an item is taken torn", VECTORS, "|| of->digest != r->digest)", ")", ALTERED),
+    ("history: a pending scatter is lost", VECTORS, ": r->span != scatters)", ": r->span > scatters)", ALTERED),
+    ("history: an item has other numbers than its scatter", VECTORS, "return (of->digest == r->digest && of->count == r->count) ||", "return true ||", ALTERED),
+    ("history: replicas finish with other bits", VECTORS, "hw_record_of(one)->digest != r->digest)", "hw_record_of(one)->digest == r->digest + 1)", ALTERED),
+    ("vectors: an item is sent before it is recorded", "src/runtime/vector/receive.c", "hw_vector_record_sent(vector, vector->receivers[receiver], item);", "", ALTERED),
     # Topic models.
     ("topics: the token itself stays in the counts of its word", SAMPLER, "((double)(s->count[from] - 1) + s->beta) * inverse_of(s, s->total[from] - 1);", "((double)s->count[from] + s->beta) * inverse_of(s, s->total[from]);", DRAWN),
     ("topics: the token itself stays in the counts of its document", SAMPLER, "l->narrow[entry]--; double of_document = sum_list(l, s->q, s->sums, wide);", "(void)0; double of_document = sum_list(l, s->q, s->sums, wide); if (!wide) l->narrow[entry]--;", DRAWN),

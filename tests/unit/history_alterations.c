@@ -58,6 +58,14 @@ static const char *const kinds[] = {[HW_EVENT_STATE] = "STATE",
                                     [HW_EVENT_STRICTER] = "STRICTER",
                                     [HW_EVENT_CHOSEN] = "CHOSEN",
                                     [HW_EVENT_PASSED] = "PASSED",
+                                    [HW_EVENT_VECTOR] = "VECTOR",
+                                    [HW_EVENT_EDGE] = "EDGE",
+                                    [HW_EVENT_SCATTER] = "SCATTER",
+                                    [HW_EVENT_SENT] = "SENT",
+                                    [HW_EVENT_GOT] = "GOT",
+                                    [HW_EVENT_GATHER] = "GATHER",
+                                    [HW_EVENT_ENDING] = "ENDING",
+                                    [HW_EVENT_FINISHED] = "FINISHED",
                                     [HW_EVENT_CLOSE] = "CLOSE"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -186,6 +194,28 @@ static bool of_failed_job(const alteration *a)
     return a->r->run->body == run_failing;
 }
 
+/* Returns the second record of the alteration's stream, which has one batch here: the description of a vector. */
+static hw_event_record vector_of(const alteration *a)
+{
+    const place p = a->all->all[a->at];
+    return record_of(a->r, (place){p.node, p.batch, p.batch + sizeof(hw_batch_head) + sizeof(hw_event_record)});
+}
+
+/* Returns whether the record is of a vector under tap, which adds scatters up. */
+static bool of_vector_under_tap(const alteration *a)
+{
+    const hw_event_record vector = vector_of(a);
+    return vector.kind == HW_EVENT_VECTOR && vector.part == HW_EVENT_TAP;
+}
+
+/* Returns whether the record is of values that node 0 scatters when the others have ended, so that they are dropped. */
+static bool of_dropped_values(const alteration *a)
+{
+    const hw_event_record vector = vector_of(a);
+    return vector.kind == HW_EVENT_VECTOR && (vector.flags & HW_EVENT_VALUES) != 0 && a->before.actor == 0 &&
+           a->before.clock >= VECTOR_STEPS - 2;
+}
+
 /* Returns whether there is no other block, or none need have come so far. */
 static bool by_no_other(const alteration *a)
 {
@@ -293,7 +323,7 @@ static bool of_the_first_use(const alteration *a)
 }
 
 #define OF(name)   (UINT32_C(1) << FIELD_##name)
-#define KIND(name) (UINT32_C(1) << HW_EVENT_##name)
+#define KIND(name) (UINT64_C(1) << HW_EVENT_##name)
 enum {
     FIELD_kind,
     FIELD_flags,
@@ -315,7 +345,8 @@ enum {
 #define ALL_FIELDS UINT32_MAX
 
 static const struct {
-    uint32_t kinds, fields;
+    uint64_t kinds;
+    uint32_t fields;
     bool pair; /* only with its ANSWER */
     bool (*where)(const alteration *a);
     const char *why;
@@ -340,6 +371,11 @@ static const struct {
     {KIND(ANSWER), OF(covers), false, of_failed_task, "why a task has failed is for people"},
     {KIND(PASSED), OF(from) | OF(digest), false, of_the_last_use, "the next loop says who has a part that it begins with"},
     {KIND(PASSED), OF(first), false, of_the_first_use, "a history does not have the first values of a part"},
+    {KIND(SCATTER), OF(clock) | OF(count) | OF(digest), false, of_vector_under_tap,
+     "digests do not determine a sum, and its scatters but the last may have any iteration before that"},
+    {KIND(SCATTER) | KIND(SENT), OF(from) | OF(count) | OF(digest), false, of_dropped_values,
+     "values for replicas that have ended are dropped"},
+    {KIND(GATHER), OF(clock), false, of_vector_under_tap, "a gather that takes nothing may have any iteration under tap"},
     {KIND(GIVEN), OF(digest), true, of_unknown_values, "the values of a table are not computed again"},
 };
 enum { HARMLESS = sizeof harmless / sizeof *harmless };
@@ -510,6 +546,7 @@ static const real_run runs[] = {
     {"tables", 1, run_tables, BSP, {NULL}},
     {"tables on nodes", 2, run_tables, BSP, {NULL}},
     {"tables on three nodes", 3, run_tables, BSP, {NULL}},
+    {"vectors on three nodes", 3, run_vectors, BSP, {NULL}},
 };
 
 static void every_alteration_is_refused(void **state)

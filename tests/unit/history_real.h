@@ -6,6 +6,7 @@
 #include "hawser/moving.h"
 #include "hawser/store.h"
 #include "hawser/stored.h"
+#include "hawser/vector.h"
 #include "history_runs.h"
 #include "nodes.h"
 
@@ -320,6 +321,63 @@ static void run_tables(test_node *node)
     if (node->status == HAWSER_OK)
         try_all(&t, hawser_store_wait(t.store, task, &node->error));
     hawser_store_close(t.store);
+}
+
+/* ---------------------------------------------------------------------------------------------------------- vectors ---- */
+
+enum { VECTOR_COUNT = 6, VECTOR_STEPS = 9 };
+
+static hawser_status scatter_step(test_node *node, hawser_vector *vector, bool sparse, bool names, uint64_t t)
+{
+    const double values[VECTOR_COUNT] = {1 + node->node, (double)t, 2, 3, 4, 0.5};
+    const uint64_t keys[] = {t % 2, 2};
+    const uint32_t to = (node->node + 1) % node->nodes;
+    hawser_scatter scatter = {.iteration = t, .values = values};
+    if (sparse) {
+        scatter.keys = keys;
+        scatter.key_count = 2;
+    }
+    if (names) {
+        scatter.to = &to;
+        scatter.to_count = 1;
+    }
+    return hawser_vector_scatter(vector, &scatter, &node->error);
+}
+
+static hawser_status use_vector(test_node *node, const hawser_vector_options *options, hawser_vector *vector)
+{
+    bool tap = options->sync == NULL, longer = !tap && node->node == 0;
+    double array[VECTOR_COUNT] = {0};
+    for (uint64_t t = 3; t < VECTOR_STEPS - (longer ? 0 : 2); t++) {
+        HAWSER_TRY(scatter_step(node, vector, options->sparse, t == 5, t));
+        if (tap && t == 6)
+            HAWSER_TRY(hawser_vector_barrier(vector, &node->error));
+        if (!tap || t > 6)
+            HAWSER_TRY(hawser_vector_gather(vector, t, HAWSER_GATHER_AVERAGE, NULL, array, &node->error));
+    }
+    return hawser_vector_finish(vector, array, &node->error);
+}
+
+/* Vectors under each sync, of values and of deltas, dense and sparse, one after the other. */
+static void run_vectors(test_node *node)
+{
+    static const hawser_vector_options all[] = {
+        {.name = "values", .count = VECTOR_COUNT, .sync = "bsp"},
+        {.name = "deltas", .count = VECTOR_COUNT, .content = HAWSER_VECTOR_DELTAS},
+        {.name = "rows",
+         .count = VECTOR_COUNT,
+         .sync = "ssp:1",
+         .content = HAWSER_VECTOR_DELTAS,
+         .sparse = true,
+         .width = 2},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all && node->status == HAWSER_OK; i++) {
+        hawser_vector *vector = NULL;
+        node->status = hawser_vector_open(node->job, &all[i], &vector, &node->error);
+        if (node->status == HAWSER_OK)
+            node->status = use_vector(node, &all[i], vector);
+        hawser_vector_close(vector);
+    }
 }
 
 /* ------------------------------------------------------------------------------------------------------------ files ---- */

@@ -165,7 +165,7 @@ typedef struct hw_hub_sessions {
 hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, const hw_hub_sessions *sessions,
                           hawser_store **store, hawser_error *error) HAWSER_MUST_USE;
 
-/* Frees a store without a wait for other nodes, after which their requests to this one end with its loss or their timeout. */
+/* Frees a store without a wait for other nodes, whose requests to this one then end with its loss or their timeout. */
 void hw_hub_abandon(hawser_store *store);
 
 /* Makes or finds a table on all servers of the job. Collective. */

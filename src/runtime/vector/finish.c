@@ -51,6 +51,7 @@ static hawser_status merge_held(hawser_vector *vector, hawser_error *error)
         pthread_mutex_unlock(&vector->mutex);
         if (first == NULL)
             continue;
+        hw_vector_record_taken(vector, s, first, HW_EVENT_FLUSH, 0);
         HAWSER_TRY(merge_items(vector, &first, error));
         pthread_mutex_lock(&vector->mutex);
         hw_edge_put_back(&vector->in[s], first);
@@ -113,6 +114,7 @@ static hawser_status add_rest(hawser_vector *vector, void *array, hawser_error *
         pthread_mutex_lock(&vector->mutex);
         hw_message *first = hw_edge_take_all(&vector->in[s]);
         pthread_mutex_unlock(&vector->mutex);
+        hw_vector_record_taken(vector, s, first, HW_EVENT_LAST, 0);
         for (const hw_message *item = first; item != NULL; item = item->next)
             if (item->envelope.span > 0)
                 add_item(vector, array, item);
@@ -148,6 +150,8 @@ static hawser_status finish_now(hawser_vector *vector, void *array, hawser_error
     if (status == HAWSER_OK)
         status = hw_vector_finite(vector, array, vector->count, "the array of a finish", error);
     if (status == HAWSER_OK)
+        hw_vector_record_end(vector, NULL);
+    if (status == HAWSER_OK)
         status = flush_all(vector, error);
     if (status == HAWSER_OK && vector->job->cluster != NULL)
         status = hw_vector_say_all(vector, HW_VECTOR_END, error);
@@ -155,6 +159,8 @@ static hawser_status finish_now(hawser_vector *vector, void *array, hawser_error
     if (status == HAWSER_OK)
         status = vector->deltas ? add_rest(vector, array, error) : hw_vector_mean_all(vector, &mean, array, error);
     hw_vector_mean_free(vector, &mean);
+    if (status == HAWSER_OK)
+        hw_vector_record_end(vector, array);
     vector->finished = status == HAWSER_OK;
     vector->broken = status != HAWSER_OK;
     return status;

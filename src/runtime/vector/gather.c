@@ -122,6 +122,8 @@ static hawser_status take_all(hawser_vector *vector, uint64_t iteration, hawser_
     for (uint32_t s = 0; s < vector->source_count; s++)
         vector->taken[s] = hw_edge_take(&vector->in[s], iteration, &vector->numbers[s]);
     pthread_mutex_unlock(&vector->mutex);
+    for (uint32_t s = 0; s < vector->source_count; s++)
+        hw_vector_record_taken(vector, s, vector->taken[s], 0, iteration);
     hawser_status status = HAWSER_OK;
     for (uint32_t s = 0; s < vector->source_count && !vector->deltas && status == HAWSER_OK; s++) {
         if (vector->sparse)
@@ -259,6 +261,8 @@ static hawser_status gather_now(hawser_vector *vector, uint64_t iteration, hawse
     vector->gathered = true;
     vector->gathered_iteration = iteration;
     vector->broken = status != HAWSER_OK;
+    if (status == HAWSER_OK)
+        hw_vector_record_gather(vector, iteration);
     return status;
 }
 

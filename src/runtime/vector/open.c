@@ -340,6 +340,8 @@ static void free_vector(hawser_vector *vector)
     free(vector->places);
     free(vector->holds);
     free(vector->taken);
+    hw_recorder_drop(vector->log);
+    free(vector->recorded);
     free(vector->numbers);
     free(vector->closed);
     free(vector->sources);
@@ -347,6 +349,7 @@ static void free_vector(hawser_vector *vector)
     pthread_mutex_destroy(&vector->calls);
     pthread_mutex_destroy(&vector->order);
     pthread_mutex_destroy(&vector->mutex);
+    pthread_mutex_destroy(&vector->logging);
     free(vector);
 }
 
@@ -400,6 +403,7 @@ static hawser_status make_edges(hawser_vector *vector, hawser_error *error)
     HAWSER_TRY(HW_NEW(&vector->out, vector->receiver_count, "the edges of a vector", error));
     HAWSER_TRY(HW_NEW(&vector->taken, vector->source_count, "the edges of a vector", error));
     HAWSER_TRY(HW_NEW(&vector->numbers, vector->source_count, "the edges of a vector", error));
+    HAWSER_TRY(HW_NEW(&vector->recorded, vector->source_count, "the edges of a vector", error));
     HAWSER_TRY(HW_NEW(&vector->closed, vector->nodes, "the edges of a vector", error));
     size_t terms = (size_t)vector->source_count * (vector->rules.most + 3) + 1;
     HAWSER_TRY(HW_NEW(&vector->terms, terms, "the edges of a vector", error));
@@ -439,6 +443,7 @@ static hawser_status new_vector(hawser_job *job, const hawser_vector_options *op
     vector->slot = options->sparse ? hw_sparse_bytes(&vector->shape, (size_t)vector->shape.rows) : vector->bytes;
     pthread_mutex_init(&vector->calls, NULL);
     pthread_mutex_init(&vector->order, NULL);
+    pthread_mutex_init(&vector->logging, NULL);
     pthread_mutex_init(&vector->mutex, NULL);
     *out = vector;
     return HAWSER_OK;
@@ -512,7 +517,7 @@ static void leave_hub(hawser_vector *vector)
 }
 
 /* Makes the vector on this node. Collective: the file of edges is sent. */
-static hawser_status make(hawser_job *job, const hawser_vector_options *options, const hw_edge_rules *rules,
+static hawser_status make(hawser_job *job, const hawser_vector_options *options, const hw_edge_rules *rules, uint32_t run,
                           hawser_vector **vector, hawser_error *error)
 {
     hw_bytes text;
@@ -525,6 +530,8 @@ static hawser_status make(hawser_job *job, const hawser_vector_options *options,
         status = make_graph(*vector, options, text.data, error);
     if (status == HAWSER_OK && read_servers(options->dataflow, &servers))
         status = hw_vector_servers_new(*vector, servers, error);
+    if (status == HAWSER_OK)
+        status = hw_vector_record_open(*vector, run, error);
     if (status == HAWSER_OK)
         status = open_hub(job, &all, error);
     if (status == HAWSER_OK) {
@@ -541,12 +548,13 @@ static hawser_status open_on_all(hawser_job *job, const hawser_vector_options *o
     hw_edge_rules rules = {0};
     hawser_vector *vector = NULL;
     job->vectors_opened++;
+    uint32_t run = hw_recorder_run(job->recorder);
     HAWSER_TRY(hw_cluster_agree(job->cluster, check_options(options, hawser_job_nodes(job), &rules, error), error));
     HAWSER_TRY(same_on_all(job, options, error));
     if (job->cluster != NULL)
         hw_cluster_set_phase(job->cluster, "using vectors");
     /* When all nodes have agreed, all receive. */
-    hawser_status status = hw_cluster_agree(job->cluster, make(job, options, &rules, &vector, error), error);
+    hawser_status status = hw_cluster_agree(job->cluster, make(job, options, &rules, run, &vector, error), error);
     if (status == HAWSER_OK && vector->servers != NULL)
         status = hw_vector_servers_join(vector, error);
     if (status == HAWSER_OK) {

@@ -34,6 +34,7 @@ hawser_status hw_vector_pump(hawser_vector *vector, uint32_t receiver, hawser_er
         pthread_mutex_unlock(&vector->mutex);
         if (item == NULL)
             break;
+        hw_vector_record_sent(vector, vector->receivers[receiver], item);
         status = send_to(vector, vector->receivers[receiver], item, error);
     }
     pthread_mutex_unlock(&vector->order);

@@ -205,6 +205,7 @@ static hawser_status scatter_now(hawser_vector *vector, const hawser_scatter *sc
     }
     for (size_t i = 0; vector->holds != NULL && i < scatter->key_count; i++)
         vector->holds[scatter->keys[i]] = 1;
+    hw_vector_record_scatter(vector, scatter);
     hawser_status status =
         vector->servers != NULL ? hw_vector_servers_scatter(vector, scatter, error) : scatter_to_all(vector, scatter, error);
     vector->scattered = true;

@@ -141,11 +141,10 @@ static hawser_status find_store(hawser_vector *vector, hawser_error *error)
         store->of_vectors = true;
         all->store_users = 0;
     }
-    HAWSER_TRY(hw_cluster_agree(job->cluster, check_store(vector, job->store, error), error));
     vector->servers->store = job->store->serial;
     vector->servers->joined = job->store->of_vectors;
     all->store_users += vector->servers->joined;
-    return HAWSER_OK;
+    return hw_cluster_agree(job->cluster, check_store(vector, job->store, error), error);
 }
 
 static hawser_status make_table(hawser_vector *vector, hawser_error *error)

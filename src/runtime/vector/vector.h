@@ -60,6 +60,9 @@ struct hawser_vector {
     size_t *places;                          /* sparse vectors: in each part */
     hw_message **taken;                      /* by source */
     uint64_t *numbers;                       /* by source: of the last item taken */
+    hw_log *log;                             /* of a history; NULL: none. Guarded by `logging`, the last of all locks */
+    pthread_mutex_t logging;
+    uint64_t *recorded;    /* by source: number of the last taken item that has a record; guarded by `calls` */
     pthread_mutex_t order; /* held from the choice of an item until it is sent, so that items leave in their order */
     pthread_mutex_t mutex; /* guards the edges, and `closed` */
     hw_edge_in *in;        /* by source */
@@ -100,6 +103,16 @@ void hw_vector_mean_free(const hawser_vector *vector, hw_vector_mean *mean);
 /* Replaces an array by its mean over all replicas, in pieces. Collective. */
 hawser_status hw_vector_mean_all(hawser_vector *vector, hw_vector_mean *mean, void *array,
                                  hawser_error *error) HAWSER_MUST_USE;
+
+/* record.c: writes the history, if one is recorded. taken: a list of items; flags as in GOT. end: `array` is NULL when the
+ * finish begins. */
+hawser_status hw_vector_record_open(hawser_vector *vector, uint32_t run, hawser_error *error) HAWSER_MUST_USE;
+void hw_vector_record_scatter(hawser_vector *vector, const hawser_scatter *scatter);
+void hw_vector_record_sent(hawser_vector *vector, uint32_t node, const hw_message *item);
+void hw_vector_record_taken(hawser_vector *vector, uint32_t source, const hw_message *items, unsigned flags,
+                            uint64_t iteration);
+void hw_vector_record_gather(hawser_vector *vector, uint64_t iteration);
+void hw_vector_record_end(hawser_vector *vector, const void *array);
 
 /* servers.c: a vector over `servers`. Makes what it needs, on this node. */
 hawser_status hw_vector_servers_new(hawser_vector *vector, uint32_t servers, hawser_error *error) HAWSER_MUST_USE;
