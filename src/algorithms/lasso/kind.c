@@ -2,7 +2,6 @@
 #include "algorithms/lasso/parts.h"
 
 #include "algorithms/glm/squared.h"
-#include "algorithms/lasso/spread.h"
 
 static hawser_status take_target(hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error)
 {

@@ -1,4 +1,5 @@
-#include "algorithms/lasso/spread.h"
+/* spread.c - estimates the costs of a lasso's columns before the training, from the target. */
+#include "algorithms/lasso/parts.h"
 
 #include <stdlib.h>
 

@@ -8,7 +8,6 @@
 #include "algorithms/logistic/parts.h"
 #include "algorithms/logistic/steps.h"
 #include "algorithms/measures/classes.h"
-#include "algorithms/newton/memory.h"
 #include "algorithms/newton/program.h"
 
 static void declare(hawser_program *program)

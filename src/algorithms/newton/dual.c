@@ -1,6 +1,5 @@
 #include "algorithms/newton/dual.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_STEPS = 50 };

@@ -3,10 +3,9 @@
  * each model has its own. The problem over the working sets of all blocks is made and solved within one unit; what the block
  * has learned from its models remains.
  */
-#include "algorithms/newton/memory.h"
-
-#include "algorithms/newton/block.h"
 #include "algorithms/solve/memory.h"
+#include "algorithms/newton/block.h"
+#include "algorithms/newton/program.h"
 #include "hawser/job_data.h"
 
 static void visit_point(hawser_record *record, hw_newton_point *point, size_t rows)

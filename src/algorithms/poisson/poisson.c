@@ -4,7 +4,6 @@
 #include "algorithms/list.h"
 #include "algorithms/measures/counts.h"
 #include "algorithms/newton/block.h"
-#include "algorithms/newton/memory.h"
 #include "algorithms/newton/program.h"
 #include "algorithms/poisson/parts.h"
 

@@ -1,6 +1,5 @@
 #include "algorithms/sgd/rows.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/solve/entries.h"

@@ -1,6 +1,5 @@
 #include "algorithms/solve/scan.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* Above this share of the entries a full scan pays, because it is a reference for later scans. */

@@ -4,7 +4,6 @@
  */
 #include "algorithms/svm/joint.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/model/unit.h"

@@ -713,7 +713,8 @@ hawser_status hw_phase_run(hw_worker *worker)
     if (worker->reduces)
         hw_reduction_begin(worker->reduction, worker->epoch + states);
     for (;;) {
-        if (worker->policy.kind != HW_POLICY_BSP) /* else updates for blocks that wait for a thread would pile up */
+        /* Not in step, updates for blocks that wait for a thread would pile up. */
+        if (worker->policy.kind != HW_POLICY_BSP && session->executor->ops->give_way != NULL)
             session->executor->ops->give_way(session->executor, worker->mailbox.runner);
         HAWSER_TRY(hw_drain(&worker->mailbox));
         if (!may_go_on(worker) || worker->clock >= worker->final_limit)

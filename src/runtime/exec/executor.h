@@ -25,7 +25,8 @@ typedef struct hw_executor_ops {
     void (*wake)(hw_executor *executor, uint32_t number);
     /* A yield point: another runner may continue instead; tests switch here. */
     void (*yield)(hw_executor *executor, uint32_t number);
-    /* Lets a runner that waits for a permit continue instead, until this one gets a permit again. Not for the driver. */
+    /* Lets a runner that waits for a permit continue instead, until this one gets a permit again. Not for the driver. NULL:
+     * there are no permits. */
     void (*give_way)(hw_executor *executor, uint32_t number);
     /* Lets `seconds` of this runner's time pass. */
     void (*sleep)(hw_executor *executor, uint32_t number, double seconds);

@@ -112,13 +112,6 @@ static void yield(hw_executor *super, uint32_t number)
         leave(&executor->fibers[number]);
 }
 
-/* There are no permits. */
-static void give_way(hw_executor *super, uint32_t number)
-{
-    (void)super;
-    (void)number;
-}
-
 static void sleep_seconds(hw_executor *super, uint32_t number, double seconds)
 {
     hw_fibers *executor = (hw_fibers *)super;
@@ -157,7 +150,7 @@ static void free_executor(hw_executor *super)
 
 hawser_status hw_fiber_executor(uint32_t count, uint64_t seed, hw_chooser chooser, hw_executor **out, hawser_error *error)
 {
-    static const hw_executor_ops ops = {run, park, wake, yield, give_way, sleep_seconds, now, busy, free_executor};
+    static const hw_executor_ops ops = {run, park, wake, yield, NULL, sleep_seconds, now, busy, free_executor};
     *out = NULL;
     hw_fibers *executor = NULL;
     HAWSER_TRY(HW_NEW(&executor, 1, "fibers", error));

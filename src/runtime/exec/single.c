@@ -118,13 +118,6 @@ static void yield(hw_executor *super, uint32_t number)
         hw_coroutine_switch(&executor->runners[number].coroutine, &other->coroutine);
 }
 
-/* There are no permits. */
-static void give_way(hw_executor *super, uint32_t number)
-{
-    (void)super;
-    (void)number;
-}
-
 static void sleep_seconds(hw_executor *super, uint32_t number, double seconds)
 {
     hw_single_runner *self = &((hw_single *)super)->runners[number];
@@ -163,7 +156,7 @@ static void free_executor(hw_executor *super)
 
 hawser_status hw_single_executor(hw_executor **out, hawser_error *error)
 {
-    static const hw_executor_ops ops = {run, park, wake, yield, give_way, sleep_seconds, now, busy, free_executor};
+    static const hw_executor_ops ops = {run, park, wake, yield, NULL, sleep_seconds, now, busy, free_executor};
     *out = NULL;
     hw_single *executor = NULL;
     HAWSER_TRY(HW_NEW(&executor, 1, "an executor", error));
