@@ -127,8 +127,8 @@ typedef enum hw_stream_kind {
     HW_STREAM_FILE
 } hw_stream_kind;
 
-/* The recorder of a stream: (kind, run, number) is unique in all parts of a history. `run` is the program, store or vector of
- * the job. `number` is the block, or server << 16 | table << 6 | stripe, or the client, or the replica. No gaps, because
+/* The recorder of a stream: (kind, run, number) is unique in all parts of a history. `run` is the program, store or vector
+ * of the job. `number` is the block, or server << 16 | table << 6 | stripe, or the client, or the replica. No gaps, because
  * names are compared byte by byte. */
 typedef struct hw_stream_name {
     uint32_t kind, run, number, zero;

@@ -68,7 +68,7 @@ static hawser_status add(vectors *all, const hw_stream *stream, size_t at, hawse
 static size_t scatters_to(const vector_walk *w, uint32_t receiver, uint64_t clock, const hw_indexed **last)
 {
     const hw_index *index = &w->all->scatters;
-    size_t low = 0, high = index->count, begin;
+    size_t low = 0, high = index->count, begin = 0;
     for (int end = 0; end < 2; end++) {
         uint64_t most = end == 0 ? 0 : clock;
         for (high = index->count; low < high;) {
