@@ -105,8 +105,12 @@ typedef struct hawser_load {
     /** CSV: "refuse" (default), "zero", "mean" (numbers only), "drop", "level" (words only: missing ones are a level of
      *  their own), or one for numbers and one for words: "mean,level" */
     const char *missing;
-    /** HAWSER_DOCUMENTS: characters of a word at least; 0: 2. A word is a run of letters and digits, in lower case. With
-     *  `schema`, words are matched with the names of its columns, and others are counted (unknown_words of the figures) */
+    /** CSV: name or number of the column whose words are the features, as counts; columns without a role are not read. With
+     *  format HAWSER_GUESS the input is CSV, unless its first bytes are those of another format. NULL: none */
+    const char *text;
+    /** HAWSER_DOCUMENTS, `text`: characters of a word at least; 0: 2. A word is a run of letters and digits, in lower case.
+     *  With `schema`, words are matched with the names of its columns, and others are counted (unknown_words of the
+     *  figures) */
     uint32_t min_length;
     /** Values of features must be counts, whole numbers from 0 to 2^31 - 1. Text that has others is refused with file and
      *  line; other formats are not looked at */
@@ -117,7 +121,7 @@ typedef struct hawser_load {
     /** Sparse data, with neither `schema` nor `columns`: columns stay if this many rows have an entry that is not 0, as "5",
      *  or this share of the rows, as "0.5" (with a decimal point). Rows of weight 0 do not count. Columns with names that do
      *  not stay are taken out; others keep their numbers, and lose their entries. NULL: no bound. Over nodes the rows of all
-     *  count, and only HAWSER_DOCUMENTS may be read so */
+     *  count, and only text may be read so */
     const char *min_documents, *max_documents;
     /** of these, the columns with the largest sums stay, equal ones by the bytes of their names; 0: all */
     size_t max_words;
@@ -350,6 +354,7 @@ typedef struct hawser_load_figures {
     uint64_t rows_dropped;  /**< missing = drop */
     uint64_t unknown_words; /**< of text: words that were ignored because the model does not have them */
     uint32_t text_rules; /**< version of the rules by which text was cut into words, of which a model keeps it; 0: no text */
+    uint32_t text_length; /**< of text: characters that a word had at least (hawser_load.min_length) */
     uint64_t memory_estimate;
     /** the most bytes that the load took, as counted; 0: what it has is the pages of a file, or the caller's */
     uint64_t memory_taken;

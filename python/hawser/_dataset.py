@@ -23,12 +23,12 @@ from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_
 from ._numbers import Array, numbers_of, refuse_types
 from ._options import DATA_KEYS, JOB_OF_DATA, Options, key_of
 from ._sparse import compressed, is_sparse
-from ._table import ModelColumns, Table, TableWith, load_table, table_with
+from ._table import LASTING, ModelColumns, Table, TableWith, load_table, table_with
 
 TYPES = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
 TARGETS = len(_native.hawser_beside().outputs)  # the most targets of a dataset
 # Options of one format, which new data inherit. The columns of the training data say the others.
-INHERITED = ("target", "header", "delimiter", "missing", "index-base", "min-length")
+INHERITED = ("target", "header", "delimiter", "missing", "index-base", "text", "min-length")
 BY_ROW = (_native.HAWSER_CSR, _native.HAWSER_DENSE_ROWS)
 
 
@@ -311,7 +311,7 @@ class Dataset:
                 return self._borrow(data, target, weights, offset, groups, names, target_name)
             names = [column.name for column in made.table.columns]
             return self._borrow(made.table.numbers(), target, weights, offset, groups, names, made.target_name)
-        self.options = {key: value for key, value in made.table.options.items() if key in ("missing", "type")}
+        self.options = {key: value for key, value in made.table.options.items() if key in LASTING}
         made = made if labels is None else table_with(data, {**beside, "target": labels.given}, names, target_name, options)
         if self.partitioned:
             self._own = OwnTable(made, labels is not None)
@@ -403,7 +403,7 @@ class Dataset:
         made._handles.clear()
         made.from_files, made.partitioned = False, True
         given = table_with(columns, {"target": None, "weights": None, "offset": None, "groups": None, **beside}, None, None, options)
-        made.options = {key: value for key, value in given.table.options.items() if key in ("missing", "type")}
+        made.options = {key: value for key, value in given.table.options.items() if key in LASTING}
         made._own = OwnTable(given, labels)
         return made
 

@@ -34,6 +34,7 @@ from ._topics import sums_of, words_in_topics
 Array = npt.NDArray[Any]
 NUMPY_TYPES = {_native.HAWSER_F64: np.float64, _native.HAWSER_F32: np.float32, _native.HAWSER_I64: np.int64,
                _native.HAWSER_I32: np.int32}
+TEXT_RULES = 1  # by which this version cuts text into words
 MEANS = "missing.means"
 
 
@@ -446,11 +447,11 @@ class Model:
         """Reads a table by the model's names, words and means, as files are read. Columns without names fit by their places."""
         unseen = _is_unseen_zero(options)
         schema, names = self._schema(), self.names
-        found, given = columns_of(data, "X"), {"missing": self._missing(), **options}
+        found, given = columns_of(data, "X"), {"missing": self._missing(), **self._text_of(options), **options}
         plain = is_plain(schema) and Table(found, {key: value for key, value in options.items() if key != "missing"}).is_plain
         if measured is not None and measured["target"] is None and not self._algorithm.no_target:
             measured["target"] = self._target_of(found)
-        if measured is None and plain and not unseen and (given["missing"] in (None, "refuse") or not any(column.has_gaps for column in found)):
+        if measured is None and plain and not unseen and "text" not in given and (given["missing"] in (None, "refuse") or not any(column.has_gaps for column in found)):
             mine = [column.name for column in found]
             if names is None or mine == names or len(set(mine)) < len(mine) or not set(names) <= set(mine):
                 return dataset_of(data if hasattr(data, "to_numpy") else Table(found, {}).numbers(), offset=offset,
@@ -463,6 +464,22 @@ class Model:
             how.unseen_zero, how.target_optional = unseen, measured is None
 
         return Dataset._for_columns(found, {"offset": offset, **(measured or {})}, given, ModelColumns(schema, fill))
+
+    def _text_of(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Returns how texts of new data are read: as those of the training. Refuses options that say something else."""
+        if "text_rules" not in self.facts:
+            return {}
+        if int(self.facts["text_rules"]) != TEXT_RULES:
+            raise BadInput(f"the text of the training was cut into words by rules number {self.facts['text_rules']}, and this version has number "
+                           f"{TEXT_RULES}")
+        for key in ("min_documents", "max_documents", "max_words", "stop_words"):
+            if key in options:
+                raise BadOption(f"{key}: the columns of new data are those of the model; leave it out")
+        known = {"text": self.facts.get("options.text"), "min_length": self.facts.get("text_length")}
+        found = {key: value for key, value in known.items() if value is not None}
+        if str(options.get("min_length", found.get("min_length"))) != str(found.get("min_length")):
+            raise BadOption(f"min_length: the words of the model have {found['min_length']} characters or more, and new text is cut likewise; leave it out")
+        return found
 
     def _fit_load(self, how: hawser_load) -> None:
         """Sets what new data have from the training: by rows, its columns, and the means of missing values."""
@@ -495,14 +512,19 @@ class Model:
         chosen, how, error = Options(lib.hawser_data_rows()), hawser_load(), hawser_error()
         given = numbers_beside(data, given)  # which has files that last until the load has ended
         chosen.fill(given)
+        text = self._text_of(given)
         chosen.fill(self._inherited(), _native.HAWSER_FROM_PROGRAM)
         chosen.read_environment()
         check(lib.hawser_load_from_options(chosen.handle, byref(how), byref(error)), error)
+        how.min_length = int(text.get("min_length", how.min_length))
+        if "text" not in given and how.format not in (_native.HAWSER_GUESS, _native.HAWSER_CSV):
+            how.text = None  # the table of the training had the column
         how.rows_layout, how.columns, how.target_optional = 1, self.columns, not measured
         how.schema = self._schema() or None
         how.categories = how.dates = None
         how.min_documents = how.max_documents = how.stop_words = None  # that the environment may have
-        how.max_words, how.guess_text, how.counts = 0, "text_rules" in self.facts, self._algorithm.counts
+        how.max_words, how.counts = 0, self._algorithm.counts
+        how.guess_text = "text_rules" in self.facts and "text" not in given
         how.unseen_zero = unseen
         how.outputs = self.outputs > 1
         self._place_target(how, "target" in given)

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'daa53cefec535789d09b6eb41720cb791e6736912179eda1fd5c3d7fa5e7fd31'
+DIGEST = '1f56c84a8d9289a4baead505b2d25fa60b2e8c6a75c6bd0c2802c7c514daab9c'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -195,6 +195,7 @@ class hawser_load(Structure):
     categories: bytes | None
     dates: bytes | None
     missing: bytes | None
+    text: bytes | None
     min_length: int
     counts: bool
     guess_text: bool
@@ -263,6 +264,7 @@ class hawser_load_figures(Structure):
     rows_dropped: int
     unknown_words: int
     text_rules: int
+    text_length: int
     memory_estimate: int
     memory_taken: int
     parted: bool
@@ -992,6 +994,7 @@ hawser_load._fields_ = [
     ("categories", c_char_p),
     ("dates", c_char_p),
     ("missing", c_char_p),
+    ("text", c_char_p),
     ("min_length", c_uint32),
     ("counts", c_bool),
     ("guess_text", c_bool),
@@ -1057,6 +1060,7 @@ hawser_load_figures._fields_ = [
     ("rows_dropped", c_uint64),
     ("unknown_words", c_uint64),
     ("text_rules", c_uint32),
+    ("text_length", c_uint32),
     ("memory_estimate", c_uint64),
     ("memory_taken", c_uint64),
     ("parted", c_bool),

@@ -20,7 +20,9 @@ from ._native import hawser_error, hawser_load, hawser_schema_column
 from ._numbers import Array, numbers_of
 from ._options import Options, key_of
 
-OPTIONS = ("categories", "dates", "missing", "ignore", "columns", "type")  # of a load, which tables have, too
+OF_TEXT = ("min-length", "min-documents", "max-documents", "max-words", "stop-words")  # how the words of a column of texts are chosen
+OPTIONS = ("categories", "dates", "missing", "ignore", "columns", "type", "text", *OF_TEXT)  # of a load, which tables have, too
+LASTING = ("missing", "type", "text", "min-length")  # new data of a model are read with these
 AT_ONCE = 1 << 14  # rows whose texts are in memory as Python's objects
 BOOLEANS = (("False", "True"), ("false", "true"), ("FALSE", "TRUE"), ("0", "1"), ("no", "yes"), ("f", "t"))
 
@@ -41,6 +43,7 @@ class Table:
             if key_of(keyword) not in OPTIONS:
                 raise BadOption(f"{keyword}: tables have no such option; theirs are {', '.join(OPTIONS)}")
         self.columns, self.options = columns, {key_of(keyword): value for keyword, value in options.items() if value is not None}
+        self.text: str | None = None  #: the column whose words are the features
         self._choose()
         self.rows = len(columns[0].values) if columns else 0
         self._lines: Array | None = None  # of each row, if some words have line ends
@@ -51,6 +54,12 @@ class Table:
         chosen = self._places("columns") if "columns" in self.options else range(len(self.columns))
         words, dates = self._places("categories"), self._places("dates")
         kept = [place for place in range(len(self.columns)) if place in chosen and place not in ignored]
+        if "text" in self.options:
+            self._choose_text(kept)
+            return
+        for option in OF_TEXT:
+            if option in self.options:
+                raise BadOption(f"{option.replace('-', '_')}: a table has words of texts only with text=COLUMN")
         for option, places in (("categories", words), ("dates", dates)):
             for place in places:
                 if place not in kept:
@@ -58,6 +67,18 @@ class Table:
         self.categories = [k for k, place in enumerate(kept) if place in words or self.columns[place].category]
         self.dates = [k for k, place in enumerate(kept) if place in dates or (self.columns[place].kind == "dates" and place not in words)]
         self.columns = [self.columns[place] for place in kept]
+
+    def _choose_text(self, kept: list[int]) -> None:
+        """Leaves the column alone whose words are the features."""
+        for option in ("columns", "categories", "dates"):
+            if option in self.options:
+                raise BadOption(f"{option}: with text the features are the words of that column alone; leave one of the two out")
+        places = self._places("text")
+        if len(places) != 1 or places[0] not in kept:
+            raise BadOption("text: " + ("give one column" if len(places) != 1 else f"column '{self.columns[places[0]].name}' is ignored"))
+        self.columns = [self.columns[places[0]]]
+        self.text = self.options["text"] = self.columns[0].name
+        self.categories, self.dates = [], []
 
     def _places(self, option: str) -> list[int]:
         """Returns the columns that an option names: by name, else by number, as a list, or as a text with commas."""
@@ -83,7 +104,7 @@ class Table:
     @property
     def is_plain(self) -> bool:
         """Whether all columns have numbers, and nothing is asked for, so that no text is needed."""
-        return all(column.is_whole for column in self.columns) and not {"categories", "dates", "missing"} & set(self.options)
+        return all(column.is_whole for column in self.columns) and not {"categories", "dates", "missing", "text"} & set(self.options)
 
     def numbers(self) -> Array:
         """Returns the columns of a plain table, in Fortran order; float32 if all columns are."""
@@ -103,6 +124,8 @@ class Table:
         words = [None if level is None and place not in self.categories else level or [] for place, level in enumerate(levels)]
         words += [None] * (len(columns) - len(words))
         writers = [_writer(column, level) for column, level in zip(columns, words, strict=True)]
+        if self.text is not None:
+            writers[0] = _writer_of_texts(writers[0])
         _write(file, ",".join(_quoted(column.name) for column in columns) + "\n")
         ends, broken = [], False
         for first in range(0, self.rows, AT_ONCE):
@@ -147,6 +170,11 @@ def _writer(column: Column, levels: list[str] | None) -> Callable[[slice], Seque
         return lambda rows: _fields_of_dates(column.part(rows), timed)
     false, true = ("0", "1") if levels is None else next((pair for pair in BOOLEANS if set(pair) & set(levels)), BOOLEANS[0])
     return lambda rows: _fields_of_numbers(column.part(rows), false, true)
+
+
+def _writer_of_texts(fields: Callable[[slice], Sequence[str]]) -> Callable[[slice], Sequence[str]]:
+    """Returns a function that makes the fields of texts, where a missing one has no words."""
+    return lambda rows: ['""' if field == "NA" else field for field in fields(rows)]
 
 
 def _fields_of_words(column: Column, rows: slice) -> list[str]:
@@ -301,11 +329,12 @@ def load_table(given: TableWith, model: ModelColumns | None, load: Callable[[str
                           "while a minimum of 1 is required.")
     names, beside = [column.name for column in table.columns], given.columns()
     chosen, how, error = Options(lib.hawser_data_rows()), hawser_load(), hawser_error()
-    chosen.fill({key: value for key, value in table.options.items() if key in ("missing", "type")})
+    chosen.fill({key: value for key, value in table.options.items() if key in LASTING + OF_TEXT and key != "text"})
     check(lib.hawser_load_from_options(chosen.handle, byref(how), byref(error)), error)
     how.format, how.header, how.delimiter = _native.HAWSER_CSV, 1, b","
     how.target = name_bytes("target", ",".join(column.name for column in beside["target"]) or "none")
     how.outputs = len(beside["target"]) > 1
+    how.text = None if table.text is None else name_bytes("text", table.text)
     for what in BESIDE[1:]:
         setattr(how, what, name_bytes(what, beside[what][0].name) if beside[what] else None)
     if model is None:
@@ -376,4 +405,4 @@ def is_plain(schema: Any) -> bool:
     return all(column.kind == _native.HAWSER_NUMERIC for column in schema_columns(schema))
 
 
-__all__ = ["BESIDE", "OPTIONS", "ModelColumns", "Table", "TableWith", "columns_of", "is_plain", "is_table", "levels_of", "load_table", "table_with"]
+__all__ = ["BESIDE", "LASTING", "OPTIONS", "ModelColumns", "Table", "TableWith", "columns_of", "is_plain", "is_table", "levels_of", "load_table", "table_with"]

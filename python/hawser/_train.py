@@ -4,7 +4,7 @@ import functools
 import hashlib
 import os
 from collections.abc import Callable, Mapping
-from ctypes import byref
+from ctypes import POINTER, byref
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from ._job import Job, log
 from ._library import library as lib
 from ._model import Model, Training
 from ._native import (
-    POINTER, hawser_dataset, hawser_error, hawser_load, hawser_observer, hawser_training, hawser_training_input,
+    POINTER, hawser_dataset, hawser_error, hawser_load, hawser_observer, hawser_schema, hawser_training, hawser_training_input,
 )
 from ._numbers import Array, numbers_of
 from ._options import DATA_KEYS, JOB_KEYS, JOB_OF_DATA, Options, key_of, keys_of
@@ -452,14 +452,19 @@ def has_labels(algorithm: Any, keywords: dict[str, Any]) -> bool:
 
 def _validation_of(rows: Dataset | Files, data: Any, target: Any) -> Dataset:
     """Returns other data as a dataset; a table is read as that of the training was, if that has words or dates."""
-    if not is_table(data) or not isinstance(rows, Dataset) or not rows._schema():
+    if not is_table(data) or not isinstance(rows, Dataset) or not (rows._schema() or "text" in rows.options):
         return Dataset(data, known_labels(target, rows._target_words()) if isinstance(rows, Dataset) else target)
 
-    def fill(how: hawser_load) -> None:
-        how.means = lib.hawser_dataset_means(rows._handle)
+    named, error = POINTER(hawser_schema)(), hawser_error()
 
-    missing = {key: value for key, value in rows.options.items() if key == "missing"}
-    return Dataset._for_columns(data, {"target": target}, missing, ModelColumns(rows._schema(), fill))
+    def fill(how: hawser_load) -> None:
+        check(lib.hawser_load_follow(byref(how), rows._handle, byref(named), byref(error)), error)
+
+    lasting = {key: value for key, value in rows.options.items() if key in ("missing", "text", "min-length")}
+    try:
+        return Dataset._for_columns(data, {"target": target}, lasting, ModelColumns(rows._schema(), fill))
+    finally:
+        lib.hawser_schema_free(named)
 
 
 __all__ = ["Fit", "algorithms", "check_validation", "find_algorithm", "has_labels", "prepare", "train"]

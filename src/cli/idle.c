@@ -1,5 +1,7 @@
 /* idle.c - refuses options that were given but have no effect in this call, in one line each. Values from a profile or a
  * file for all calls are skipped, and so are defaults that were spelt out. */
+#include <string.h>
+
 #include "base/option_value.h"
 #include "cli/input.h"
 #include "data/formats.h"
@@ -12,6 +14,9 @@ static bool asked(const hawser_options *options, const char *key)
 void hw_say_idle_input(const hw_call *call, hawser_format format)
 {
     for (const hawser_option *row = hawser_data_rows(); row->key != NULL; row++) {
+        if (strcmp(row->key, "min-length") == 0 && hw_format_has_option(format, "text") &&
+            hawser_options_text(call->options, "text") != NULL)
+            continue; /* the column of a table is text, too */
         hawser_format of = hw_format_of_option(row->key);
         if (of != HAWSER_GUESS && !hw_format_has_option(format, row->key) && asked(call->options, row->key))
             fprintf(call->err, "hawser: --%s does nothing here: it is about %s input, and this is %s\n", row->key,

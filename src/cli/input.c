@@ -10,6 +10,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "cli/tensor_file.h"
+#include "data/format/text_word.h"
 #include "data/formats.h"
 #include "report/json.h"
 #include "report/threads.h"
@@ -428,6 +429,33 @@ void hw_say_sides(const hw_call *call, const hw_fitted *fitted, const hawser_dat
                hawser_model_text(fitted->model, "options.weights"));
 }
 
+/* New text is cut into words as that of the training was. */
+static hawser_status take_text(const hw_call *call, const hw_fitted *fitted, hawser_load *how, hawser_error *error)
+{
+    const hawser_model *model = fitted->model;
+    const bool given = hawser_options_source(call->options, "min-length", NULL) == HAWSER_FROM_COMMAND_LINE;
+    long long rules = 0, length = 0;
+    how->guess_text = hawser_model_text(model, "text_rules") != NULL;
+    if (!how->guess_text)
+        return HAWSER_OK;
+    HAWSER_TRY(fact_count(model, call->words[0], "text_rules", &rules, error));
+    if (rules != HW_TEXT_RULES)
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "%s: its text was cut into words by rules number %lld, and this version has number %d",
+                           call->words[0], rules, HW_TEXT_RULES);
+    if (hawser_model_text(model, "text_length") == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(fact_count(model, call->words[0], "text_length", &length, error));
+    if (given && how->min_length != (uint32_t)length)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--min-length %u: the words of %s have %lld characters or more, and new text is cut likewise; leave "
+            "it out",
+            how->min_length, call->words[0], length);
+    how->min_length = (uint32_t)length;
+    return HAWSER_OK;
+}
+
 hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, bool needs_target, hawser_load *how,
                                  hawser_error *error)
 {
@@ -439,7 +467,11 @@ hawser_status hw_load_like_model(const hw_call *call, const hw_fitted *fitted, b
     HAWSER_TRY(take_columns(call, fitted, needs_target, how, error));
     how->rows_layout = 1;
     how->counts = fitted->algorithm->counts;
-    how->guess_text = hawser_model_text(fitted->model, "text_rules") != NULL;
+    HAWSER_TRY(take_text(call, fitted, how, error));
+    if (hawser_options_source(call->options, "text", NULL) > HAWSER_FROM_PROGRAM)
+        how->guess_text = false; /* the user says that the input is a table */
+    else if (how->format != HAWSER_GUESS && !hw_format_has_option(how->format, "text"))
+        how->text = NULL; /* the training's table had the column */
     return HAWSER_OK;
 }
 

@@ -352,8 +352,11 @@ static void print_rows(FILE *out, const char *name)
               "--max-words and --stop-words leave words out, in this order of words that are left: by the\n"
               "documents that have them, by the list, then all but the most frequent. They work on columns of\n"
               "any sparse input, those without names by their documents and counts only: these keep their\n"
-              "numbers and lose their entries. A number with a decimal point is a share of the documents.\n\n"
-              "FILE:LINE:PLACE counts lines and characters from 1. Arrays in a model file, and lines of\n"
+              "numbers and lose their entries. A number with a decimal point is a share of the documents.\n"
+              "With --text COLUMN the words of that column of a CSV table are the features: one document per\n"
+              "row. Target, weights, offset and the like are columns as ever; other columns are not read, and\n"
+              "are listed. No value of the column is missing: an empty field is a document without words.\n\n"
+              "FILE:LINE:PLACE counts lines and bytes from 1. Arrays in a model file, and lines of\n"
               "--penalty-factors, --lower and --upper, are of the columns without the target, in order.\n",
               out);
 }

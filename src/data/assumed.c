@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "data/dataset.h"
 #include "data/formats.h"
 #include "data/table/levels.h"
 #include "hawser/data.h"
@@ -91,6 +92,16 @@ static void put_words(writing *to, const hawser_dataset *data, const hawser_opti
         put(to, "%s %s words (--categories)", found > 4 ? ", ..." : "", found == 1 ? "has" : "have");
 }
 
+/* Writes the columns that are not read because the words of another one are the features. */
+static void put_unread(writing *to, const char *names)
+{
+    size_t room;
+    next(to);
+    char *at = rest(to, &room);
+    to->length += hw_escape(at, room, names);
+    put(to, " %s not read beside --text", strchr(names, ',') != NULL ? "are" : "is");
+}
+
 size_t hawser_dataset_assumed(const hawser_dataset *dataset, const hawser_options *options, char *text, size_t size)
 {
     const hawser_load_figures *figures = hawser_dataset_figures(dataset);
@@ -109,6 +120,8 @@ size_t hawser_dataset_assumed(const hawser_dataset *dataset, const hawser_option
         next(&to);
         put(&to, "the first line is %s (--header)", figures->header_guessed > 0 ? "a header" : "a row");
     }
+    if (dataset->unread != NULL)
+        put_unread(&to, dataset->unread);
     put_words(&to, dataset, options);
     bool asked =
         hawser_options_has(options, "target") && hawser_options_source(options, "target", NULL) != HAWSER_FROM_DEFAULT;

@@ -154,6 +154,8 @@ void hw_dataset_take_names(hawser_dataset *to, hawser_dataset *from)
     from->schema = NULL;
     to->numbers = from->numbers;
     from->numbers = NULL;
+    to->unread = from->unread;
+    from->unread = NULL;
     for (size_t i = 0; i < from->owned_count; i++)
         if (block != NULL && from->owned[i] == block) {
             hw_dataset_own(to, from->owned[i]);
@@ -183,6 +185,7 @@ void hawser_dataset_free(hawser_dataset *dataset)
     hw_residence_free(dataset->residence);
     hawser_schema_free(dataset->schema);
     free(dataset->numbers);
+    free(dataset->unread);
     if (dataset->table != NULL)
         dataset->free_table(dataset->table);
     if (dataset->source != NULL)

@@ -33,7 +33,8 @@ struct hawser_dataset {
     const void *target_block;                      /* among `owned`: its memory if columns have no names; or NULL */
     char *numbers;                                 /* hawser_dataset_numbers; owned, from malloc */
     const char *further_names[HW_FURTHER_TARGETS]; /* or NULL */
-    struct hw_table *table;                        /* of a part of a table: its cells, until all parts are read; or NULL */
+    char *unread;           /* columns beside a text, as hawser_dataset_assumed writes them; owned, or NULL */
+    struct hw_table *table; /* of a part of a table: its cells, until all parts are read; or NULL */
     void (*free_table)(struct hw_table *table);
     hawser_schema *schema; /* of a table with words or dates, owned; or NULL */
     hawser_load_figures figures;

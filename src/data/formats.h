@@ -30,7 +30,7 @@ enum {
         "text with or without a line of column names; fields may be quoted, then with line breaks, and are separated by "   \
         "commas, semicolons, tabs or any number of blanks",                                                                 \
         "csv", "", HW_FORMAT_TEXT | HW_FORMAT_LINES | HW_FORMAT_SIDES | HW_FORMAT_WORDS,                                    \
-        "header delimiter columns ignore categories dates missing", NULL, hw_is_csv, hw_csv_load, hw_csv_write)             \
+        "header delimiter columns ignore categories dates missing text", NULL, hw_is_csv, hw_csv_load, hw_csv_write)        \
     ROW(MATRIX_MARKET, "matrix-market",                                                                                     \
         "coordinate or array, general, symmetric or skew-symmetric; repeated entries are added; the target is a separate "  \
         "file (--target FILE). UCI's bags of words "                                                                        \

@@ -130,6 +130,17 @@ static hawser_format format_of_name(const char *name)
     return hw_format_of_extension(text);
 }
 
+/* Returns whether an input without certain first bytes is text, or a table with a column of it. A model of text reads other
+ * formats, too, whose columns have names. */
+static bool reads_text(const hw_reading *reading)
+{
+    const hawser_load *load = reading->load;
+    if (!load->guess_text)
+        return load->text != NULL;
+    const hawser_format named = format_of_name(reading->input.files[0].name);
+    return load->names == NULL && (named == HAWSER_GUESS || (load->text != NULL && named == HAWSER_CSV));
+}
+
 static hawser_status find_format(hw_reading *reading, hawser_format *format, hawser_error *error)
 {
     const char *head;
@@ -141,9 +152,8 @@ static hawser_status find_format(hw_reading *reading, hawser_format *format, haw
         reading->format_assumed = reading->load->format == HAWSER_GUESS && !hw_format_is(named, HW_FORMAT_LINES);
         found = hw_format_is(named, HW_FORMAT_LINES) ? named : found;
     }
-    if (reading->load->guess_text && reading->load->format == HAWSER_GUESS && !hw_format_is(found, HW_FORMAT_CERTAIN) &&
-        reading->load->names == NULL && format_of_name(reading->input.files[0].name) == HAWSER_GUESS) {
-        found = HAWSER_DOCUMENTS;
+    if (reading->load->format == HAWSER_GUESS && !hw_format_is(found, HW_FORMAT_CERTAIN) && reads_text(reading)) {
+        found = reading->load->text != NULL ? HAWSER_CSV : HAWSER_DOCUMENTS;
         reading->format_assumed = false;
     }
     *format = reading->load->format == HAWSER_GUESS ? found : reading->load->format;
@@ -180,12 +190,15 @@ hawser_status hw_cache_load(hw_reading *reading, hawser_dataset *dataset, hawser
 static hawser_status check_selection(const hw_reading *reading, hawser_format format, hawser_error *error)
 {
     const hawser_load *load = reading->load;
-    const char *const lists[][2] = {{"columns", load->select}, {"ignore", load->ignore}, {"dates", load->dates}};
+    const char *const lists[][2] = {{"columns", load->select},
+                                    {"ignore", load->ignore},
+                                    {"dates", load->dates},
+                                    {"text", load->guess_text ? NULL : load->text}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
         if (lists[i][1] != NULL && !hw_format_has_option(format, lists[i][0]))
             return hawser_fail(error, HAWSER_BAD_OPTION, "--%s %.100s: %s is %s input, whose columns are not read by name",
                                lists[i][0], lists[i][1], reading->input.files[0].name, hw_format_name(format));
-    if (format == HAWSER_DOCUMENTS && load->names != NULL)
+    if ((format == HAWSER_DOCUMENTS || (format == HAWSER_CSV && load->text != NULL)) && load->names != NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--names %.200s: the columns of %s are the words of its text, which name them; leave it out",
                            load->names, reading->input.files[0].name);

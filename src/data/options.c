@@ -40,6 +40,9 @@ static const hawser_option rows[] = {
      "data) replace them, drop leaves the row out, level makes missing words a level of their own; two (mean,level) are for "
      "numbers and words",
      NULL, 0},
+    {"text", HAWSER_TEXT, NULL, NULL, "COLUMN",
+     "CSV: the features are the counts of the words of this column alone; other columns without a role are not read", "Text",
+     0},
     {"min-length", HAWSER_INTEGER, "2", "[1,1000]", "N",
      "text: characters of a word at least. A word is a run of letters and digits, in lower case", "Text", 0},
     {"min-documents", HAWSER_TEXT, NULL, NULL, "N",
@@ -107,6 +110,7 @@ hawser_status hawser_load_from_options(const hawser_options *options, hawser_loa
     load->ignore = hawser_options_text(options, "ignore");
     load->categories = hawser_options_text(options, "categories");
     load->dates = hawser_options_text(options, "dates");
+    load->text = hawser_options_text(options, "text");
     load->min_length = (uint32_t)hawser_options_integer(options, "min-length");
     load->min_documents = hawser_options_text(options, "min-documents");
     load->max_documents = hawser_options_text(options, "max-documents");

@@ -22,7 +22,12 @@ bool hw_vocabulary_asked(const hawser_load *load)
 
 bool hw_vocabulary_is_new(const hawser_load *load)
 {
-    return load->schema == NULL && load->columns == 0 && load->format == HAWSER_DOCUMENTS;
+    return load->schema == NULL && load->columns == 0 && (load->format == HAWSER_DOCUMENTS || load->text != NULL);
+}
+
+bool hw_vocabulary_is_cut(const hawser_dataset *rows)
+{
+    return rows->figures.text_rules != 0 && rows->figures.format != HAWSER_CACHE;
 }
 
 /* ------------------------------------------------------------------------------------------------------- bounds ---- */

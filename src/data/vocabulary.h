@@ -22,6 +22,8 @@ typedef struct hw_vocabulary {
 bool hw_vocabulary_asked(const hawser_load *load);
 /* Returns whether the columns of a load are words of its text, which it finds itself. */
 bool hw_vocabulary_is_new(const hawser_load *load);
+/* Returns whether rows have been read from text, whose words are their columns. Those of a cache have not. */
+bool hw_vocabulary_is_cut(const hawser_dataset *rows);
 /* Refuses values of min_documents and max_documents that are none. */
 hawser_status hw_vocabulary_check(const hawser_load *load, hawser_error *error) HAWSER_MUST_USE;
 

@@ -3,6 +3,7 @@
 several files, words that are left out, models of text on new text, and what is refused."""
 import collections
 import gzip
+import json
 import math
 import os
 import random
@@ -169,6 +170,81 @@ def check_names():
         same(re.search(r"left out: (\d+)", found.stderr).group(0), unknown, path)
 
 
+def check_tables(lines):
+    """A column of a table, between others, in quotes that may have line ends, and with labels that are words."""
+    chance = random.Random(5)
+    targets = [chance.choice(("good", "bad")) for _ in lines]
+    texts = [line.replace(" ", "\n", 1) if k % 7 == 0 else line for k, line in enumerate(lines)]
+    quoted = ['"' + text.replace("\"", "\"\"") + '"' for text in texts]
+    with open("table.csv", "w", newline="") as out:
+        out.write("id,review,verdict,when\r\n")
+        out.write("".join(f"{k},{text},{target},2020\r\n" for k, (text, target) in enumerate(zip(quoted, targets))))
+    with gzip.open("table.csv.gz", "wb") as out:
+        out.write(open("table.csv", "rb").read())
+    with open("bare.csv", "w", newline="") as out:
+        out.write("".join(f"{text};{k}\n" for k, text in enumerate(quoted)))
+    expected = written(lines)
+    for options in (("--threads", 1), ("--threads", 4), ("--min-length", 3, "--max-words", 20)):
+        oracle = {"least": 3, "most": 20} if "--max-words" in options else {}
+        for path in ("table.csv", "table.csv.gz"):
+            run("data", "convert", path, "--text", "review", "--target", "none", "-o", "out.csv", "--quiet", *options)
+            same(read_csv("out.csv"), written(lines, **oracle), (path, options))
+    run("data", "convert", "bare.csv", "--text", 0, "--target", "none", "-o", "out.csv", "--quiet")
+    same(read_csv("out.csv"), expected, "a table without names")
+    options = ("--text", "review", "--target", "verdict", "--workers", 6, "--quiet", "--min-documents", 3, "-o", "w.model")
+    for algorithm in ("logistic", "svm"):
+        predicted = set()
+        for nodes in (1, 2, 3):
+            run(*(("run", "-n", nodes, "--") if nodes > 1 else ()), "train", algorithm, "table.csv", *options)
+            predicted.add(run("predict", "w.model", "table.csv").stdout)
+        same(len(predicted), 1, f"{algorithm} of a table over nodes")
+        same(run("predict", "w.model", "t.txt", "--format", "text").stdout, predicted.pop(), "the same texts as lines")
+    run("evaluate", "w.model", "table.csv")
+    told = run("train", "logistic", "table.csv", *options[:6]).stdout
+    same("'id', 'when' are not read beside --text" in told, True, told)
+    check_pieces(quoted)
+
+
+def check_gaps(lines):
+    """Rows without a target are left out with their texts, and words of rows of weight 0 are none."""
+    with open("gaps.csv", "w") as out:
+        out.write("z,text,w\n" + "".join(f'{"" if k % 4 == 1 else 1},"{line.replace(chr(34), chr(34) * 2)}",{k % 3}\n' for k, line in enumerate(lines)))
+    names, entries, count = written([line for k, line in enumerate(lines) if k % 4 != 1])
+    for threads in (1, 3):
+        run("data", "convert", "gaps.csv", "--text", "text", "--target", "z", "--ignore", "w", "--missing", "drop", "-o", "out.csv", "--quiet", "--threads",
+            threads)
+        expected = {(i, j + 1): n for (i, j), n in entries.items()} | {(i, 0): 1 for i in range(count)}
+        same(read_csv("out.csv"), (["z", *names], expected, count), "rows without a target")
+    heavy = counted([line for k, line in enumerate(lines) if k % 3])[0]
+    found = json.loads(run("data", "info", "gaps.csv", "--text", "text", "--target", "none", "--weights", "w", "--json").stdout)
+    same(found["columns"], len(heavy), "words of rows of weight 0")
+
+
+def check_pieces(quoted):
+    """A table that is answered piece by piece, with the ids of its rows."""
+    rows = [f"r{k},{text}\n" for k, text in enumerate(quoted * 60)]
+    with open("long.csv", "w") as out:
+        out.write("id,review\n" + "".join(rows))
+    short = run("predict", "w.model", "table.csv").stdout.split()
+    for given in (None, open("long.csv").read()):
+        found = run("predict", "w.model", "-" if given else "long.csv", "--id", "id", given=given)
+        same("is loaded as a whole" in found.stderr, False, found.stderr)
+        same(found.stdout.split()[1:], [f"r{k},{value}" for k, value in enumerate(short * 60)], "a table in pieces")
+    unknown = re.search(r"left out: (\d+)", run("predict", "w.model", "table.csv").stderr)
+    same(int(re.search(r"left out: (\d+)", found.stderr).group(1)), 60 * int(unknown.group(1)), "unknown words of all pieces")
+
+
+def check_lengths(lines):
+    """The shortest words of a model, also through a cache and another table."""
+    run("data", "convert", "table.csv", "--text", "review", "--target", "verdict", "--min-length", 1, "-o", "one.hwc", "--quiet")
+    run("train", "svm", "one.hwc", "--quiet", "-o", "one.model")
+    run("train", "svm", "table.csv", "--text", "review", "--target", "verdict", "--min-length", 1, "--quiet", "-o", "table.model")
+    same(run("predict", "one.model", "table.csv", "--text", "review").stdout, run("predict", "table.model", "table.csv").stdout, "a cache of words")
+    same(run("predict", "one.model", "t.txt", "--min-length", 1).stdout, run("predict", "table.model", "table.csv").stdout, "lines")
+    found = subprocess.run([HAWSER, "predict", "table.model", "table.csv"], capture_output=True, text=True, env={**ENVIRONMENT, "HAWSER_MIN_LENGTH": "4"})
+    same(found.stdout, run("predict", "table.model", "table.csv").stdout, "a setting of the environment")
+
+
 def check_topics():
     shown = []
     for nodes in (1, 2, 3):
@@ -180,6 +256,20 @@ def check_topics():
 
 
 REFUSED = (
+    (("predict", "table.model", "table.csv", "--min-length", "2"), "--min-length 2: the words of table.model have 1 characters or more"),
+    (("evaluate", "one.model", "t.txt", "--min-length", "3", "--target", "y"), "--min-length 3: the words of one.model"),
+    (("predict", "table.model", "new.txt"), "read lines as documents with --format text"),
+    (("predict", "one.model", "table.csv"), "name the column of the texts (--text)"),
+    (("predict", "table.model", "table.csv", "--text", "nosuch"), "the text 'nosuch' is no column"),
+    (("train", "svm", "table.csv", "--text", "verdict", "--target", "verdict"), "has another role"),
+    (("train", "svm", "bare.csv", "--text", "0"), "name the target"),
+    (("train", "svm", "table.csv", "--text", "reviews", "--target", "verdict"), "its columns are id, review, verdict, when"),
+    (("train", "svm", "table.csv", "--text", "review", "--target", "verdict", "--columns", "id"), "--columns id: with --text review"),
+    (("train", "svm", "table.csv", "--text", "review", "--target", "verdict", "--dates", "when"), "--dates when: with --text review"),
+    (("train", "svm", "table.csv", "--text", "review", "--target", "verdict", "--categories", "id"), "is no feature"),
+    (("train", "svm", "table.csv", "--text", "review", "--target", "verdict", "--names", "names"), "--names names"),
+    (("train", "svm", "t.svm", "--text", "review", "--format", "svmlight"), "--text review: t.svm is svmlight input"),
+    (("data", "info", "bad.csv", "--text", "a"), "bad.csv:5:4: the text is not UTF-8"),
     (("data", "info", "t.txt", "--format", "text", "--min-length", "0"), "min-length"),
     (("data", "info", "t.txt", "--format", "text", "--min-documents", "2.5"), "expected a number of documents"),
     (("data", "info", "t.txt", "--format", "text", "--max-documents", "-1"), "expected a number of documents"),
@@ -205,6 +295,8 @@ def check_refusals():
         out.write("a b\n\n")
     with open("bad.txt", "wb") as out:
         out.write(b"good one\nab \xe9t\xe9\n" + b"cd\n" * 198)
+    with open("bad.csv", "wb") as out:
+        out.write(b'y,a\n1,"so\nfar"\n2,caf\xc3\xa9\n3,"\xe9t\xe9"\n')
     with open("t.csv", "w") as out:
         out.write("y,a\n1,2\n0,3\n")
     run("data", "convert", "t.txt", "--format", "text", "-o", "t.hwc", "--quiet")
@@ -224,6 +316,9 @@ def main():
         check_choices(lines)
         check_models(lines)
         check_names()
+        check_tables(lines)
+        check_lengths(lines)
+        check_gaps(lines)
         check_topics()
         check_refusals()
 

@@ -286,6 +286,33 @@ static void text(void **state)
     on_all_counts((input){.paths = {"a.txt"}, .count = 1, .load = chosen});
 }
 
+/* Words of a column of a table, with a target that has words or large labels. */
+static void text_columns(void **state)
+{
+    (void)state;
+    FILE *file = fopen("a.csv", "we"), *weights = fopen("w.txt", "we");
+    assert_true(file != NULL && weights != NULL);
+    fprintf(file, "id,text,kind,label,z\n");
+    for (unsigned i = 0; i < 83; i++) {
+        fprintf(file, "x%u,\"", i);
+        for (unsigned k = 0; k < i * 7 % 11; k++)
+            fprintf(file, k % 5 == 4 ? "W%u,\nthe " : "W%u \"\"the\"\" ", (i * i + k * k) % (i < 40 ? 17 : 29));
+        fprintf(file, "\",%s,9007199254740993%u,%g\n", i % 3 == 0 ? "good" : i < 50 ? "bad" : "late", i % 2, sin(i));
+        fprintf(weights, "%u\n", i % 4);
+    }
+    fclose(file);
+    fclose(weights);
+    const hawser_load kinds = {.text = "text", .target = "kind"};
+    on_all_counts((input){.paths = {"a.csv"}, .count = 1, .load = kinds});
+    hawser_load chosen = {.text = "text", .target = "z", .type = HAWSER_F32, .min_documents = "3", .weights = "w.txt"};
+    on_all_counts((input){.paths = {"a.csv"}, .count = 1, .load = chosen});
+    chosen = kinds;
+    chosen.max_words = 9;
+    on_all_counts((input){.paths = {"a.csv", "a.csv"}, .count = 2, .load = chosen});
+    const hawser_load labels = {.text = "text", .target = "label", .labels = 1, .weights = "w.txt"};
+    on_all_counts((input){.paths = {"a.csv"}, .count = 1, .load = labels});
+}
+
 /* What belongs to rows and is in files of its own. */
 static void side_files(void **state)
 {
@@ -783,6 +810,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(svmlight, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(csv, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(text_columns, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(side_files, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(text, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(npy, make_directory, remove_directory),

@@ -87,8 +87,10 @@ hawser_status hw_model_data_facts(hawser_model *model, const char *algorithm, co
     HAWSER_TRY(hw_model_number_fact(model, "rows", (double)X->rows, error));
     HAWSER_TRY(hw_model_number_fact(model, "columns", (double)X->cols, error));
     HAWSER_TRY(hw_model_number_fact(model, "index_base", figures != NULL ? figures->index_base : -1, error));
-    if (figures != NULL && figures->text_rules != 0)
+    if (figures != NULL && figures->text_rules != 0) {
         HAWSER_TRY(hw_model_number_fact(model, "text_rules", figures->text_rules, error));
+        HAWSER_TRY(hw_model_number_fact(model, "text_length", figures->text_length, error));
+    }
     HAWSER_TRY(fact_targets(model, data, error));
     if (figures != NULL && figures->target_column > 0 && hawser_dataset_outputs(data) <= 1)
         HAWSER_TRY(hw_model_number_fact(model, "target_column", (double)figures->target_column - 1.0, error));

@@ -43,7 +43,8 @@ typedef struct hw_cache_header {
     uint64_t stored;
     uint32_t type;
     int32_t index_base; /* -1: the input's format has none */
-    uint32_t base_guessed;
+    /* bit 0: index_base was guessed; from bit 8 on: text_rules of the figures, below 256; from bit 16 on: text_length */
+    uint32_t facts;
     uint32_t equals; /* 1 + the number of columns behind the last section (hw_cache_equals); 0: unknown, as in older files */
     hw_cache_span sections[HW_CACHE_SECTIONS];
 } hw_cache_header;
@@ -54,6 +55,19 @@ static inline uint64_t hw_cache_equals(uint64_t count)
 {
     uint64_t bytes = sizeof(uint64_t) + count * sizeof(uint32_t);
     return count == 0 ? 0 : (bytes + HW_CACHE_ALIGNMENT - 1) / HW_CACHE_ALIGNMENT * HW_CACHE_ALIGNMENT;
+}
+
+/* Writes and reads these facts. */
+static inline uint32_t hw_cache_facts(const hawser_load_figures *figures)
+{
+    return (uint32_t)figures->base_guessed | figures->text_rules << 8 | figures->text_length << 16;
+}
+
+static inline void hw_cache_take_facts(uint32_t facts, hawser_load_figures *figures)
+{
+    figures->base_guessed = (facts & 1) != 0;
+    figures->text_rules = facts >> 8 & 0xff;
+    figures->text_length = facts >> 16;
 }
 
 _Static_assert(sizeof(hw_cache_header) == 72 + 24 * HW_CACHE_SECTIONS, "padding would make digests differ");

@@ -329,7 +329,7 @@ static hawser_status read_part(hw_cache_reader *in, const hawser_load *load, hw_
     HAWSER_TRY(take_beside(in, part, error));
     HAWSER_TRY(copy_names(in, part->whole.cols, error));
     d->figures.index_base = h->index_base;
-    d->figures.base_guessed = h->base_guessed != 0;
+    hw_cache_take_facts(h->facts, &d->figures);
     d->figures.format = HAWSER_CACHE;
     d->figures.bytes_read = d->figures.bytes_here = d->figures.bytes_text = count_bytes(in, part);
     HAWSER_TRY(hw_cache_check_wishes(d, in->name, load, error));

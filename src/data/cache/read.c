@@ -268,7 +268,7 @@ static hawser_status read_all(hw_cache_reader *in, bool verify, hawser_error *er
     d->offset = hw_cache_section(in, HW_CACHE_OFFSET);
     d->means = hw_cache_section(in, HW_CACHE_MEANS);
     d->figures.index_base = h->index_base;
-    d->figures.base_guessed = h->base_guessed != 0;
+    hw_cache_take_facts(h->facts, &d->figures);
     if (!hw_cache_is_dense(h)) {
         HAWSER_TRY(hw_cache_check_offsets(in, d->matrix.offsets, 0, hw_lines(&d->matrix), error));
         HAWSER_TRY(hw_cache_check_indices(in, &d->matrix, error));

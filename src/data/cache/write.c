@@ -153,7 +153,7 @@ static hawser_status describe(const hawser_dataset *dataset, unsigned char *piec
                                 .stored = A->stored,
                                 .type = A->type,
                                 .index_base = dataset->figures.index_base,
-                                .base_guessed = dataset->figures.base_guessed,
+                                .facts = hw_cache_facts(&dataset->figures),
                                 .equals = dataset->equals.begun ? 1 + count_equals(dataset) : 0};
     memcpy(header->magic, HW_CACHE_MAGIC, sizeof header->magic);
     uint64_t begin = aligned(sizeof *header);

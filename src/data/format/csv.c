@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/exposure.h"
+#include "data/format/text.h"
 #include "data/format/words.h"
 #include "data/formats.h"
 #include "data/label.h"
@@ -22,11 +23,12 @@ typedef struct row_place {
     const hw_chunk *chunk;
     hw_text_part *part;
     double *row;
-    const char *text;    /* of the row */
-    const char *weighed; /* the row of which `idle` is known */
-    bool idle;           /* it has weight 0 */
-    bool drop;           /* the row has a missing value and is dropped */
-    size_t lengthy;      /* not 0: a field has HW_EQUAL_DIGITS bytes or more */
+    const char *text;      /* of the row */
+    const char *weighed;   /* the row of which `idle` is known */
+    bool idle;             /* it has weight 0 */
+    bool drop;             /* the row has a missing value and is dropped */
+    hw_text_reader *words; /* of the column whose words are counted; or NULL */
+    size_t lengthy;        /* not 0: a field has HW_EQUAL_DIGITS bytes or more */
 } row_place;
 
 /* Returns a number for a word that names a group. It depends on the word alone, so readers and nodes need not agree on it.
@@ -68,6 +70,9 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
         return (void)hw_chunk_fail(p->chunk, end, error, "something follows a closing quote"), NULL;
     unsigned role = csv->rules.roles[column];
     hw_text text = csv->rules.texts != NULL ? csv->rules.texts[column] : HW_TEXT_AUTO;
+    if (p->words != NULL && csv->text == column + 1 && /* a text is never missing: it may have no words */
+        hw_text_cut(csv->cut, p->words, p->chunk, begin, stop, error) != HAWSER_OK)
+        return NULL;
     if (role >= HW_UNSEEN) {
         p->row[column] = 0;
         return end;
@@ -267,10 +272,28 @@ static hawser_status keep_start(hw_text_part *part, const char *row, hawser_erro
     return HAWSER_OK;
 }
 
-hawser_status hw_csv_parse(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
-                           hawser_error *error)
+/* Ends the row that has been read, which is dropped or kept. */
+static hawser_status end_row(row_place *p, const char *row, hawser_error *error)
 {
-    const hw_csv *csv = context;
+    if (p->words != NULL && p->drop)
+        hw_text_drop_row(p->words);
+    else if (p->words != NULL)
+        HAWSER_TRY(hw_text_end_row(p->words, error));
+    else if (!p->drop && hw_part_sees(p->part))
+        HAWSER_TRY(hw_csv_see(p->csv, p->reading, p->chunk, p->part, p->row, row, p->lengthy != 0, error));
+    if (!p->drop && p->csv->id != 0)
+        HAWSER_TRY(keep_start(p->part, row, error));
+    if (p->drop)
+        p->part->dropped++;
+    else
+        p->row += p->csv->rules.width, p->part->rows++;
+    p->drop = false;
+    return HAWSER_OK;
+}
+
+static hawser_status parse_rows(const hw_csv *csv, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                                hw_text_reader *words, hawser_error *error)
+{
     const char *at = chunk->begin;
     uint64_t lines = hw_count(chunk->begin, chunk->end, '\n'), most = (uint64_t)(chunk->end - at) / csv->rules.width + 1;
     lines = lines < most ? lines : most; /* a field takes a byte at least, with what ends it: the others are empty */
@@ -285,7 +308,7 @@ hawser_status hw_csv_parse(void *context, hw_reading *reading, const hw_chunk *c
         at = hw_chunk_text(chunk);
     const double *limit = (double *)part->values + part->capacity.value_bytes / sizeof(double);
     hw_chunk named = *chunk; /* with the row that is read, for messages */
-    row_place place = {.csv = csv, .reading = reading, .chunk = &named, .part = part, .row = part->values};
+    row_place place = {.csv = csv, .reading = reading, .chunk = &named, .part = part, .row = part->values, .words = words};
     const hw_text *texts = csv->rules.texts;
     if (chunk->first && !first_file && csv->comments)
         at = hw_csv_pass_comments(at, chunk->end);
@@ -320,20 +343,24 @@ hawser_status hw_csv_parse(void *context, hw_reading *reading, const hw_chunk *c
             HAWSER_TRY(check_single(&place, row, error));
         if (reading->load->counts && !place.drop)
             HAWSER_TRY(check_counts(&place, row, error));
-        if (!place.drop && hw_part_sees(part))
-            HAWSER_TRY(hw_csv_see(csv, reading, chunk, part, place.row, row, place.lengthy != 0, error));
-        if (!place.drop && csv->id != 0)
-            HAWSER_TRY(keep_start(part, row, error));
-        if (place.drop)
-            part->dropped++;
-        else
-            place.row += csv->rules.width, part->rows++;
-        place.drop = false;
+        HAWSER_TRY(end_row(&place, row, error));
     }
     part->entries = part->rows * csv->rules.width;
     if (reading->row_weights != NULL)
         reading->rows_before += part->rows;
     return hw_part_end_equals(reading, part, error);
+}
+
+hawser_status hw_csv_parse(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                           hawser_error *error)
+{
+    const hw_csv *csv = context;
+    hw_text_reader *words = csv->cut != NULL ? hw_text_reader_of(csv->cut, reading, chunk) : NULL;
+    const hawser_status status = parse_rows(csv, reading, chunk, part, words, error);
+    if (words == NULL)
+        return status;
+    const hawser_status kept = hw_text_keep(reading, words, part, status == HAWSER_OK ? error : NULL);
+    return status != HAWSER_OK ? status : kept;
 }
 
 /* Keeps the names of the features in the order of the matrix's columns, in one block: pointers, then text. */
@@ -372,9 +399,9 @@ static hawser_status estimate(hw_reading *reading, const hw_csv *csv, hawser_err
     double rows = (double)hw_count(head, head + bytes, '\n') + 1, text = (double)hw_input_text_bytes(&reading->input);
     double each = (double)csv->rules.width * sizeof(double), most = (double)bytes / (double)csv->rules.width + 1;
     rows = rows < most ? rows : most; /* empty lines are none */
-    return hw_budget_estimate(&reading->budget,
-                              (uint64_t)(text / (double)bytes * rows * each * 1.1) + (uint64_t)(4 << 20) * reading->threads,
-                              error);
+    const uint64_t need = (uint64_t)(text / (double)bytes * rows * each * 1.1) + (uint64_t)(4 << 20) * reading->threads;
+    return csv->cut != NULL ? hw_text_estimate(reading, csv->cut, need, error)
+                            : hw_budget_estimate(&reading->budget, need, error);
 }
 
 /* Numbers go straight to the matrix, each written once. *done is false if the text must be read as it comes, or if it has
@@ -424,7 +451,7 @@ static hawser_status take_table(hw_reading *reading, hw_csv *csv, hawser_dataset
                               .keep_missing = load->parts > 1 && load->means == NULL,
                               .means = load->means,
                               .threads = reading->threads};
-    if (csv->weighed_later)
+    if (csv->weighed_later && load->parts <= 1)
         HAWSER_TRY(hw_load_weights(reading, table->rows, dataset, error));
     if (known == NULL) {
         HAWSER_TRY(hw_table_weigh(table, dataset->weights, error));
@@ -436,6 +463,7 @@ static hawser_status take_table(hw_reading *reading, hw_csv *csv, hawser_dataset
     hw_table_free(table);
     dataset->table = NULL;
     const hawser_schema *names = known != NULL ? known : schema;
+    named = named && csv->cut == NULL; /* the words have named them */
     return status == HAWSER_OK && named && names != NULL ? hw_dataset_name_columns(dataset, names, error) : status;
 }
 
@@ -463,10 +491,19 @@ static hawser_status know_weights(hw_reading *reading, hw_csv *csv, hawser_error
     return HAWSER_OK;
 }
 
+/* Prepares to count the words of one column, and keeps the names of the columns that are not read beside it. */
+static hawser_status begin_text(hw_reading *reading, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
+{
+    HAWSER_TRY(hw_text_begin(reading, csv->cut, error));
+    return hw_csv_name_unread(csv, &dataset->unread, error);
+}
+
 static hawser_status load_rows(hw_reading *reading, hw_csv *csv, hawser_dataset *dataset, hawser_error *error)
 {
     bool done;
     HAWSER_TRY(hw_csv_begin(reading, csv, error));
+    if (csv->cut != NULL)
+        HAWSER_TRY(begin_text(reading, csv, dataset, error));
     HAWSER_TRY(hw_input_rows(&reading->input, csv->comments, csv->quoted, csv->delimiter, true, error));
     if (reading->load->parts > 1 && (csv->quoted || csv->comments))
         hw_input_part(&reading->input, reading->load->part, reading->load->parts); /* now by rows */
@@ -483,13 +520,15 @@ static hawser_status load_rows(hw_reading *reading, hw_csv *csv, hawser_dataset 
             dataset->figures.target_column = j + 1;
     if (csv->rules.names != NULL)
         HAWSER_TRY(keep_names(csv, dataset, error));
-    if (csv->rules.known == NULL)
+    if (csv->rules.known == NULL && csv->cut == NULL)
         HAWSER_TRY(hw_keep_numbers(dataset, csv->rules.roles, csv->rules.width, error));
     HAWSER_TRY(place_numbers(reading, csv, means, dataset, &done, error));
     if (!done) {
         HAWSER_TRY(hw_parse(reading, hw_csv_parse, csv, error));
         for (uint64_t p = 0; p < hw_reading_parts(reading); p++)
             dataset->figures.rows_dropped += hw_reading_part(reading, p)->dropped;
+        if (csv->cut != NULL)
+            HAWSER_TRY(hw_text_assemble(reading, csv->cut, dataset, error));
         HAWSER_TRY(reading->as_table || has_words(reading)
                        ? take_table(reading, csv, dataset, error)
                        : hw_assemble_dense(reading, csv->rules.width, csv->rules.roles, means, dataset, error));
@@ -510,10 +549,12 @@ static hawser_status doubt(const hw_reading *reading, hawser_status status, haws
 
 hawser_status hw_csv_load(hw_reading *reading, hawser_dataset *dataset, hawser_error *error)
 {
-    hw_csv csv = {0};
+    hw_text_load text = {0};
+    hw_csv csv = {.cut = reading->load->text != NULL ? &text : NULL};
     hawser_status status = load_rows(reading, &csv, dataset, error);
     if (status == HAWSER_BAD_INPUT && csv.rules.width == 1 && !reading->met_words)
         status = doubt(reading, status, error);
     hw_csv_free(&csv);
+    hw_text_end(&text);
     return status;
 }

@@ -29,7 +29,9 @@ typedef struct hw_csv {
     size_t label;            /* 1 + the column of the target if its values are labels that are read as doubles; 0: none */
     size_t group;            /* 1 + the column of groups; 0: none */
     bool exact_labels;       /* the target's numbers are words, which all notations of a number share (whole.h) */
-    size_t id;               /* 1 + the column of load->id; then parts keep where each of their rows starts; 0: none */
+    size_t text;             /* 1 + the column whose words are the features; 0: none */
+    struct hw_text_load *cut;
+    size_t id; /* 1 + the column of load->id; then parts keep where each of their rows starts; 0: none */
 } hw_csv;
 
 /* Looks at the first lines: delimiter, header, width, which column has which role, and whether words are expected
@@ -43,6 +45,8 @@ void hw_csv_free(hw_csv *csv);
 
 /* csv_roles.c: gives each field its role and its way of reading, by the load's options or the model's columns. */
 hawser_status hw_csv_roles(hw_reading *reading, hw_csv *csv, hawser_error *error) HAWSER_MUST_USE;
+/* csv_roles.c: names the columns that are not read because they stand beside the text, in memory of malloc; NULL: none. */
+hawser_status hw_csv_name_unread(const hw_csv *csv, char **names, hawser_error *error) HAWSER_MUST_USE;
 /* csv_words.c: puts the cell of a field that is no number, or is read as a word or date. `rest`: where the number ends that
  * the field begins with, or NULL. HAWSER_BAD_INPUT. */
 hawser_status hw_csv_word(const hw_csv *csv, const hw_chunk *chunk, hw_text_part *part, size_t column, const char *begin,

@@ -335,8 +335,13 @@ static hawser_status match_names(const hw_reading *reading, hw_csv *csv, hawser_
     }
     for (size_t k = 0; k < known->count && status == HAWSER_OK; k++)
         if (field[k] == 0)
-            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has no column '%.100s', which the model needs",
-                                 reading->input.files[0].name, known->columns[k].shape.name);
+            status =
+                hawser_fail(error, HAWSER_BAD_INPUT, "%s: has no column '%.100s', which the model needs%s",
+                            reading->input.files[0].name, known->columns[k].shape.name,
+                            reading->load->guess_text
+                                ? ": its columns are words of text; name the column of the texts (--text), or read lines as "
+                                  "documents (--format text)"
+                                : "");
     free(field);
     hw_levels_free(&names);
     return status;
@@ -348,11 +353,14 @@ static hawser_status read_as_known(hw_csv *csv, hawser_error *error)
     hw_table_rules *rules = &csv->rules;
     if (hw_schema_is_plain(rules->known) && rules->known->target.count == 0)
         return HAWSER_OK;
-    HAWSER_TRY(HW_NEW(&rules->texts, rules->width, "columns", error));
+    if (rules->texts == NULL)
+        HAWSER_TRY(HW_NEW(&rules->texts, rules->width, "columns", error));
     for (size_t j = 0; j < rules->width; j++) {
         hawser_column_kind kind = HAWSER_NUMERIC;
         if (rules->roles[j] == HW_FEATURE)
             kind = rules->known->columns[rules->source[j]].shape.kind;
+        if (csv->text == j + 1)
+            continue;
         bool words = kind == HAWSER_CATEGORY || (rules->roles[j] == HW_TARGET && rules->known->target.count > 0);
         rules->texts[j] = words ? HW_TEXT_WORDS : kind == HAWSER_DATE ? HW_TEXT_DATES : HW_TEXT_AUTO;
     }
@@ -363,6 +371,8 @@ static hawser_status match_model(const hw_reading *reading, hw_csv *csv, hawser_
 {
     hw_table_rules *rules = &csv->rules;
     rules->known = reading->load->schema;
+    if (csv->text != 0)
+        return read_as_known(csv, error);
     HAWSER_TRY(HW_NEW(&rules->source, rules->width, "columns", error));
     HAWSER_TRY(rules->names != NULL && csv_is_named(rules->known)
                    ? match_names(reading, csv, error)
@@ -452,6 +462,97 @@ static hawser_status find_labels(const hw_reading *reading, hw_csv *csv, hawser_
     return HAWSER_OK;
 }
 
+/* A list of the names of columns, as text. */
+typedef struct name_list {
+    char *text;
+    size_t size, length, count;
+} name_list;
+
+static hawser_status add_name(name_list *list, const char *name, size_t number, hawser_error *error)
+{
+    enum { SHOWN = 6 };
+    const size_t most = 4 * strlen(name) + 32;
+    if (list->count++ > SHOWN)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_GROW(&list->text, &list->size, list->length + most, "names of columns", error));
+    char *at = list->text + list->length;
+    const char *between = list->count > 1 ? ", " : "";
+    if (list->count > SHOWN)
+        list->length += (size_t)snprintf(at, most, ", ...");
+    else if (name[0] == '\0')
+        list->length += (size_t)snprintf(at, most, "%s%zu", between, number);
+    else
+        list->length += (size_t)snprintf(at, most, "%s'%s'", between, name);
+    return HAWSER_OK;
+}
+
+hawser_status hw_csv_name_unread(const hw_csv *csv, char **names, hawser_error *error)
+{
+    const hw_table_rules *rules = &csv->rules;
+    name_list list = {0};
+    hawser_status status = HAWSER_OK;
+    for (size_t j = 0; j < rules->width && status == HAWSER_OK; j++)
+        if (rules->roles[j] == HW_BESIDE)
+            status = add_name(&list, rules->names != NULL ? rules->names[j] : "", j, error);
+    *names = list.text;
+    return status;
+}
+
+/* Refuses options about features that are columns of their own. */
+static hawser_status check_text(const hawser_load *load, hawser_error *error)
+{
+    const char *const others[][2] = {{"columns", load->select}, {"dates", load->dates}};
+    for (size_t k = 0; k < 2; k++)
+        if (others[k][1] != NULL)
+            return hawser_fail(
+                error, HAWSER_BAD_OPTION,
+                "--%s %.100s: with --text %.100s the features are the words of that column alone; leave one of the "
+                "two out",
+                others[k][0], others[k][1], load->text);
+    return HAWSER_OK;
+}
+
+/* Refuses a table without the column of texts, which may be no table. */
+static hawser_status no_text(const hw_reading *reading, const hw_csv *csv, hawser_error *error)
+{
+    const hawser_status status = no_column(reading, csv, "text", reading->load->text, false, error);
+    if (error == NULL || !reading->load->guess_text)
+        return status;
+    const hawser_error before = *error;
+    return hawser_fail(error, status,
+                       "%.600s; name another column with --text, or read lines as documents with --format text",
+                       before.text);
+}
+
+/* Finds the column whose words are the features. Other columns without a role are not read. */
+static hawser_status give_text(const hw_reading *reading, hw_csv *csv, hawser_error *error)
+{
+    const hawser_load *load = reading->load;
+    hw_table_rules *rules = &csv->rules;
+    char text[HW_FIELD_CALLED];
+    const size_t column = hw_csv_column(load->text, rules->names, rules->width);
+    HAWSER_TRY(check_text(load, error));
+    if (column == rules->width)
+        return no_text(reading, csv, error);
+    const unsigned role = rules->roles[column];
+    if (role != HW_FEATURE && role != HW_UNSEEN) {
+        const bool first = role == HW_TARGET && load->target == NULL;
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION, "--text: %s of %s %s", hw_field_called(rules, column, text),
+            reading->input.files[0].name,
+            first ? "is the first one, which is the target by default; name the target (--target COLUMN, FILE or none)"
+                  : "has another role, such as the target, or is ignored");
+    }
+    csv->text = column + 1;
+    for (size_t j = 0; j < rules->width; j++)
+        rules->roles[j] = rules->roles[j] == HW_FEATURE ? HW_BESIDE : rules->roles[j];
+    rules->roles[column] = HW_IGNORED;
+    if (rules->texts == NULL)
+        HAWSER_TRY(HW_NEW(&rules->texts, rules->width, "columns", error));
+    rules->texts[column] = HW_TEXT_WORDS;
+    return HAWSER_OK;
+}
+
 static hawser_status give_roles(hw_reading *reading, hw_csv *csv, hawser_error *error)
 {
     const hawser_load *load = reading->load;
@@ -484,6 +585,8 @@ static hawser_status give_roles(hw_reading *reading, hw_csv *csv, hawser_error *
         rules->roles[j] = rules->roles[j] == HW_FEATURE ? HW_IGNORED : rules->roles[j];
     if (load->select != NULL)
         HAWSER_TRY(each_column(reading, csv, "feature", load->select, false, select_column, error));
+    if (load->text != NULL)
+        HAWSER_TRY(give_text(reading, csv, error));
     if (load->schema != NULL)
         return match_model(reading, csv, error);
     bool words = load->categories != NULL && strcmp(load->categories, "auto") != 0 && strcmp(load->categories, "none") != 0;
@@ -494,6 +597,8 @@ static hawser_status give_roles(hw_reading *reading, hw_csv *csv, hawser_error *
         HAWSER_TRY(each_column(reading, csv, "dates", load->dates, false, read_as_dates, error));
     if (words)
         HAWSER_TRY(each_column(reading, csv, "categories", load->categories, false, read_as_words, error));
+    if (csv->text != 0)
+        return HAWSER_OK;
     return match_count(reading, csv, error);
 }
 

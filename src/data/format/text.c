@@ -21,7 +21,7 @@ static void begin_reader(hw_text_reader *reader, const hw_text_load *text, hw_bu
     *reader = (hw_text_reader){.cutter.least = text->least, .words.budget = budget};
 }
 
-static void end_reader(hw_text_reader *reader)
+void hw_text_reader_end(hw_text_reader *reader)
 {
     if (reader->words.budget == NULL)
         return;
@@ -30,6 +30,15 @@ static void end_reader(hw_text_reader *reader)
     hw_lexicon_free(&reader->words);
     free(reader->cutter.word);
     *reader = (hw_text_reader){0};
+}
+
+hw_text_load hw_text_load_of(const hw_text_load *text, hw_text_reader *reader, hw_budget *budget)
+{
+    hw_text_load own = *text;
+    begin_reader(reader, text, budget);
+    own.readers = reader;
+    own.count = 1;
+    return own;
 }
 
 /* Numbers the words of a model by its columns. */
@@ -58,8 +67,7 @@ static hawser_status take_words(const hw_reading *reading, hw_text_load *text, h
     return HAWSER_OK;
 }
 
-/* Prepares for the load, with a reader for each thread. The caller calls end_text also after a failure. */
-static hawser_status begin_text(hw_reading *reading, hw_text_load *text, hawser_error *error)
+hawser_status hw_text_begin(hw_reading *reading, hw_text_load *text, hawser_error *error)
 {
     const hawser_load *load = reading->load;
     *text = (hw_text_load){.least = least_of(load), .lexicon.budget = &reading->budget};
@@ -72,10 +80,10 @@ static hawser_status begin_text(hw_reading *reading, hw_text_load *text, hawser_
     return HAWSER_OK;
 }
 
-static void end_text(hw_text_load *text)
+void hw_text_end(hw_text_load *text)
 {
     for (uint32_t k = 0; k < text->count; k++)
-        end_reader(&text->readers[k]);
+        hw_text_reader_end(&text->readers[k]);
     free(text->readers);
     if (text->lexicon.budget != NULL)
         hw_lexicon_free(&text->lexicon);
@@ -95,9 +103,8 @@ static hawser_status grow(const hw_text_reader *reader, void **pages, size_t *by
     return hw_pages_grow(reader->words.budget, pages, bytes, wanted > count * size ? wanted : count * size, error);
 }
 
-/* Adds the words of some text of the chunk to the current document. Bytes that are no UTF-8 are named by file and line. */
-static hawser_status cut_words(const hw_text_load *text, hw_text_reader *reader, const hw_chunk *chunk, const char *begin,
-                               const char *end, hawser_error *error)
+hawser_status hw_text_cut(const hw_text_load *text, hw_text_reader *reader, const hw_chunk *chunk, const char *begin,
+                          const char *end, hawser_error *error)
 {
     hw_cutter *cutter = &reader->cutter;
     cutter->at = begin;
@@ -124,24 +131,22 @@ static hawser_status cut_words(const hw_text_load *text, hw_text_reader *reader,
                          "the text is not UTF-8; convert the file, for example: iconv -f ISO-8859-1 -t UTF-8");
 }
 
-static hawser_status end_row(hw_text_reader *reader, hawser_error *error)
+hawser_status hw_text_end_row(hw_text_reader *reader, hawser_error *error)
 {
     HAWSER_TRY(grow(reader, (void **)&reader->ends, &reader->ends_bytes, reader->rows + 1, sizeof *reader->ends, error));
     reader->ends[reader->rows++] = reader->count;
     return HAWSER_OK;
 }
 
-/* Leaves the current document out. */
-static void drop_row(hw_text_reader *reader)
+void hw_text_drop_row(hw_text_reader *reader)
 {
     reader->count = reader->rows > 0 ? reader->ends[reader->rows - 1] : 0;
 }
 
-/* Moves the finished documents to the part of their chunk. */
-static hawser_status keep_documents(hw_reading *reading, hw_text_reader *reader, hw_text_part *part, hawser_error *error)
+hawser_status hw_text_keep(hw_reading *reading, hw_text_reader *reader, hw_text_part *part, hawser_error *error)
 {
     hw_documents *to = &part->documents;
-    drop_row(reader); /* a document that was not ended, because it is bad */
+    hw_text_drop_row(reader); /* a document that was not ended, because it is bad */
     const size_t ends = reader->rows * sizeof *to->ends, numbers = reader->count * sizeof *to->numbers;
     HAWSER_TRY(hw_pages_new(&reading->budget, &to->pages, ends + numbers, error));
     to->bytes = ends + numbers;
@@ -161,17 +166,17 @@ static hawser_status parse(void *context, hw_reading *reading, const hw_chunk *c
                            hawser_error *error)
 {
     const hw_text_load *text = context;
-    hw_text_reader *reader = &text->readers[chunk->sequence % reading->input.readers];
+    hw_text_reader *reader = hw_text_reader_of(text, reading, chunk);
     hawser_status status = HAWSER_OK;
     for (const char *at = hw_chunk_text(chunk); status == HAWSER_OK && at < chunk->end;) {
         const char *stop = memchr(at, '\n', (size_t)(chunk->end - at));
         stop = stop != NULL ? stop : chunk->end; /* a file that is overwritten may lose its last line end */
-        status = cut_words(text, reader, chunk, at, stop, error);
+        status = hw_text_cut(text, reader, chunk, at, stop, error);
         if (status == HAWSER_OK)
-            status = end_row(reader, error);
+            status = hw_text_end_row(reader, error);
         at = stop + 1;
     }
-    const hawser_status kept = keep_documents(reading, reader, part, status == HAWSER_OK ? error : NULL);
+    const hawser_status kept = hw_text_keep(reading, reader, part, status == HAWSER_OK ? error : NULL);
     part->rows = part->documents.rows;
     part->entries = part->rows > 0 ? part->documents.ends[part->rows - 1] : 0;
     return status != HAWSER_OK ? status : kept;
@@ -190,8 +195,8 @@ static uint64_t estimate_bytes(const hw_reading *reading, const hw_text_reader *
            ((uint64_t)4 << 20) * reading->threads;
 }
 
-/* Cuts the lines of the first bytes of the input. What is wrong with them is found when they are read. */
-static hawser_status estimate(hw_reading *reading, const hw_text_load *text, hawser_error *error)
+/* What is wrong with the lines is found when they are read. */
+hawser_status hw_text_estimate(hw_reading *reading, const hw_text_load *text, uint64_t more, hawser_error *error)
 {
     enum { SAMPLE = 1 << 20 };
     const char *head;
@@ -219,8 +224,8 @@ static hawser_status estimate(hw_reading *reading, const hw_text_load *text, haw
     }
     const double all = (double)hw_input_text_bytes(&reading->input);
     const uint64_t need = estimate_bytes(reading, &reader, all > 0 ? all : (double)bytes, (double)bytes);
-    end_reader(&reader);
-    return status == HAWSER_OK ? hw_budget_estimate(&reading->budget, need, error) : status;
+    hw_text_reader_end(&reader);
+    return status == HAWSER_OK ? hw_budget_estimate(&reading->budget, need + more, error) : status;
 }
 
 /* --------------------------------------------------------------------------------------------------------- format ---- */
@@ -233,8 +238,8 @@ bool hw_is_documents(const char *text, size_t bytes)
 
 static hawser_status load_documents(hw_reading *reading, hw_text_load *text, hawser_dataset *dataset, hawser_error *error)
 {
-    HAWSER_TRY(begin_text(reading, text, error));
-    HAWSER_TRY(estimate(reading, text, error));
+    HAWSER_TRY(hw_text_begin(reading, text, error));
+    HAWSER_TRY(hw_text_estimate(reading, text, 0, error));
     HAWSER_TRY(hw_parse(reading, parse, text, error));
     return hw_text_assemble(reading, text, dataset, error);
 }
@@ -244,7 +249,7 @@ hawser_status hw_documents_load(hw_reading *reading, hawser_dataset *dataset, ha
     hw_text_load text = {0};
     reading->input.documents = true;
     const hawser_status status = load_documents(reading, &text, dataset, error);
-    end_text(&text);
+    hw_text_end(&text);
     return status;
 }
 

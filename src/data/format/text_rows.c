@@ -19,7 +19,7 @@ typedef struct count_work {
     hw_text_part **parts; /* that have documents, in their order */
     uint64_t *first_rows;
     size_t part_count;
-    uint32_t threads;
+    uint32_t threads, least;
     uint32_t **columns; /* by reader and number of a word: its column; NULL: the numbers are columns */
     uint64_t *offsets;
     uint32_t *indices;
@@ -228,6 +228,7 @@ static hawser_status make_rows(count_work *w, uint64_t rows, hawser_dataset *dat
                                       .indices = w->indices,
                                       .values = w->values};
     dataset->figures.text_rules = HW_TEXT_RULES;
+    dataset->figures.text_length = w->least;
     dataset->equals.begun = true; /* counts are stored as they are */
     return HAWSER_OK;
 }
@@ -259,7 +260,8 @@ static hawser_status assemble(count_work *w, const hw_text_load *text, hawser_da
     if (text->has_words) {
         dataset->matrix.cols = text->lexicon.count;
         HAWSER_TRY(make_rows(w, rows, dataset, error));
-        return hw_dataset_name_columns(dataset, w->reading->load->schema, error);
+        /* rows in pieces need no names */
+        return w->reading->keeps_equals ? hw_dataset_name_columns(dataset, w->reading->load->schema, error) : HAWSER_OK;
     }
     HAWSER_TRY(HW_NEW(&w->columns, text->count, "words", error));
     HAWSER_TRY(number_columns(text, w->columns, dataset, error));
@@ -268,7 +270,7 @@ static hawser_status assemble(count_work *w, const hw_text_load *text, hawser_da
 
 hawser_status hw_text_assemble(hw_reading *reading, hw_text_load *text, hawser_dataset *dataset, hawser_error *error)
 {
-    count_work w = {.reading = reading};
+    count_work w = {.reading = reading, .least = text->least};
     const size_t own = text->count > 0 ? text->readers[0].words.count : 0;
     const hawser_status status = assemble(&w, text, dataset, error);
     for (uint32_t k = 0; w.columns != NULL && k < text->count; k++) {

@@ -40,7 +40,8 @@ enum {
     HW_GROUPS,
     HW_FURTHER, /* the second target; those after it have the next numbers */
     HW_UNSEEN = HW_FURTHER + HW_FURTHER_TARGETS,
-    HW_IGNORED
+    HW_IGNORED,
+    HW_BESIDE /* a column beside the one whose words are the features: not read either */
 };
 
 /* Converts parts of width doubles per row to a dense matrix, whose layout the load sets; roles has one item per column. With

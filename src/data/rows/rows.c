@@ -200,6 +200,7 @@ void hawser_rows_close(hawser_rows *rows)
         free(slot);
     }
     hw_csv_free(&rows->csv);
+    hw_text_end(&rows->text);
     hw_reading_free(&rows->reading);
     for (int k = 0; k < 2; k++)
         if (rows->stop[k] >= 0)

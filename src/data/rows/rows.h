@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "data/format/csv.h"
+#include "data/format/text.h"
 
 /* Bytes of text in a piece, or of numbers in a binary one, if they can be read without waiting; more for a model of many
  * columns, each of which costs something in every piece. */
@@ -30,6 +31,7 @@ struct hawser_rows {
     hawser_load load;
     hw_reading reading; /* the opened input */
     hw_csv csv;         /* of CSV */
+    hw_text_load text;  /* of CSV with a column of texts: the words of the model */
     const char *loaded; /* why the input was loaded as a whole; or NULL */
     size_t piece_bytes;
     int stop[2];             /* a pipe: readable when all waiting shall end */

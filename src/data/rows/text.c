@@ -127,10 +127,12 @@ static void name_targets(const hw_table_rules *rules, hawser_dataset *dataset)
             dataset->further_names[rules->roles[j] - HW_FURTHER] = rules->names[j];
 }
 
-static hawser_status take_csv(hawser_rows *rows, hw_reading *reading, hw_text_part *part, hawser_dataset *dataset,
-                              hawser_error *error)
+static hawser_status take_csv(hawser_rows *rows, hw_reading *reading, hw_text_part *part, hw_text_load *text,
+                              hawser_dataset *dataset, hawser_error *error)
 {
     const hw_csv *csv = &rows->csv;
+    if (csv->text != 0)
+        HAWSER_TRY(hw_text_assemble(reading, text, dataset, error));
     part->entries = part->rows * csv->rules.width;
     if (rows->reading.as_table || part->survey != NULL)
         return take_table(rows, reading, dataset, error);
@@ -146,7 +148,7 @@ static bool is_csv(const hawser_rows *rows)
 }
 
 static hawser_status take_rows(hawser_rows *rows, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
-                               hawser_piece *piece, hawser_error *error)
+                               hw_text_load *text, hawser_piece *piece, hawser_error *error)
 {
     hawser_dataset *dataset;
     HAWSER_TRY(hw_rows_dataset(rows, &dataset, error));
@@ -154,15 +156,25 @@ static hawser_status take_rows(hawser_rows *rows, hw_reading *reading, const hw_
     if (is_csv(rows) && rows->csv.id != 0)
         HAWSER_TRY(keep_ids(&rows->csv, chunk, part, piece, error));
     uint64_t count = part->rows;
-    HAWSER_TRY(is_csv(rows) ? take_csv(rows, reading, part, dataset, error)
+    HAWSER_TRY(is_csv(rows) ? take_csv(rows, reading, part, text, dataset, error)
                             : take_svmlight(rows, reading, part, dataset, error));
     if (is_csv(rows))
         name_targets(&rows->csv.rules, dataset);
     pthread_mutex_lock(&rows->lock);
     if (is_csv(rows))
         rows->figures.unseen_entries += rows->figures.unseen_columns * count;
+    rows->figures.unknown_words += dataset->figures.unknown_words;
     pthread_mutex_unlock(&rows->lock);
     return HAWSER_OK;
+}
+
+static hawser_status parse_piece(const hawser_rows *rows, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                                 hw_text_load *text, hawser_error *error)
+{
+    hw_csv csv = rows->csv;
+    csv.cut = csv.text != 0 ? text : NULL;
+    return is_csv(rows) ? hw_csv_parse(&csv, reading, chunk, part, error)
+                        : hw_svmlight_parse(NULL, reading, chunk, part, error);
 }
 
 /* Reads the next piece. If a chunk has a bad row, the rows before it are taken, too. */
@@ -178,15 +190,17 @@ static hawser_status next_text(hawser_rows *rows, hw_rows_slot *slot, hawser_pie
     hw_rows_reading(rows, &reading);
     reading.parts = &parts;
     reading.part_counts = &one;
-    hawser_status parsed = is_csv(rows) ? hw_csv_parse(&rows->csv, &reading, &slot->chunk, &part, error)
-                                        : hw_svmlight_parse(NULL, &reading, &slot->chunk, &part, error);
+    hw_text_reader words = {0};
+    hw_text_load text = hw_text_load_of(&rows->text, &words, &reading.budget);
+    hawser_status parsed = parse_piece(rows, &reading, &slot->chunk, &part, &text, error);
     pthread_mutex_lock(&rows->lock);
     rows->figures.rows_dropped += part.dropped;
     pthread_mutex_unlock(&rows->lock);
     hawser_status status = HAWSER_OK;
     hawser_error own = {0};
     if (part.rows > 0 && (parsed == HAWSER_OK || parsed == HAWSER_BAD_INPUT))
-        status = take_rows(rows, &reading, &slot->chunk, &part, piece, parsed == HAWSER_OK ? error : &own);
+        status = take_rows(rows, &reading, &slot->chunk, &part, &text, piece, parsed == HAWSER_OK ? error : &own);
+    hw_text_reader_end(&words);
     hw_part_free(&reading, &part);
     hw_chunk_done(&slot->chunk);
     if (status != HAWSER_OK) {
@@ -229,11 +243,13 @@ hawser_status hw_rows_csv(hawser_rows *rows, const char **why, hawser_error *err
         *why = "all rows together have the means";
     if (*why == NULL && rules->known == NULL && rules->texts != NULL)
         *why = "all rows together decide what its words and dates become";
+    if (*why == NULL && rows->load.text != NULL && rules->known == NULL)
+        *why = "the model's columns have no names";
     if (*why != NULL) {
         rows->figures.unseen_columns = 0;
         hw_csv_free(csv);
         *csv = (hw_csv){0};
     }
     rows->kind = &text_kind;
-    return HAWSER_OK;
+    return csv->text != 0 ? hw_text_begin(&rows->reading, &rows->text, error) : HAWSER_OK;
 }

@@ -352,6 +352,8 @@ static hawser_status settle(settle_work *w, size_t *count, hawser_dataset *datas
     HAWSER_TRY(find_fields(w, count, error));
     HAWSER_TRY(place_equals(w, *count, dataset, error));
     HAWSER_TRY(take_special(w, dataset, error));
+    if (dataset->figures.text_rules != 0)
+        return HAWSER_OK; /* the words of a text are the matrix already */
     bool plain = w->schema == NULL || hw_schema_is_plain(w->schema);
     size_t width = plain ? *count : w->schema->width;
     if (w->table->rules.missing_number == HW_MEAN && !w->wishes->keep_missing)

@@ -117,7 +117,7 @@ static hawser_status trim_columns(hw_loading *l, hawser_error *error)
 static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
 {
     HAWSER_TRY(hw_loading_agree_on_words(l, error));
-    if (l->rows->figures.format == HAWSER_DOCUMENTS)
+    if (hw_vocabulary_is_cut(l->rows))
         HAWSER_TRY(hw_loading_agree_on_text(l, name, error));
     else if (hw_vocabulary_asked(l->load))
         return hawser_fail(error, HAWSER_BAD_OPTION,
@@ -156,6 +156,7 @@ static hawser_status load_shares(hw_loading *l, const char *name, hawser_error *
     HAWSER_TRY(l->load->split == HAWSER_BY_ROW ? hw_loading_by_row(l, name, error) : hw_loading_by_column(l, name, error));
     l->dataset->figures.unknown_words = l->rows->figures.unknown_words;
     l->dataset->figures.text_rules = l->rows->figures.text_rules;
+    l->dataset->figures.text_length = l->rows->figures.text_length;
     return HAWSER_OK;
 }
 

@@ -114,7 +114,7 @@ hawser_status hw_loading_settle(hw_loading *l, hawser_schema *schema, hawser_err
                               .threads = l->load->threads != 0 ? l->load->threads : hw_machine_processors()};
     l->rows->schema = schema;
     hawser_status status = hw_table_settle(table, schema, &wishes, l->rows, error);
-    if (status == HAWSER_OK && schema != NULL)
+    if (status == HAWSER_OK && schema != NULL && l->rows->figures.text_rules == 0)
         status = hw_dataset_name_columns(l->rows, schema, error);
     hw_table_free(table);
     l->rows->table = NULL;

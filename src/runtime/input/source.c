@@ -15,15 +15,15 @@
 #include "data/table/schema.h"
 #include "data/vocabulary.h"
 
-enum { TEXTS = 15 };
+enum { TEXTS = 16 };
 
 /* Lists the texts of a load. */
 static void texts_of(hawser_load *load, const char **texts[TEXTS])
 {
-    const char **const all[TEXTS] = {&load->target,        &load->weights,       &load->offset,    &load->groups,
-                                     &load->exposure,      &load->names,         &load->select,    &load->ignore,
-                                     &load->categories,    &load->dates,         &load->missing,   &load->id,
-                                     &load->min_documents, &load->max_documents, &load->stop_words};
+    const char **const all[TEXTS] = {&load->target,        &load->weights,       &load->offset,     &load->groups,
+                                     &load->exposure,      &load->names,         &load->select,     &load->ignore,
+                                     &load->categories,    &load->dates,         &load->missing,    &load->id,
+                                     &load->min_documents, &load->max_documents, &load->stop_words, &load->text};
     memcpy(texts, all, sizeof all);
 }
 
@@ -112,6 +112,8 @@ static hawser_status copy_load(hw_loading *l, const hawser_dataset *dataset, str
     HAWSER_TRY(status);
     if (from.schema != NULL)
         HAWSER_TRY(hw_schema_copy(from.schema, &source->schema, error));
+    else if (hw_vocabulary_is_new(&from) && dataset->schema != NULL) /* and the target's words */
+        HAWSER_TRY(hw_schema_copy(dataset->schema, &source->schema, error));
     else if (hw_vocabulary_is_new(&from)) /* the words of the whole, of which a part may have few */
         HAWSER_TRY(hw_schema_of_names(dataset, &source->schema, error));
     source->load.schema = source->schema;
@@ -130,7 +132,7 @@ static hawser_status copy_facts(hw_loading *l, struct hw_source *source, hawser_
     source->parts = l->nodes;
     source->whole = l->whole;
     source->quoted = l->quoted;
-    source->as_table = l->as_table;
+    source->as_table = l->as_table && !hw_vocabulary_is_new(l->load); /* whose schema is known then */
     source->load.labels = l->labels ? HW_LABELS_AS_WORDS : source->load.labels;
     source->fills = !l->whole.scattered && hw_loading_fills(l);
     source->sides = l->sides;
