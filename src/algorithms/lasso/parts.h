@@ -9,8 +9,8 @@
 extern const hw_linear_kind hw_lasso_kind;
 
 /* spread.c: estimates the cost of each column besides its scans, from the target. Under SSP and TAP each block solves
- * subproblems of its own columns only, so the columns that will enter them must be spread, not only entries. The caller frees
- * *costs. */
+ * subproblems of its own columns only, so the columns that will enter them must be spread, not only entries. The caller
+ * frees *costs. */
 hawser_status hw_lasso_spread(const hw_linear *lasso, double **costs, hawser_error *error) HAWSER_MUST_USE;
 
 /* options.c */
