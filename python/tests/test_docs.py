@@ -44,10 +44,11 @@ def test_readme(tmp_path, monkeypatch):
     pytest.importorskip("sklearn")
     pytest.importorskip("pandas")
     monkeypatch.chdir(tmp_path)
-    block = re.search(r"^```python\n(.*?)^```", TOP.joinpath("README.md").read_text(), re.M | re.S)
     names = {}
-    exec(compile(block[1], "README.md", "exec"), names)
+    for block in re.findall(r"^```python\n(.*?)^```", TOP.joinpath("README.md").read_text(), re.M | re.S):
+        exec(compile(block, "README.md", "exec"), names)
     np.testing.assert_allclose(hawser.Model.load("mine.model").coefficients[[0, 3]], [1, -2], atol=0.1)
+    np.testing.assert_allclose(names["array"], 1, atol=1e-6)
 
 
 @pytest.mark.skipif(not PAGES[0].exists(), reason="the docs are not here")
