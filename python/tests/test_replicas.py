@@ -182,6 +182,7 @@ def test_deltas_count_once_and_values_are_whole(tmp_path):
 
 @needs_command
 def test_means_barriers_and_rows_of_a_file(tmp_path):
+    pytest.importorskip("scipy")
     draw = np.random.default_rng(1)
     table = np.round(draw.normal(size=(10, 4)), 3)
     np.savetxt(tmp_path / "dense.csv", table, delimiter=",", header="y,a,b,c", comments="", fmt="%.3f")
