@@ -20,7 +20,7 @@ struct hw_pool {
     atomic_uint holders; /* the owner and every block in use */
     pthread_mutex_t mutex;
     free_list kept[2]; /* by size: small and large */
-    size_t bytes;
+    size_t bytes, most;
     bool closed;
 };
 
@@ -34,8 +34,14 @@ hawser_status hw_pool_new(hw_pool **out, hawser_error *error)
         return hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a mutex");
     }
     atomic_init(&made->holders, 1);
+    made->most = HW_POOL_KEPT;
     *out = made;
     return HAWSER_OK;
+}
+
+void hw_pool_keep(hw_pool *pool, size_t most)
+{
+    pool->most = most;
 }
 
 static free_list *free_list_of(hw_pool *pool, size_t length)
@@ -120,7 +126,7 @@ void hw_pool_give(hw_block *block)
     hw_block *dropped = block;
     pthread_mutex_lock(&pool->mutex);
     free_list *own = free_list_of(pool, block->capacity);
-    if (!pool->closed && own->count < BLOCKS && pool->bytes + block->capacity <= HW_POOL_KEPT) {
+    if (!pool->closed && own->count < BLOCKS && pool->bytes + block->capacity <= pool->most) {
         block->next = own->first;
         own->first = block;
         pool->bytes += block->capacity;

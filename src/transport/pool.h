@@ -5,7 +5,7 @@
 
 #include "transport/transport.h"
 
-#define HW_POOL_KEPT ((size_t)160 << 20) /* most bytes of all freed blocks that a pool keeps */
+#define HW_POOL_KEPT ((size_t)160 << 20) /* most bytes of all freed blocks that a pool keeps, unless told otherwise */
 
 typedef struct hw_pool hw_pool;
 
@@ -18,6 +18,8 @@ typedef struct hw_block {
 } hw_block;
 
 hawser_status hw_pool_new(hw_pool **pool, hawser_error *error) HAWSER_MUST_USE;
+/* Changes the most bytes that it keeps, before its first message; at first HW_POOL_KEPT. */
+void hw_pool_keep(hw_pool *pool, size_t most);
 /* Releases the pool. Blocks in use keep what they need of it. */
 void hw_pool_free(hw_pool *pool);
 /* Like hw_message_new, but reuses the memory of a freed message if it can. */

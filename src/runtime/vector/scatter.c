@@ -82,7 +82,8 @@ static hawser_status new_item(const hawser_vector *vector, const hawser_scatter 
 {
     size_t keys = vector->sparse ? scatter->key_count : 0, key_bytes = keys * sizeof *scatter->keys;
     size_t length = vector->sparse ? hw_sparse_bytes(&vector->shape, keys) : vector->bytes;
-    HAWSER_TRY(hw_message_new(numbers ? length : 0, item, error));
+    HAWSER_TRY(numbers && vector->pool != NULL ? hw_pool_message(vector->pool, length, item, error)
+                                               : hw_message_new(numbers ? length : 0, item, error));
     hw_envelope *envelope = &(*item)->envelope;
     envelope->kind = HW_MESSAGE_VECTOR;
     envelope->type = (uint8_t)vector->type;

@@ -6,6 +6,7 @@
 
 #include "hawser/vector.h"
 #include "runtime/job/job.h"
+#include "transport/pool.h"
 #include "vector/edge.h"
 #include "vector/sparse.h"
 
@@ -59,6 +60,7 @@ struct hawser_vector {
     hw_sparse_part *parts;                   /* sparse vectors */
     size_t *places;                          /* sparse vectors: in each part */
     hw_message **taken;                      /* by source */
+    hw_pool *pool;                           /* dense ones: memory of items that were sent, for later ones */
     uint64_t *numbers;                       /* by source: of the last item taken */
     hw_log *log;                             /* of a history; NULL: none. Guarded by `logging`, the last of all locks */
     pthread_mutex_t logging;
