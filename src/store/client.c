@@ -918,7 +918,9 @@ static hawser_status receive_refusal(hw_client *client, uint32_t server, const h
         return HAWSER_OK;
     client->refusals = true;
     hw_refusal_read(head, message, words, sizeof words);
-    hawser_status why = head->outcome == HW_CLOCK_OVERFLOWED ? HAWSER_NOT_FINITE : HAWSER_BAD_INPUT;
+    hawser_status why = head->outcome == HW_CLOCK_OVERFLOWED  ? HAWSER_NOT_FINITE
+                        : head->outcome == HW_CLOCK_NO_MEMORY ? HAWSER_NO_MEMORY
+                                                              : HAWSER_BAD_INPUT;
     hawser_status status = hawser_fail(error, why, "server %u: %s", server, words);
     send_rest_of_clock(client);
     if (error != NULL && head->task != 0 && head->task < client->next && find(client, head->task) == NULL)
@@ -937,7 +939,8 @@ hawser_status hw_client_receive(hw_client *client, uint32_t server, hw_message *
         return HAWSER_OK;
     }
     bool is_reply = hw_reply_head_of(message, &head);
-    bool refusal = is_reply && (head.outcome == HW_CLOCK_REFUSED || head.outcome == HW_CLOCK_OVERFLOWED);
+    bool refusal = is_reply && (head.outcome == HW_CLOCK_REFUSED || head.outcome == HW_CLOCK_OVERFLOWED ||
+                                head.outcome == HW_CLOCK_NO_MEMORY);
     hawser_status status = refusal    ? receive_refusal(client, server, &head, message, error)
                            : is_reply ? slice_of(client, server, &head, &t, &part, error)
                                       : hawser_fail(error, HAWSER_BAD_INPUT, "server %u sent what is no reply", server);

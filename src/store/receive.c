@@ -44,7 +44,8 @@ static hawser_status refuse(const hw_client_session *session, const hw_request_h
     hw_server *server = session->group->server;
     hw_message *reply = NULL;
     if (head->operation == HW_CLOCK && outcome != HW_FORGOTTEN) { /* no client waits for a reply to a clock */
-        hw_group_refuse(session->group, session, head, HW_CLOCK_REFUSED, words);
+        hw_group_refuse(session->group, session, head, outcome == HW_OUT_OF_MEMORY ? HW_CLOCK_NO_MEMORY : HW_CLOCK_REFUSED,
+                        words);
         return HAWSER_OK;
     }
     atomic_fetch_add_explicit(outcome == HW_FORGOTTEN ? &server->forgotten : &server->refused, 1, memory_order_relaxed);

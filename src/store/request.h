@@ -70,7 +70,8 @@ typedef enum hw_outcome {
     HW_CLOCK_REFUSED,    /* sent once to every client of the group: requests that wait for that clock can never complete */
     HW_NOT_FINITE,       /* the push has numbers that are not finite, or its result would not be */
     HW_CLOCK_OVERFLOWED, /* sent once to every client of the group: a sum of that clock would not be finite */
-    HW_WORKER_LOST       /* refused: it waits for a clock of a worker whose node was lost */
+    HW_WORKER_LOST,      /* refused: it waits for a clock of a worker whose node was lost */
+    HW_CLOCK_NO_MEMORY   /* sent once to every client of the group: as HW_CLOCK_REFUSED, for lack of memory */
 } hw_outcome;
 
 typedef struct hw_reply_head {

@@ -450,7 +450,10 @@ static bool refuse(hw_inflight *inflight, int failed, hw_message **reply)
     words_of(inflight, failed, words, sizeof words);
     if (inflight->request.head.operation == HW_CLOCK) {
         hw_group_refuse(inflight->group, inflight->session, &inflight->request.head,
-                        failed == HAWSER_NOT_FINITE ? HW_CLOCK_OVERFLOWED : HW_CLOCK_REFUSED, words);
+                        failed == HAWSER_NOT_FINITE                           ? HW_CLOCK_OVERFLOWED
+                        : failed == HAWSER_NO_MEMORY || failed == IS_NOT_KEPT ? HW_CLOCK_NO_MEMORY
+                                                                              : HW_CLOCK_REFUSED,
+                        words);
         return true;
     }
     atomic_fetch_add_explicit(&inflight->server->refused, 1, memory_order_relaxed);

@@ -152,7 +152,7 @@ static bool clock_without_memory(long n)
     memset(w->ended, 0, sizeof w->ended); /* a clock that has left has ended, and fails now */
     for (uint32_t c = 0; c < 2; c++)
         while (w->back[c][0].first != NULL) {
-            assert_int_equal(hw_client_receive(w->client[c], 0, take(&w->back[c][0]), &error), HAWSER_BAD_INPUT);
+            assert_int_equal(hw_client_receive(w->client[c], 0, take(&w->back[c][0]), &error), HAWSER_NO_MEMORY);
             if (strstr(error.text,
                        "of worker 0 was refused, so requests that wait for it can never complete: table 't': ") == NULL)
                 fail_msg("%s", error.text);

@@ -19,7 +19,7 @@
 enum { BATCH = 100 }; /* ratings between two exchanges */
 static hawser_job *job;
 static hawser_vector *w;
-static hawser_error error;
+static hawser_error failure;
 
 #define RATE    0.02
 #define PENALTY 0.02
@@ -153,8 +153,8 @@ static void exchange(model *m, bool *touched, uint64_t t)
         }
     own.values = values;
     own.keys = keys;
-    check(hawser_vector_scatter(w, &own, &error) == HAWSER_OK, "factors", error.text);
-    check(hawser_vector_gather(w, t, HAWSER_GATHER_REPLACE, NULL, m->rows, &error) == HAWSER_OK, "factors", error.text);
+    check(hawser_vector_scatter(w, &own, &failure) == HAWSER_OK, "factors", failure.text);
+    check(hawser_vector_gather(w, t, HAWSER_GATHER_REPLACE, NULL, m->rows, &failure) == HAWSER_OK, "factors", failure.text);
     free(keys);
     free(values);
 }
@@ -176,7 +176,7 @@ static void train(model *m, ratings *data, double epochs, uint64_t *seed)
         }
     }
     free(touched);
-    check(hawser_vector_finish(w, m->rows, &error) == HAWSER_OK, "factors", error.text);
+    check(hawser_vector_finish(w, m->rows, &failure) == HAWSER_OK, "factors", failure.text);
 }
 
 /* Returns a number of the command line, or `other` if it was not given. */
@@ -190,7 +190,7 @@ static double above_zero(int argc, char **argv, int place, double other)
 
 int main(int argc, char **argv)
 {
-    check(hawser_open(&argc, argv, &job, &error) == HAWSER_OK, "factors", error.text);
+    check(hawser_open(&argc, argv, &job, &failure) == HAWSER_OK, "factors", failure.text);
     check(argc > 2, argv[0], "give TRAIN and TEST, and maybe the numbers of epochs and of factors");
     ratings data = read_ratings(argv[1]), test = read_ratings(argv[2]);
     double epochs = above_zero(argc, argv, 3, 20), rank = ceil(above_zero(argc, argv, 4, 8));
@@ -198,7 +198,7 @@ int main(int argc, char **argv)
     model m = new_model(&data, (uint32_t)rank, &seed);
     const size_t count = (m.users + m.items) * m.rank;
     const hawser_vector_options how = {.name = "w", .count = count, .sparse = true, .width = m.rank, .sync = "bsp"};
-    check(hawser_vector_open(job, &how, &w, &error) == HAWSER_OK, "factors", error.text);
+    check(hawser_vector_open(job, &how, &w, &failure) == HAWSER_OK, "factors", failure.text);
     train(&m, &data, epochs, &seed);
     hawser_vector_close(w);
     if (hawser_job_leads(job))
