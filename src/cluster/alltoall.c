@@ -262,6 +262,7 @@ static hawser_status fail_as(hw_cluster *cluster, uint32_t node, const hawser_er
 /* What a node says where all agree. */
 typedef struct node_word {
     hawser_error said;
+    char call[HW_CALL_NAME];
     bool marked;
 } node_word;
 
@@ -271,7 +272,27 @@ static bool has_failed(const node_word *word)
     return (status < HAWSER_OK && status >= HAWSER_INTERNAL) || status == HAWSER_STOP;
 }
 
-hawser_status hw_cluster_agree_marked(hw_cluster *cluster, hawser_status own, bool mark, bool *marked, hawser_error *error)
+/* Fails if another node makes another call than this one, which would take its answer for that of its own call. */
+static hawser_status same_call(const hw_cluster *cluster, const char *own, const hw_bytes *in, hawser_error *error)
+{
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        node_word other = {0};
+        if (in[i].length == sizeof other)
+            memcpy(&other, in[i].data, sizeof other);
+        other.call[sizeof other.call - 1] = '\0';
+        if (strcmp(other.call, own) != 0 || (in[i].length != sizeof other && own[0] != '\0'))
+            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                               "node %u (%s) calls %s while node %u (%s) calls %s; every node must make collective calls in "
+                               "the same order",
+                               cluster->self, hw_cluster_name(cluster, cluster->self),
+                               own[0] != '\0' ? own : "another function", i, hw_cluster_name(cluster, i),
+                               other.call[0] != '\0' ? other.call : "another function");
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status agree(hw_cluster *cluster, const char *call, hawser_status own, bool mark, bool *marked,
+                           hawser_error *error)
 {
     *marked = mark;
     if (cluster == NULL)
@@ -281,6 +302,7 @@ hawser_status hw_cluster_agree_marked(hw_cluster *cluster, hawser_status own, bo
     if (own != HAWSER_OK && error != NULL)
         word.said = *error;
     word.said.status = own;
+    (void)snprintf(word.call, sizeof word.call, "%s", call);
     hawser_status status = HW_NEW(&in, cluster->nodes, "what all nodes say", error);
     if (status != HAWSER_OK) {
         leave(cluster, status, error);
@@ -301,12 +323,25 @@ hawser_status hw_cluster_agree_marked(hw_cluster *cluster, hawser_status own, bo
         if (has_failed(&other) && counts)
             status = fail_as(cluster, i, &other.said, error);
     }
+    if (status == HAWSER_OK)
+        status = same_call(cluster, word.call, in, error);
     hw_bytes_free(in, cluster->nodes);
     return status;
+}
+
+hawser_status hw_cluster_agree_marked(hw_cluster *cluster, hawser_status own, bool mark, bool *marked, hawser_error *error)
+{
+    return agree(cluster, "", own, mark, marked, error);
 }
 
 hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error)
 {
     bool marked;
-    return hw_cluster_agree_marked(cluster, own, false, &marked, error);
+    return agree(cluster, "", own, false, &marked, error);
+}
+
+hawser_status hw_cluster_agree_call(hw_cluster *cluster, const char *call, hawser_status own, hawser_error *error)
+{
+    bool marked;
+    return agree(cluster, call, own, false, &marked, error);
 }

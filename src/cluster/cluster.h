@@ -149,6 +149,11 @@ hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *
  * For steps that may fail on one node and must then fail on all. HAWSER_STOP means that this node was cancelled: it gets its
  * own text, and the others HAWSER_PEER_LOST. */
 hawser_status hw_cluster_agree(hw_cluster *cluster, hawser_status own, hawser_error *error) HAWSER_MUST_USE;
+/* The same for a call with a name, which all nodes must make: if another node makes another one, both fail with
+ * HAWSER_BAD_ARGUMENT and the names. */
+enum { HW_CALL_NAME = 96 };
+hawser_status hw_cluster_agree_call(hw_cluster *cluster, const char *call, hawser_status own,
+                                    hawser_error *error) HAWSER_MUST_USE;
 /* Agrees on a status, unless a node has set `mark`: then *marked is true on all nodes, and failures other than a
  * cancellation do not count. */
 hawser_status hw_cluster_agree_marked(hw_cluster *cluster, hawser_status own, bool mark, bool *marked,

@@ -396,6 +396,39 @@ static void test_wrong_calls_are_refused(void **state)
     tell(2, plain, &(story){{.name = "any", .count = COUNT, .sync = "bsp", .any_number = true}, any_number});
 }
 
+/* Two nodes finish their two vectors in different orders, or one meets in a barrier and one in a finish. */
+static void out_of_order(test_node *node)
+{
+    double array[COUNT] = {1};
+    hawser_vector *two[2] = {NULL};
+    const bool barrier = node->user != NULL;
+    node->status = HAWSER_OK;
+    for (int i = 0; i < 2 && node->status == HAWSER_OK; i++)
+        node->status = hawser_vector_open(
+            node->job, &(hawser_vector_options){.name = i == 0 ? "one" : "two", .count = COUNT}, &two[i], &node->error);
+    hawser_status status = node->status;
+    if (status == HAWSER_OK && node->node == 0 && barrier)
+        status = hawser_vector_barrier(two[0], &node->error);
+    else if (status == HAWSER_OK)
+        status = hawser_vector_finish(two[node->node], array, &node->error);
+    const char *words = barrier ? "the barrier of vector 'one'" : "the finish of vector 'one'";
+    if (node->status == HAWSER_OK && (status != HAWSER_BAD_ARGUMENT || strstr(node->error.text, words) == NULL ||
+                                      strstr(node->error.text, "the finish of vector 'two'") == NULL || array[0] != 1))
+        node->status = HAWSER_INTERNAL;
+    hawser_vector_close(two[0]);
+    hawser_vector_close(two[1]);
+}
+
+static void test_collective_calls_in_another_order_are_refused(void **state)
+{
+    test_node nodes[NODES_MOST];
+    (void)state;
+    for (int barrier = 0; barrier < 2; barrier++) {
+        run_nodes(nodes, 2, plain, out_of_order, barrier ? (void *)nodes : NULL);
+        check_all(nodes, 2, "out of order");
+    }
+}
+
 typedef struct opening {
     hawser_vector_options options;
     hawser_status status;
@@ -570,6 +603,7 @@ int main(void)
         cmocka_unit_test(test_waits_end),
         cmocka_unit_test(test_loops_of_different_length),
         cmocka_unit_test(test_wrong_calls_are_refused),
+        cmocka_unit_test(test_collective_calls_in_another_order_are_refused),
         cmocka_unit_test(test_wrong_options_are_refused),
         cmocka_unit_test(test_vectors_of_a_job),
         cmocka_unit_test(test_calls_within_a_run_are_refused),

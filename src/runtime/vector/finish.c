@@ -1,4 +1,6 @@
 /* finish.c - barriers, and the end of a vector's loop. */
+#include <stdio.h>
+
 #include "runtime/vector/vector.h"
 #include "vector/mix.h"
 
@@ -61,14 +63,16 @@ static hawser_status merge_held(hawser_vector *vector, hawser_error *error)
 }
 
 /* Waits until all nodes have called; a node that has failed before fails all. */
-static hawser_status meet(hawser_vector *vector, hawser_status own, const char *phase, hawser_error *error)
+static hawser_status meet(hawser_vector *vector, hawser_status own, bool ends, hawser_error *error)
 {
     hawser_job *job = vector->job;
+    char name[HW_CALL_NAME];
     if (job->cluster == NULL)
         return own;
-    hw_cluster_set_phase(job->cluster, phase);
+    (void)snprintf(name, sizeof name, "the %s of vector '%s'", ends ? "finish" : "barrier", vector->name);
+    hw_cluster_set_phase(job->cluster, ends ? "waiting in the finish of a vector" : "waiting in the barrier of a vector");
     hw_job_cancellable(job, NULL);
-    hawser_status status = hw_job_uncancellable(job, hw_cluster_agree(job->cluster, own, error));
+    hawser_status status = hw_job_uncancellable(job, hw_cluster_agree_call(job->cluster, name, own, error));
     hw_cluster_set_phase(job->cluster, "using vectors");
     return status;
 }
@@ -77,7 +81,7 @@ static hawser_status barrier_now(hawser_vector *vector, hawser_error *error)
 {
     HAWSER_TRY(hw_vector_usable(vector, "a barrier", error));
     hawser_status status = vector->servers != NULL ? hw_vector_servers_settle(vector, error) : flush_all(vector, error);
-    status = meet(vector, status, "waiting in the barrier of a vector", error);
+    status = meet(vector, status, false, error);
     if (status == HAWSER_OK)
         status = merge_held(vector, error);
     vector->broken = status != HAWSER_OK;
@@ -126,13 +130,12 @@ static hawser_status add_rest(hawser_vector *vector, void *array, hawser_error *
 /* The finish over servers: one pull after all pushes. */
 static hawser_status finish_servers(hawser_vector *vector, void *array, hawser_error *error)
 {
-    const char *phase = "waiting in the finish of a vector";
     hawser_status status = hw_vector_finite(vector, array, vector->count, "the array of a finish", error);
     if (status == HAWSER_OK)
         status = hw_vector_servers_end(vector, error);
-    status = meet(vector, status, phase, error);
+    status = meet(vector, status, true, error);
     if (status == HAWSER_OK)
-        status = meet(vector, hw_vector_servers_rest(vector, array, error), phase, error);
+        status = meet(vector, hw_vector_servers_rest(vector, array, error), true, error);
     if (status == HAWSER_OK)
         hw_vector_servers_finished(vector);
     vector->finished = status == HAWSER_OK;
@@ -155,7 +158,7 @@ static hawser_status finish_now(hawser_vector *vector, void *array, hawser_error
         status = flush_all(vector, error);
     if (status == HAWSER_OK && vector->job->cluster != NULL)
         status = hw_vector_say_all(vector, HW_VECTOR_END, error);
-    status = meet(vector, status, "waiting in the finish of a vector", error);
+    status = meet(vector, status, true, error);
     if (status == HAWSER_OK)
         status = vector->deltas ? add_rest(vector, array, error) : hw_vector_mean_all(vector, &mean, array, error);
     hw_vector_mean_free(vector, &mean);

@@ -562,7 +562,8 @@ static hawser_status open_on_all(hawser_job *job, const hawser_vector_options *o
     hawser_vector *vector = NULL;
     job->vectors_opened++;
     uint32_t run = hw_recorder_run(job->recorder);
-    HAWSER_TRY(hw_cluster_agree(job->cluster, check_options(options, hawser_job_nodes(job), &rules, error), error));
+    hawser_status own = check_options(options, hawser_job_nodes(job), &rules, error);
+    HAWSER_TRY(hw_cluster_agree_call(job->cluster, "the opening of a vector", own, error));
     HAWSER_TRY(same_on_all(job, options, error));
     if (job->cluster != NULL)
         hw_cluster_set_phase(job->cluster, "using vectors");
