@@ -172,6 +172,13 @@ static bool check_scatter(vector_walk *w)
     return true;
 }
 
+/* Returns whether a replica has called finish, after which the items to it may lack iterations without numbers. */
+static bool ends(const vector_walk *w, uint32_t replica)
+{
+    size_t count = 0;
+    return hw_index_find(&w->all->ends, (uint64_t[]){run_of(w) | replica, 0, 0, 0, 0}, &count) != NULL;
+}
+
 static bool check_sent(vector_walk *w)
 {
     const hw_event_record *r = here(w);
@@ -180,7 +187,8 @@ static bool check_sent(vector_walk *w)
     if (r->from >= w->vector->from || !w->out[r->from].there)
         return ALONE(w, HW_RULE_RECORD, "an item to a replica to which there is no edge");
     edge_walk *edge = &w->out[r->from];
-    bool next = edge->items == 0 || (is_tap(w) || r->span > 1 ? r->clock > edge->clock : r->clock == edge->clock + 1);
+    bool any = is_tap(w) || r->span > 1 || ends(w, r->from);
+    bool next = edge->items == 0 || (any ? r->clock > edge->clock : r->clock == edge->clock + 1);
     if (r->epoch != edge->items + 1 || !next || !w->scattered || r->clock > w->scatter)
         return ALONE(w, HW_RULE_ONCE,
                      "item %" PRIu64 " of iteration %" PRIu64 " does not follow the one before, or its "

@@ -100,9 +100,9 @@ static bool follows(const hw_edge_in *edge, const hw_envelope *item)
         return false;
     if (edge->arrived == 0)
         return true;
-    /* A sum that was sent for an ended receiver has several iterations. */
-    return edge->rules->sync == HW_VECTOR_TAP || item->span > 1 ? item->clock > edge->newest
-                                                                : item->clock == edge->newest + 1;
+    /* A sum has several iterations, and the pending item of an ended receiver replaces one without numbers. */
+    return edge->rules->sync == HW_VECTOR_TAP || edge->closes || item->span > 1 ? item->clock > edge->newest
+                                                                                : item->clock == edge->newest + 1;
 }
 
 bool hw_edge_arrived(hw_edge_in *edge, hw_message *item)

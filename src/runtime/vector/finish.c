@@ -143,6 +143,15 @@ static hawser_status finish_servers(hawser_vector *vector, void *array, hawser_e
     return status;
 }
 
+static hawser_status say_end(hawser_vector *vector, hawser_error *error)
+{
+    pthread_mutex_lock(&vector->mutex);
+    for (uint32_t s = 0; s < vector->source_count; s++)
+        vector->in[s].closes = true;
+    pthread_mutex_unlock(&vector->mutex);
+    return hw_vector_say_all(vector, HW_VECTOR_END, error);
+}
+
 static hawser_status finish_now(hawser_vector *vector, void *array, hawser_error *error)
 {
     HAWSER_TRY(hw_vector_usable(vector, "a finish", error));
@@ -157,7 +166,7 @@ static hawser_status finish_now(hawser_vector *vector, void *array, hawser_error
     if (status == HAWSER_OK)
         status = flush_all(vector, error);
     if (status == HAWSER_OK && vector->job->cluster != NULL)
-        status = hw_vector_say_all(vector, HW_VECTOR_END, error);
+        status = say_end(vector, error);
     status = meet(vector, status, true, error);
     if (status == HAWSER_OK)
         status = vector->deltas ? add_rest(vector, array, error) : hw_vector_mean_all(vector, &mean, array, error);
