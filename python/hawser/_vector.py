@@ -1,7 +1,8 @@
 """Vectors: an array that a loop sends to other replicas, and mixes with what has arrived from them."""
+import contextlib
 import ctypes
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ctypes import POINTER, byref
 from typing import Any, NamedTuple, NoReturn, Protocol
 
@@ -71,6 +72,7 @@ class Vector:
         self.content = "deltas" if deltas else "values"
         self._handle, self._scatter_waits, self._gather_waits, self._tries = handle, scatter_waits, gather_waits, tries
         self._lock = threading.Lock()  # of a call; the library's own would keep Ctrl-C waiting
+        self._within: int | None = None  # the thread that is in a function of a gather
         found = self._describe()
         self.sources = tuple(found.sources[:found.source_count])  #: the numbers of the in-neighbours
         self.receivers = tuple(found.receivers[:found.receiver_count])  #: the numbers of the out-neighbours
@@ -133,13 +135,13 @@ class Vector:
     def close(self) -> None:
         """Frees the vector, which another one of its name can then follow. Does not wait. If it was not finished, waits of other replicas for
         this one end with PeerLost."""
-        with self._lock:
+        with self._turn():
             self.replicas._close_vector(self)
 
     @property
     def figures(self) -> dict[str, int]:
         """Counters of this replica, as in hawser_vector_facts: sent, sent_bytes, overwritten, added, memory."""
-        with self._lock:
+        with self._turn():
             found = self._describe()
         return {name: int(getattr(found, name)) for name in COUNTERS}
 
@@ -195,12 +197,15 @@ class Vector:
         mine = memory.reshape(target.shape)
 
         def apply(_: Any, __: Any, arrival: Any) -> int:
+            self._within = threading.get_ident()
             try:
                 found = by(mine, self._arrival(arrival.contents, mine.shape))
                 if found is not None:
                     mine[...] = found
             except BaseException as error:
                 raised.append(error)
+            finally:
+                self._within = None
             return _native.HAWSER_INTERNAL if raised else _native.HAWSER_OK
 
         made = hawser_gather_function()
@@ -219,13 +224,21 @@ class Vector:
 
     # ------------------------------------------------------------------------------------------------- inside ----
 
-    def _call(self, call: Callable[[hawser_error], int], waits: bool) -> None:
+    @contextlib.contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Calls follow each other. One of a function of a gather would wait for itself."""
+        if self._within == threading.get_ident():
+            raise BadArgument(f"vector '{self.name}': a function of its gather calls it; the function has the array and the arrival, and calls no vector")
         with self._lock:
+            yield
+
+    def _call(self, call: Callable[[hawser_error], int], waits: bool) -> None:
+        with self._turn():
             self._check_open()
             self.replicas._call(call, waits, self._tries)
 
     def _collective(self, call: Callable[[hawser_error], int]) -> None:
-        with self._lock:
+        with self._turn():
             self._check_open()
             self.replicas._collective(call)
 
@@ -253,6 +266,8 @@ class Vector:
 def edges_of(name: str, dataflow: Any) -> bytes:
     """Returns a list of edges (from, to) as the library's text."""
     lines = []
+    if not isinstance(dataflow, (Iterable, np.ndarray)) or isinstance(dataflow, (bytes, Mapping)):
+        raise BadArgument(f"vector '{name}': dataflow is {dataflow!r:.60}, and must be a name, a path, or a list of pairs (from, to)")
     for edge in dataflow:
         if isinstance(edge, str) or not isinstance(edge, (Sequence, np.ndarray)) or len(edge) != 2:
             raise BadArgument(f"vector '{name}': the dataflow has {edge!r:.60}, and an edge is a pair (from, to) of numbers of replicas")
