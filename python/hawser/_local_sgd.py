@@ -7,7 +7,7 @@ import numpy as np
 from ._arguments import refuse_pickle, whole_number
 from ._errors import BadArgument
 from ._lent import memory_of
-from ._replicas import Replicas
+from ._replicas import TYPES, Replicas
 from ._vector import Vector
 
 
@@ -39,6 +39,7 @@ class LocalSGD:
         self._owns = replicas is None
         self.replicas = Replicas(**options) if replicas is None else replicas
         self.node, self.nodes = self.replicas.node, self.replicas.nodes  #: the number of this replica, and of all
+        self._number = self.replicas._mixings = self.replicas._mixings + 1  # in the names of its vectors, beside those of others
         self.vectors: list[Vector] = []  #: one for each array, from the first exchange on
         self.steps = 0  #: calls of `step`
 
@@ -60,22 +61,32 @@ class LocalSGD:
         arrays = self._arrays(model)
         for vector, array in zip(self.vectors, arrays):
             vector.finish(array)
-        for vector in self.vectors:
-            vector.close()
-        self.vectors, self.steps = [], 0
+        self._close_vectors()
+        self.steps = 0
 
     def close(self) -> None:
         """Closes the replicas, if LocalSGD has opened them. Collective."""
         if self._owns:
             self.replicas.close()
 
+    def _close_vectors(self) -> None:
+        for vector in self.vectors:
+            vector.close()
+        self.vectors = []
+
     def _arrays(self, model: Any) -> list[Any]:
         """Returns the arrays of a model, and makes their vectors at first."""
         arrays = arrays_of(model)
         if not self.vectors:
             made = [memory_of(array, f"array {place} of the model") for place, array in enumerate(arrays)]
-            self.vectors = [self.replicas.vector(f"hawser.model {place}", array.size, dtype=array.dtype, dataflow=self.dataflow, sync=self.sync)
-                            for place, array in enumerate(made)]
+            for place, array in enumerate(made):  # before any is made
+                if array.dtype not in TYPES:
+                    raise BadArgument(f"array {place} of the model: models have float64 or float32, and not {array.dtype}")
+                if array.size == 0:
+                    raise BadArgument(f"array {place} of the model is empty")
+            for place, array in enumerate(made):
+                self.vectors.append(self.replicas.vector(f"hawser.model {self._number}.{place}", array.size, dtype=array.dtype, dataflow=self.dataflow,
+                                                         sync=self.sync))
         if len(arrays) != len(self.vectors):
             raise BadArgument(f"the model has {len(arrays)} arrays, and had {len(self.vectors)} at the first exchange")
         return arrays
@@ -86,6 +97,8 @@ class LocalSGD:
     def __exit__(self, *failed: Any) -> None:
         if self._owns:
             self.replicas.__exit__(*failed)
+        elif failed[0] is not None:
+            self._close_vectors()  # other replicas wait no more for them
 
     def __reduce__(self) -> NoReturn:
         refuse_pickle(self)

@@ -74,6 +74,7 @@ class Replicas:
         self._options, self._cluster = options, cluster  # the library reads the options until the job is closed
         self._process = os.getpid()
         self._vectors: list[Vector] = []
+        self._mixings = 0  # of hawser.LocalSGD
         self._closing = False
         self._users = 0  # calls in progress
         self._idle = threading.Condition()  # guards both

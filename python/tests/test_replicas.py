@@ -286,6 +286,18 @@ def test_models_are_refused(replicas, model, text):
         mixing.step(model)
 
 
+def test_two_models_of_the_same_replicas_are_mixed_beside_each_other(replicas):
+    first, second = np.ones(2), np.ones(3, "f4")
+    with pytest.raises(ZeroDivisionError), hawser.LocalSGD(replicas=replicas) as one, hawser.LocalSGD(replicas=replicas) as two:
+        with pytest.raises(hawser.BadArgument, match="array 1 of the model: models have float64 or float32, and not int64"):
+            one.step([first, np.zeros(2, "i8")])
+        assert one.step(first) and two.step(second)
+        left = one.vectors[0]
+        raise ZeroDivisionError
+    with pytest.raises(hawser.BadArgument, match="was closed"):  # so that other replicas do not wait for it
+        left.scatter(first, iteration=9)
+
+
 def test_arguments_of_local_sgd_are_refused(replicas):
     for given, text in (({"every": 0}, "every is 0"), ({"timeout": 3}, "timeout: an option of hawser.Replicas"), ({"replicas": None, "rate": "x"}, "rate")):
         with pytest.raises(hawser.Error, match=text):
@@ -335,6 +347,27 @@ with hawser.Replicas() as replicas:
 
 
 @needs_command
+@pytest.mark.parametrize("sync", ["tap", "bsp"])
+def test_a_killed_server_ends_the_others_by_its_name(tmp_path, sync):
+    started = test_nodes.start(tmp_path, f"""
+import os, signal
+try:
+    with hawser.Replicas() as replicas:
+        w, array = replicas.vector("w", 3, content="deltas", dataflow="servers", sync={sync!r}), numpy.zeros(3)
+        for t in range(1000000):
+            w.scatter(numpy.ones(3), iteration=t)
+            if t == 3 and replicas.node == 1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            w.gather(array, iteration=t, by="sum")
+except hawser.PeerLost as error:
+    sys.stdout.write(f"{{replicas.node}} lost: {{error}}\\n")
+""", test_nodes.BINARY, "run", "-n", "3", "--")
+    out = "".join(started.communicate(timeout=120))
+    for node in (0, 2):
+        assert any(f"{node} lost: " in line and "node 1 (node-1) was lost" in line for line in out.splitlines()), out
+
+
+@needs_command
 def test_a_replica_that_fails_ends_the_others(tmp_path):
     out = run(tmp_path, """
 for how in ("raises", "closes"):
@@ -355,6 +388,23 @@ for how in ("raises", "closes"):
         break
 """, 2)
     assert "raises1 ValueError: mine" in out and "raises0 PeerLost: " in out and "node 1" in out, out
+
+
+@needs_command
+def test_a_function_cannot_call_its_vector(tmp_path):
+    out = run(tmp_path, """
+with hawser.Replicas() as replicas:
+    w, other, array = replicas.vector("w", 2, sync="bsp"), replicas.vector("other", 2), numpy.zeros(2)
+    def wrong(mine, arrival):
+        other.scatter(mine, iteration=0)
+        w.scatter(mine, iteration=1)
+    w.scatter(array, iteration=0)
+    try:
+        w.gather(array, iteration=0, by=wrong)
+    except hawser.BadArgument as error:
+        sys.stdout.write(f"refused: {error}\\n")
+""", 2)
+    assert out.count("refused: vector 'w': a function of its gather calls it") == 2, out
 
 
 def test_a_function_gets_arrivals_and_its_exception_is_raised(tmp_path):
@@ -486,6 +536,8 @@ def test_threads_share_replicas(replicas):
     (lambda r, w: r.vector("v", 2, dataflow=[(0, 1, 2)]), "is a pair"),
     (lambda r, w: r.vector("v", 2, dataflow=["01"]), "is a pair"),
     (lambda r, w: r.vector("v", 2, dataflow=[(0, -1)]), "replica of an edge is -1"),
+    (lambda r, w: r.vector("v", 2, dataflow=None), "dataflow is None, and must be"),
+    (lambda r, w: r.vector("v", 2, dataflow={0: 1}), "dataflow is {0: 1}, and must be"),
     (lambda r, w: r.vector("v", 5, sparse=True, width=2), "no whole rows"),
     (lambda r, w: r.vector("v", 4, width=2), "for sparse vectors"),
     (lambda r, w: r.vector("v", 4, content="deltas", any_number=True), "`any_number` is for values"),
