@@ -395,6 +395,15 @@ static hawser_status overflow(test_node *node, hawser_vector *vector)
     return HAWSER_OK;
 }
 
+/* The sum of finite numbers may be none, and no result is infinite in silence. */
+static hawser_status infinite_mean(test_node *node, hawser_vector *vector)
+{
+    double array[COUNT] = {1.5e308, 0, 0};
+    REFUSED(node, hawser_vector_finish(vector, array, &node->error), HAWSER_NOT_FINITE,
+            "number 0 of the mean of all replicas is inf");
+    return HAWSER_OK;
+}
+
 static hawser_status any_number(test_node *node, hawser_vector *vector)
 {
     double array[COUNT] = {0};
@@ -414,6 +423,7 @@ static void test_wrong_calls_are_refused(void **state)
     tell(2, plain, &(story){{.name = "apart", .count = COUNT, .sync = "bsp"}, begin_apart});
     tell(2, plain, &(story){{.name = "ended", .count = COUNT}, ended});
     tell(2, plain, &(story){{.name = "overflow", .count = COUNT, .content = HAWSER_VECTOR_DELTAS}, overflow});
+    tell(2, plain, &(story){{.name = "large", .count = COUNT}, infinite_mean});
     tell(2, plain, &(story){{.name = "any", .count = COUNT, .sync = "bsp", .any_number = true}, any_number});
 }
 

@@ -170,6 +170,8 @@ static hawser_status finish_now(hawser_vector *vector, void *array, hawser_error
     status = meet(vector, status, true, error);
     if (status == HAWSER_OK)
         status = vector->deltas ? add_rest(vector, array, error) : hw_vector_mean_all(vector, &mean, array, error);
+    if (status == HAWSER_OK && !vector->deltas)
+        status = hw_vector_finite(vector, array, vector->count, "the mean of all replicas", error);
     hw_vector_mean_free(vector, &mean);
     if (status == HAWSER_OK)
         hw_vector_record_end(vector, array);
