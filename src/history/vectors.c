@@ -147,15 +147,16 @@ static bool check_edge(vector_walk *w)
 static bool check_scatter(vector_walk *w)
 {
     const hw_event_record *r = here(w);
-    bool all = r->from == HW_HISTORY_NONE, same = w->scattered && r->clock == w->scatter;
+    bool all = r->from == HW_HISTORY_NONE || r->from == r->actor; /* or to none */
+    bool same = w->scattered && r->clock == w->scatter;
     hw_applied(w->checker, HW_RULE_ORDER);
     if (!all && (r->from >= w->vector->from || !w->out[r->from].there))
         return ALONE(w, HW_RULE_RECORD, "a scatter to a replica to which there is no edge");
     if (same) {
         const hw_event_record *before = w->at > 0 ? r - 1 : r;
         const hw_indexed *last;
-        if (all || before->kind != HW_EVENT_SCATTER || before->from == HW_HISTORY_NONE || before->digest != r->digest ||
-            before->count != r->count ||
+        if (all || before->kind != HW_EVENT_SCATTER || before->from == HW_HISTORY_NONE || before->from == r->actor ||
+            before->digest != r->digest || before->count != r->count ||
             scatters_up_to(w, r->from, r->clock, &last) !=
                 (r->clock > 0 ? scatters_up_to(w, r->from, r->clock - 1, &last) : 0) + 1)
             return ALONE(w, HW_RULE_ORDER, "iteration %" PRIu64 " is scattered twice", r->clock);

@@ -17,7 +17,9 @@ static hawser_status loop(hawser_job *job, char **words, float *w, hawser_vector
     for (uint64_t t = 0; t < steps; t++) {
         for (size_t i = 0; i < COUNT; i++)
             w[i] += 0.1F * ((float)(node + 1) - w[i]) + (float)(i % 7) / 100;
-        HAWSER_TRY(hawser_vector_scatter(vector, &(hawser_scatter){.iteration = t, .values = w}, error));
+        const uint32_t none = 0; /* one scatter in five of node 1 has no receiver */
+        const hawser_scatter scatter = {.iteration = t, .values = w, .to = node == 1 && t % 5 == 4 ? &none : NULL};
+        HAWSER_TRY(hawser_vector_scatter(vector, &scatter, error));
         if (node == dies && t == end)
             raise(SIGKILL);
         HAWSER_TRY(hawser_vector_gather(vector, t, HAWSER_GATHER_AVERAGE, NULL, w, error));

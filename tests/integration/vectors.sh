@@ -17,10 +17,11 @@ for way in shm unix tcp; do
 done
 [[ $(sort -u all | wc -l) == 1 ]] || { cat all; fail "transports differ"; }
 
-# Under tap and ssp it is the same on all replicas.
-for sync in tap ssp:2; do
-    timeout 120 "$hawser" run -n 3 -- "$probe" "$sync" 40 > out 2> err || fail "exit $? under $sync"
+# Under each sync it is the same on all replicas, and the history is as promised.
+for sync in tap bsp ssp:2; do
+    timeout 120 "$hawser" run -n 3 -- "$probe" "$sync" 40 --record-history "$sync" > out 2> err || fail "exit $? under $sync"
     [[ $(arrays) == 3 ]] || fail "under $sync not all three replicas print the same array"
+    "$hawser" check "$sync" > checked 2>&1 || { cat checked; fail "the history under $sync is refused"; }
 done
 
 # A replica is killed between its scatter and its gather.

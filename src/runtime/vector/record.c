@@ -72,7 +72,9 @@ void hw_vector_record_scatter(hawser_vector *vector, const hawser_scatter *scatt
                               .clock = scatter->iteration,
                               .count = vector->sparse ? scatter->key_count : vector->count,
                               .digest = digest_of(vector, scatter->keys, scatter->key_count, scatter->values)};
-    if (scatter->to == NULL)
+    if (scatter->to != NULL && scatter->to_count == 0)
+        record.from = vector->self; /* to no replica */
+    if (scatter->to == NULL || scatter->to_count == 0)
         put(vector, &record);
     for (size_t i = 0; scatter->to != NULL && i < scatter->to_count; i++) {
         record.from = scatter->to[i];
