@@ -30,7 +30,7 @@ ENTRIES, COUNTS, OF_ENTRIES = "src/program/entries.c", "src/runtime/job/entries.
 EDGE, SPARSE, MIX = "src/vector/edge.c", "src/vector/sparse.c", "src/vector/mix.c"
 VECTORS, ALTERED = "src/history/vectors.c", "test_history_alterations"
 SERVERS, OVER_SERVERS = "src/runtime/vector/servers.c", "test_vector_servers"
-SCATTER, GATHER, FINISH, MEAN = ("src/runtime/vector/" + name for name in ("scatter.c", "gather.c", "finish.c", "mean.c"))
+SCATTER, GATHER, FINISH, MEAN, SLOTS = ("src/runtime/vector/" + name for name in ("scatter.c", "gather.c", "finish.c", "mean.c", "slots.c"))
 LDA = "src/algorithms/lda/"
 SAMPLER, LISTS, DRAWN, TOPICS = LDA + "sampler.c", LDA + "document_topics.c", "test_algorithms_lda_sampler", "test_algorithms_lda"
 NEW = "test_algorithms_topics"
@@ -52,6 +52,9 @@ MUTANTS = [
     ("vectors: what was not gathered is lost in the finish", FINISH, "if (item->envelope.span > 0) add_item(vector, array, item);", "if (item->envelope.span > 1) add_item(vector, array, item);", "test_vector_nodes"),
     ("vectors: a barrier keeps the older of two values", FINISH, "hw_message_free(sum); sum = item;", "sum->next = NULL; hw_message_free(item);", "test_vector_calls"),
     ("vectors: the mean of a finish lacks a replica", MEAN, "pieces[node] = node == 0 ? piece : mean->in[node].data;", "pieces[node] = node < 2 ? piece : mean->in[node].data;", "test_vector_nodes"),
+    ("vectors: a slot is written again before its item is gathered", SLOTS, "> edge->gathered &&", "> edge->gathered + 1 &&", "test_vector_slots"),
+    ("vectors: a barrier adds to a slot of another process", FINISH, "vector->deltas ? hw_vector_slots_own(vector, &sum, error) : HAWSER_OK;", "HAWSER_OK;", "test_vector_slots"),
+    ("vectors: memory with another token is read", SLOTS, "right && memcmp(mapping->data, offer->token, sizeof offer->token) == 0 &&", "right &&", "test_vector_slots"),
     ("vectors: rows that both have are not added", SPARSE, "if (one && two && adds)", "if (one && two && adds && i > 0)", "test_vector_sparse"),
     ("vectors: of a key the older row counts", SPARSE, "one && (adds || !two)", "one", "test_vector_sparse"),
     ("vectors: a row that nobody holds changes", MEAN, "piece[r] = count > 0;", "piece[r] = 1; if (count == 0) memset(piece + at, 0, vector->shape.row);", "test_vector_sparse"),

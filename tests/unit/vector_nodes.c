@@ -13,7 +13,8 @@
 #include "hawser/vector.h"
 #include "nodes.h"
 
-enum { COUNT = 37, STEPS = 12, SOURCES = 8 };
+/* SPREAD: over shared memory the numbers are so far apart that the arrays take slots. */
+enum { COUNT = 37, STEPS = 12, SOURCES = 8, SPREAD = 120 };
 
 typedef struct setting {
     const char *dataflow, *sync;
@@ -39,13 +40,20 @@ typedef struct world {
     outcome outcomes[NODES_MOST];
 } world;
 
+static size_t spread_of(const setting *how)
+{
+    return how->seed % 3 == 2 ? SPREAD : 1;
+}
+
 static double get(const setting *how, const void *array, size_t i)
 {
+    i *= spread_of(how);
     return how->type == HAWSER_F32 ? (double)((const float *)array)[i] : ((const double *)array)[i];
 }
 
 static void put(const setting *how, void *array, size_t i, double value)
 {
+    i *= spread_of(how);
     if (how->type == HAWSER_F32)
         ((float *)array)[i] = (float)value;
     else
@@ -85,7 +93,7 @@ static hawser_status listen(void *user, void *array, const hawser_arrival *arriv
         if (to->own->sources[s] != arrival->replica)
             continue;
         to->own->counted[s] += arrival->scatters;
-        for (size_t i = 0; i < arrival->count; i++)
+        for (size_t i = 0; i < COUNT; i++)
             to->own->heard[s][i] += get(to->how, arrival->values, i);
     }
     return HAWSER_OK;
@@ -122,11 +130,11 @@ static void body(test_node *node)
     world *all = node->user;
     const setting *how = all->how;
     outcome *own = &all->outcomes[node->node];
-    double array[COUNT] = {0};
+    double array[COUNT * SPREAD] = {0};
     hawser_vector *vector = NULL;
     hawser_vector_options options = {.name = "w",
                                      .type = how->type,
-                                     .count = COUNT,
+                                     .count = COUNT * spread_of(how),
                                      .dataflow = how->dataflow,
                                      .sync = how->sync,
                                      .waits = how->waits,
@@ -282,6 +290,8 @@ static void test_tap_and_ssp_lose_and_double_nothing(void **state)
                                .uneven = true,
                                .nodes = 2 + seed % 7,
                                .seed = seed});
+    check_world(
+        &(setting){.dataflow = "all", .sync = "tap", .type = HAWSER_F32, .uneven = true, .nodes = NODES_MOST, .seed = 11});
 }
 
 int main(void)

@@ -19,8 +19,8 @@ static hawser_status flush_all(hawser_vector *vector, hawser_error *error)
 /* Puts one item in place of a list of a tap edge: the newest, or the sum. On failure all are freed. */
 static hawser_status merge_items(hawser_vector *vector, hw_message **list, hawser_error *error)
 {
-    hawser_status status = HAWSER_OK;
     hw_message *sum = *list;
+    hawser_status status = vector->deltas ? hw_vector_slots_own(vector, &sum, error) : HAWSER_OK;
     for (hw_message *item = sum->next, *next; item != NULL; item = next) {
         next = item->next;
         if (status != HAWSER_OK) {

@@ -337,6 +337,7 @@ static void free_vector(hawser_vector *vector)
     free(vector->out);
     free(vector->terms);
     free(vector->parts);
+    hw_vector_slots_free(vector);
     hw_pool_free(vector->pool);
     free(vector->places);
     free(vector->holds);
@@ -395,6 +396,17 @@ static hawser_status count_memory(hawser_vector *vector, uint64_t others, hawser
                            vector->name, vector->source_count, (unsigned long long)slots, (double)bytes / 0x1p20,
                            vector->receiver_count, need / 0x1p20, (double)others / 0x1p20, (double)limit / 0x1p20);
     vector->memory = (uint64_t)need;
+    return HAWSER_OK;
+}
+
+/* Makes slots if the limit has room for them, else there are messages. */
+static hawser_status make_slots(hawser_vector *vector, uint64_t others, hawser_error *error)
+{
+    uint64_t bytes = hw_vector_slots_memory(vector), limit = vector->job->settings.memory;
+    if (bytes > limit || vector->memory > limit - bytes || others > limit - bytes - vector->memory)
+        bytes = 0;
+    HAWSER_TRY(hw_vector_slots_new(vector, bytes, error));
+    vector->memory += vector->slots.count > 0 ? bytes : 0;
     return HAWSER_OK;
 }
 
@@ -508,6 +520,7 @@ static hawser_status join_hub(hawser_vector *vector, hawser_error *error)
     HAWSER_TRY(vector->servers != NULL ? count_servers(vector, all->memory, error)
                                        : count_memory(vector, all->memory, error));
     HAWSER_TRY(make_edges(vector, error));
+    HAWSER_TRY(make_slots(vector, all->memory, error));
     pthread_mutex_lock(&all->mutex);
     vector->next = all->first;
     all->first = vector;
@@ -571,6 +584,8 @@ static hawser_status open_on_all(hawser_job *job, const hawser_vector_options *o
     hawser_status status = hw_cluster_agree(job->cluster, make(job, options, &rules, run, &vector, error), error);
     if (status == HAWSER_OK && vector->servers != NULL)
         status = hw_vector_servers_join(vector, error);
+    if (status == HAWSER_OK)
+        status = hw_vector_slots_offer(vector, error);
     if (status == HAWSER_OK) {
         *out = vector;
         return HAWSER_OK;

@@ -31,10 +31,13 @@ hawser_status hw_vector_pump(hawser_vector *vector, uint32_t receiver, hawser_er
     while (status == HAWSER_OK) {
         pthread_mutex_lock(&vector->mutex);
         hw_message *item = hw_edge_next(&vector->out[receiver]);
+        if (item != NULL)
+            hw_vector_slots_lend(vector, receiver, item);
         pthread_mutex_unlock(&vector->mutex);
         if (item == NULL)
             break;
         hw_vector_record_sent(vector, vector->receivers[receiver], item);
+        hw_vector_slots_strip(vector, item);
         status = send_to(vector, vector->receivers[receiver], item, error);
     }
     pthread_mutex_unlock(&vector->order);
@@ -45,11 +48,7 @@ hawser_status hw_vector_say(hawser_vector *vector, uint32_t node, hw_vector_word
                             hawser_error *error)
 {
     hw_message *message = NULL;
-    HAWSER_TRY(hw_message_new(0, &message, error));
-    message->envelope.kind = HW_MESSAGE_VECTOR;
-    message->envelope.part = word;
-    message->envelope.state = vector->number;
-    message->envelope.loop = HW_VECTOR_GENERATION;
+    HAWSER_TRY(hw_vector_word_new(vector, word, 0, &message, error));
     message->envelope.epoch = number;
     message->envelope.clock = iteration;
     return send_to(vector, node, message, error);
@@ -77,6 +76,8 @@ hawser_status hw_vector_say_all(hawser_vector *vector, hw_vector_word word, haws
 static bool take_item(hawser_vector *vector, uint32_t source, hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;
+    if (envelope->range > 0 && !hw_vector_slots_take(vector, source, message))
+        return false;
     bool whole = envelope->span == 0 ? envelope->length == 0
                  : vector->sparse    ? hw_sparse_whole(&vector->shape, message)
                                      : envelope->length == vector->bytes;
@@ -94,6 +95,10 @@ static bool take_word(hawser_vector *vector, uint32_t node, uint32_t source, uin
     pthread_mutex_lock(&vector->mutex);
     if (envelope->part == HW_VECTOR_GATHERED) {
         right = receiver < vector->receiver_count && hw_edge_acknowledged(&vector->out[receiver], envelope->epoch);
+    } else if (envelope->part == HW_VECTOR_READS) {
+        right = receiver < vector->receiver_count;
+        if (right)
+            hw_vector_slots_answered(vector, receiver, envelope->epoch == 1);
     } else if (envelope->part == HW_VECTOR_CLOSED) {
         vector->closed[node] = true;
     } else if (envelope->part == HW_VECTOR_END) {
@@ -117,9 +122,16 @@ static bool handle(hawser_vector *vector, uint32_t node, hw_message *message, bo
         *taken = source < vector->source_count && take_item(vector, source, message);
         return *taken;
     }
+    hawser_error error = {0};
+    if (message->envelope.part == HW_VECTOR_SLOTS) {
+        bool reads = false,
+             right = source < vector->source_count && hw_vector_slots_offered(vector, source, message, &reads);
+        if (right)
+            (void)!hw_vector_say(vector, node, HW_VECTOR_READS, reads, 0, &error);
+        return right;
+    }
     if (!take_word(vector, node, source, receiver, &message->envelope))
         return false;
-    hawser_error error = {0};
     if (receiver < vector->receiver_count)
         (void)!hw_vector_pump(vector, receiver, &error); /* the next wait of the program finds the loss */
     return true;

@@ -77,14 +77,10 @@ static hawser_status check_numbers(const hawser_vector *vector, const hawser_sca
     return hw_vector_finite(vector, scatter->values, count, "the scattered values", error);
 }
 
-static hawser_status new_item(const hawser_vector *vector, const hawser_scatter *scatter, bool numbers, hw_message **item,
-                              hawser_error *error)
+/* Fills in the envelope of an item, but its length. */
+static void name_item(const hawser_vector *vector, const hawser_scatter *scatter, bool numbers, hw_message *item)
 {
-    size_t keys = vector->sparse ? scatter->key_count : 0, key_bytes = keys * sizeof *scatter->keys;
-    size_t length = vector->sparse ? hw_sparse_bytes(&vector->shape, keys) : vector->bytes;
-    HAWSER_TRY(numbers && vector->pool != NULL ? hw_pool_message(vector->pool, length, item, error)
-                                               : hw_message_new(numbers ? length : 0, item, error));
-    hw_envelope *envelope = &(*item)->envelope;
+    hw_envelope *envelope = &item->envelope;
     envelope->kind = HW_MESSAGE_VECTOR;
     envelope->type = (uint8_t)vector->type;
     envelope->part = HW_VECTOR_ITEM;
@@ -92,13 +88,49 @@ static hawser_status new_item(const hawser_vector *vector, const hawser_scatter 
     envelope->loop = HW_VECTOR_GENERATION;
     envelope->clock = scatter->iteration;
     envelope->span = numbers;
-    envelope->count = !numbers ? 0 : vector->sparse ? keys : vector->count;
+    envelope->count = !numbers ? 0 : vector->sparse ? scatter->key_count : vector->count;
+}
+
+static hawser_status new_item(const hawser_vector *vector, const hawser_scatter *scatter, bool numbers, hw_message **item,
+                              hawser_error *error)
+{
+    size_t keys = vector->sparse ? scatter->key_count : 0, key_bytes = keys * sizeof *scatter->keys;
+    size_t length = vector->sparse ? hw_sparse_bytes(&vector->shape, keys) : vector->bytes;
+    HAWSER_TRY(numbers && vector->pool != NULL ? hw_pool_message(vector->pool, length, item, error)
+                                               : hw_message_new(numbers ? length : 0, item, error));
+    name_item(vector, scatter, numbers, *item);
     if (!numbers || length == 0)
         return HAWSER_OK;
     if (keys > 0)
         memcpy((*item)->payload, scatter->keys, key_bytes);
     memcpy((char *)(*item)->payload + key_bytes, scatter->values, length - key_bytes);
     return HAWSER_OK;
+}
+
+/* Makes an item in a free slot; NULL: there is none. */
+static hawser_status new_item_in_slot(hawser_vector *vector, const hawser_scatter *scatter, hw_message **item,
+                                      hawser_error *error)
+{
+    HAWSER_TRY(hw_message_new(0, item, error));
+    name_item(vector, scatter, true, *item);
+    if (hw_vector_slots_put(vector, scatter->values, *item))
+        return HAWSER_OK;
+    hw_message_free(*item);
+    *item = NULL;
+    return HAWSER_OK;
+}
+
+/* Returns another message over the numbers of the scatter, in a slot if the receiver `reads` from there. */
+static hawser_status share_item(hawser_vector *vector, const hawser_scatter *scatter, bool reads, hw_message *shared[2],
+                                hw_message **item, hawser_error *error)
+{
+    if (reads && shared[1] == NULL)
+        HAWSER_TRY(new_item_in_slot(vector, scatter, &shared[1], error));
+    if (reads && shared[1] != NULL)
+        return hw_message_share(shared[1], item, error);
+    if (shared[0] == NULL)
+        HAWSER_TRY(new_item(vector, scatter, true, &shared[0], error));
+    return hw_message_share(shared[0], item, error);
 }
 
 /* Adds the scatter to the pending item, in its memory or (sparse) in another item. */
@@ -128,11 +160,11 @@ static hawser_status add_to_pending(const hawser_vector *vector, const hawser_sc
 }
 
 /* Returns the item that an edge has pending after this scatter; NULL: nothing changes there. `pending`: the one before.
- * `shared` has the numbers for all edges that need no copy of their own. */
-static hawser_status next_item(const hawser_vector *vector, const hawser_scatter *scatter, uint32_t node,
-                               hw_message *pending, bool idle, hw_message **shared, hw_message **item, bool *added,
-                               hawser_error *error)
+ * `shared` has the numbers for all edges that need no copy of their own, in a message and in a slot. */
+static hawser_status next_item(hawser_vector *vector, const hawser_scatter *scatter, uint32_t receiver, hw_message *pending,
+                               bool idle, hw_message *shared[2], hw_message **item, bool *added, hawser_error *error)
 {
+    uint32_t node = vector->receivers[receiver];
     *item = NULL;
     if (!is_named(scatter, node)) /* under tap nobody waits for it */
         return vector->rules.sync == HW_VECTOR_TAP || pending != NULL ? HAWSER_OK
@@ -143,13 +175,14 @@ static hawser_status next_item(const hawser_vector *vector, const hawser_scatter
     }
     if (vector->deltas && !vector->sparse && !idle) /* later deltas are added to it */
         return new_item(vector, scatter, true, item, error);
-    if (*shared == NULL)
-        HAWSER_TRY(new_item(vector, scatter, true, shared, error));
-    return hw_message_share(*shared, item, error);
+    pthread_mutex_lock(&vector->mutex);
+    bool reads = vector->slots.reads[receiver];
+    pthread_mutex_unlock(&vector->mutex);
+    return share_item(vector, scatter, reads, shared, item, error);
 }
 
-static hawser_status scatter_to(hawser_vector *vector, const hawser_scatter *scatter, uint32_t receiver, hw_message **shared,
-                                hawser_error *error)
+static hawser_status scatter_to(hawser_vector *vector, const hawser_scatter *scatter, uint32_t receiver,
+                                hw_message *shared[2], hawser_error *error)
 {
     hw_edge_out *edge = &vector->out[receiver];
     hawser_status status = HAWSER_OK;
@@ -160,7 +193,7 @@ static hawser_status scatter_to(hawser_vector *vector, const hawser_scatter *sca
     hw_message *pending = hw_edge_begin(edge);
     pthread_mutex_unlock(&vector->mutex);
     if (!drops)
-        status = next_item(vector, scatter, vector->receivers[receiver], pending, idle, shared, &item, &added, error);
+        status = next_item(vector, scatter, receiver, pending, idle, shared, &item, &added, error);
     if (status != HAWSER_OK) /* the edge stays begun, so that a sum that is not finite never leaves */
         return status;
     pthread_mutex_lock(&vector->mutex);
@@ -171,11 +204,12 @@ static hawser_status scatter_to(hawser_vector *vector, const hawser_scatter *sca
 
 static hawser_status scatter_to_all(hawser_vector *vector, const hawser_scatter *scatter, hawser_error *error)
 {
-    hw_message *shared = NULL;
+    hw_message *shared[2] = {NULL, NULL};
     hawser_status status = HAWSER_OK;
     for (uint32_t r = 0; status == HAWSER_OK && r < vector->receiver_count; r++)
-        status = scatter_to(vector, scatter, r, &shared, error);
-    hw_message_free(shared);
+        status = scatter_to(vector, scatter, r, shared, error);
+    hw_message_free(shared[0]);
+    hw_message_free(shared[1]);
     return status;
 }
 

@@ -16,6 +16,17 @@ hawser_status hw_vector_finite(const hawser_vector *vector, const void *values, 
                        vector->deltas ? "" : ", or open the vector with `any_number`");
 }
 
+hawser_status hw_vector_word_new(const hawser_vector *vector, hw_vector_word word, size_t length, hw_message **message,
+                                 hawser_error *error)
+{
+    HAWSER_TRY(hw_message_new(length, message, error));
+    (*message)->envelope.kind = HW_MESSAGE_VECTOR;
+    (*message)->envelope.part = word;
+    (*message)->envelope.state = vector->number;
+    (*message)->envelope.loop = HW_VECTOR_GENERATION;
+    return HAWSER_OK;
+}
+
 hawser_status hw_vector_outside(const hawser_job *job, const char *name, const char *call, hawser_error *error)
 {
     if (atomic_load(&job->running) == 0)

@@ -6,21 +6,36 @@
 
 #include "hawser/vector.h"
 #include "runtime/job/job.h"
+#include "transport/net/mapping.h"
 #include "transport/pool.h"
 #include "vector/edge.h"
 #include "vector/sparse.h"
 
 enum { HW_VECTOR_NAME = 64, HW_VECTOR_REPLICAS = 256, HW_VECTOR_GENERATION = 1 };
 #define HW_VECTOR_ITERATIONS (UINT64_C(1) << 62) /* below that over servers */
-enum { HW_VECTOR_PIECE = 4 << 20 };              /* bytes of an array that node 0 adds up at a time */
+enum { HW_VECTOR_TOKEN = 16, HW_VECTOR_SLOTS_MOST = 1 << 16 };
+enum { HW_VECTOR_PIECE = 4 << 20 }; /* bytes of an array that node 0 adds up at a time */
 
 /* envelope.part of HW_MESSAGE_VECTOR; state is the vector's number, loop its generation */
 typedef enum hw_vector_word {
     HW_VECTOR_ITEM = 1, /* sender -> receiver: see vector/edge.h */
     HW_VECTOR_GATHERED, /* receiver -> sender: it has gathered the items up to number epoch, in iteration clock */
     HW_VECTOR_END,      /* to both: this replica has called finish */
-    HW_VECTOR_CLOSED    /* to both: it has closed the vector without finish */
+    HW_VECTOR_CLOSED,   /* to both: it has closed the vector without finish */
+    HW_VECTOR_SLOTS,    /* sender -> receiver: where its slots are, see slots.c */
+    HW_VECTOR_READS     /* the answer; epoch 1: the receiver reads from them */
 } hw_vector_word;
+
+/* What slots.c keeps: memory of the sender that processes of one host read. */
+typedef struct hw_vector_slots {
+    hw_mapping own; /* of the sender, */
+    uint32_t count; /* the slots in it, 0: none */
+    int descriptor; /* open until all that were asked have answered; -1: closed */
+    uint32_t asked; /* receivers that have not answered; like the next two guarded by the vector's mutex */
+    bool *reads;    /* by receiver: it reads from the slots */
+    uint64_t *lent; /* by slot and receiver: number of the last item that was sent from there; 0: none */
+    hw_mapping *in; /* by source; used by the net's thread and by those that hold its items */
+} hw_vector_slots;
 
 /* The open vectors of a job, for its channel. */
 typedef struct hw_vectors {
@@ -69,6 +84,7 @@ struct hawser_vector {
     pthread_mutex_t mutex; /* guards the edges, and `closed` */
     hw_edge_in *in;        /* by source */
     hw_edge_out *out;      /* by receiver */
+    hw_vector_slots slots; /* of dense ones; `put` is for the thread that scatters */
     bool *closed;          /* by node: it has closed the vector without finish */
 };
 
@@ -106,6 +122,31 @@ void hw_vector_mean_free(const hawser_vector *vector, hw_vector_mean *mean);
 hawser_status hw_vector_mean_all(hawser_vector *vector, hw_vector_mean *mean, void *array,
                                  hawser_error *error) HAWSER_MUST_USE;
 
+/* slots.c: returns the bytes that slots would take, 0: none are used. */
+uint64_t hw_vector_slots_memory(const hawser_vector *vector);
+/* Makes what is needed, with slots of so many bytes in all (0: none). */
+hawser_status hw_vector_slots_new(hawser_vector *vector, uint64_t bytes, hawser_error *error) HAWSER_MUST_USE;
+void hw_vector_slots_free(hawser_vector *vector);
+
+/* Sends HW_VECTOR_SLOTS to the receivers of this host. */
+hawser_status hw_vector_slots_offer(hawser_vector *vector, hawser_error *error) HAWSER_MUST_USE;
+/* Maps what a source has offered. Returns false if that is no offer. *reads: the answer. */
+bool hw_vector_slots_offered(hawser_vector *vector, uint32_t source, const hw_message *message, bool *reads);
+/* A receiver has answered. With the mutex held. */
+void hw_vector_slots_answered(hawser_vector *vector, uint32_t receiver, bool reads);
+
+/* Writes an array into a free slot, which becomes the payload of an item without one. Returns false if none is free. For the
+ * thread that scatters. */
+bool hw_vector_slots_put(hawser_vector *vector, const void *values, hw_message *item);
+/* An item that has just got its number leaves for a receiver. With the mutex held. */
+void hw_vector_slots_lend(hawser_vector *vector, uint32_t receiver, const hw_message *item);
+/* Puts the number of the slot in place of the payload, if it is in one. */
+void hw_vector_slots_strip(const hawser_vector *vector, hw_message *item);
+/* Finds the payload of a received item that has none. Returns false if there is no such slot. */
+bool hw_vector_slots_take(const hawser_vector *vector, uint32_t source, hw_message *item);
+/* Copies a received item that is in a slot, so that it can be changed. Unchanged on failure. */
+hawser_status hw_vector_slots_own(const hawser_vector *vector, hw_message **item, hawser_error *error) HAWSER_MUST_USE;
+
 /* record.c: writes the history, if one is recorded. taken: a list of items; flags as in GOT. end: `array` is NULL when the
  * finish begins. */
 hawser_status hw_vector_record_open(hawser_vector *vector, uint32_t run, hawser_error *error) HAWSER_MUST_USE;
@@ -138,7 +179,10 @@ hawser_status hw_vector_servers_end(hawser_vector *vector, hawser_error *error) 
 hawser_status hw_vector_servers_rest(hawser_vector *vector, void *array, hawser_error *error) HAWSER_MUST_USE;
 void hw_vector_servers_finished(hawser_vector *vector);
 
-/* state.c: returns HAWSER_BAD_ARGUMENT within a run of the job. */
+/* state.c: makes a word with room for `length` bytes. */
+hawser_status hw_vector_word_new(const hawser_vector *vector, hw_vector_word word, size_t length, hw_message **message,
+                                 hawser_error *error) HAWSER_MUST_USE;
+/* Returns HAWSER_BAD_ARGUMENT within a run of the job. */
 hawser_status hw_vector_outside(const hawser_job *job, const char *name, const char *call,
                                 hawser_error *error) HAWSER_MUST_USE;
 /* Returns HAWSER_BAD_ARGUMENT if the vector is finished or broken, or within a run. */

@@ -28,7 +28,7 @@ hawser_status hw_mapping_new(size_t size, hw_mapping *mapping, int *fd, hawser_e
 {
     *mapping = (hw_mapping){NULL, 0};
     *fd = -1;
-    int made = memfd_create("hawser", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    int made = memfd_create(HW_MAPPING_NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (made < 0)
         return hawser_fail(error, HAWSER_IO, "cannot make shared memory (memfd_create): %s", strerror(errno));
     hawser_status status = HAWSER_OK;

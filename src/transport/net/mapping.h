@@ -16,6 +16,8 @@
 
 #include "hawser/status.h"
 
+#define HW_MAPPING_NAME "hawser" /* of the memory, in /proc */
+
 typedef struct hw_mapping {
     unsigned char *data; /* page-aligned, readable and writable; NULL: none */
     size_t size;
