@@ -53,14 +53,16 @@ static sides sides_of(const hawser_dataset *data)
     return (sides){cut == NULL, hawser_dataset_offset(data) != NULL, hawser_dataset_weights(data) != NULL};
 }
 
-/* Margins with and without an offset are no measure of each other: the data of both kinds have one, or none have. */
-static hawser_status check_offsets(const hawser_algorithm *algorithm, const hawser_training_input *input,
-                                   hawser_error *error)
+/* Refuses an offset or weights that the algorithm does not have. Margins with and without an offset are no measure of each
+ * other: the data of both kinds have one, or none have. */
+static hawser_status check_sides(const hawser_algorithm *algorithm, const hawser_training_input *input, hawser_error *error)
 {
     sides own = sides_of(input->data);
     if (own.offset && algorithm->no_offset)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--offset: %s has no offset; leave it out%s", algorithm->name,
                            takes_several(algorithm) ? ", or subtract it from the targets" : "");
+    if (algorithm->no_weights && (own.weights || (input->validation != NULL && sides_of(input->validation).weights)))
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--weights: %s has no weights of rows; leave it out", algorithm->name);
     if (input->validation == NULL || !own.held || own.offset == sides_of(input->validation).offset)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_OPTION,
@@ -136,7 +138,7 @@ static hawser_status turn_input(const char *call, const hawser_algorithm *algori
     HAWSER_TRY(hawser_dataset_intact(input->data, error));
     if (input->validation != NULL)
         HAWSER_TRY(hawser_dataset_intact(input->validation, error));
-    HAWSER_TRY(check_offsets(algorithm, input, error));
+    HAWSER_TRY(check_sides(algorithm, input, error));
     HAWSER_TRY(hawser_model_fits(input->data, input->options, error));
     *own = (turned_input){.input = *input};
     hawser_status status = turn(algorithm, &own->input.data, &own->data, error);

@@ -291,7 +291,9 @@ def what_is_wrong_is_refused():
     with open("dense.csv", "w") as out:
         out.write("1,2\n3,4\n")
     refused("the data are dense, as CSV", "train", "lda", "dense.csv", status=3)
-    refused("topic models have no weights of documents; leave --weights out", "evaluate", "t.model", "new.dw", "--weights", "weights", status=3)
+    for words in (("evaluate", "t.model", "new.dw"), ("train", "lda", "new.dw"), ("train", "lda", "new.txt", "--format", "text"),
+                  ("run", "-n", "2", "--", "train", "lda", "new.dw")):
+        refused("--weights: lda has no weights of rows; leave it out", *words, "--weights", "weights", status=2)
     refused("no linear predictor", "predict", "t.model", "new.dw", "--link", status=2)
     refused("--labels: a model of lda predicts numbers, not labels", "predict", "t.model", "new.dw", "--labels", status=2)
     refused("--offset: a model of lda has no offset", "predict", "t.model", "new.dw", "--offset", "weights", status=2)

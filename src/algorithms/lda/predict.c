@@ -103,7 +103,7 @@ static hawser_status complete(const hawser_model *model, const hawser_dataset *d
     const hawser_matrix *X = hawser_dataset_matrix(data);
     hw_topics topics;
     if (hawser_dataset_weights(data) != NULL)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "topic models have no weights of documents; leave --weights out");
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--weights: lda has no weights of rows; leave it out");
     HAWSER_TRY(hw_topics_of(model, &topics, error));
     hw_second_half *halves = calloc(X->rows + 1, sizeof *halves);
     if (halves == NULL)

@@ -148,8 +148,6 @@ static hawser_status check_data(const hw_lda *lda, hawser_error *error)
     if (lda->X->rows > UINT32_MAX)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have %zu documents; at most 4294967295 are possible",
                            lda->X->rows);
-    if (hawser_dataset_weights(lda->data) != NULL)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "topic models have no weights of documents; leave --weights out");
     return HAWSER_OK;
 }
 
