@@ -230,6 +230,14 @@ def check_pieces(quoted):
         found = run("predict", "w.model", "-" if given else "long.csv", "--id", "id", given=given)
         same("is loaded as a whole" in found.stderr, False, found.stderr)
         same(found.stdout.split()[1:], [f"r{k},{value}" for k, value in enumerate(short * 60)], "a table in pieces")
+    lines = [text for text in open("t.txt").read().split("\n")[:-1]]
+    straight = run("predict", "w.model", "t.txt", "--format", "text").stdout * 60
+    for threads, given in ((1, None), (3, None), (2, "\n".join(lines * 60) + "\n")):
+        with open("long.txt", "w") as out:
+            out.write("\n".join(lines * 60) + "\n")
+        found_lines = run("predict", "w.model", "-" if given else "long.txt", "--format", "text", "--threads", threads, given=given)
+        same("is loaded as a whole" in found_lines.stderr, False, found_lines.stderr)
+        same(found_lines.stdout, straight, "documents in pieces")
     unknown = re.search(r"left out: (\d+)", run("predict", "w.model", "table.csv").stderr)
     same(int(re.search(r"left out: (\d+)", found.stderr).group(1)), 60 * int(unknown.group(1)), "unknown words of all pieces")
 

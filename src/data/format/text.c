@@ -161,9 +161,8 @@ hawser_status hw_text_keep(hw_reading *reading, hw_text_reader *reader, hw_text_
     return HAWSER_OK;
 }
 
-/* A hw_parser for one document per line. */
-static hawser_status parse(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
-                           hawser_error *error)
+hawser_status hw_documents_parse(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                                 hawser_error *error)
 {
     const hw_text_load *text = context;
     hw_text_reader *reader = hw_text_reader_of(text, reading, chunk);
@@ -240,7 +239,7 @@ static hawser_status load_documents(hw_reading *reading, hw_text_load *text, haw
 {
     HAWSER_TRY(hw_text_begin(reading, text, error));
     HAWSER_TRY(hw_text_estimate(reading, text, 0, error));
-    HAWSER_TRY(hw_parse(reading, parse, text, error));
+    HAWSER_TRY(hw_parse(reading, hw_documents_parse, text, error));
     return hw_text_assemble(reading, text, dataset, error);
 }
 

@@ -52,6 +52,10 @@ void hw_text_drop_row(hw_text_reader *reader);
 hawser_status hw_text_keep(hw_reading *reading, hw_text_reader *reader, hw_text_part *part,
                            hawser_error *error) HAWSER_MUST_USE;
 
+/* A hw_parser for one document per line; the context is a hw_text_load. */
+hawser_status hw_documents_parse(void *context, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
+                                 hawser_error *error) HAWSER_MUST_USE;
+
 /* text_rows.c: makes the matrix, HAWSER_CSR, of all documents of a reading, and names its columns: by the model's words, or
  * by all words in the order of their bytes. Frees the parts' documents. */
 hawser_status hw_text_assemble(hw_reading *reading, hw_text_load *text, hawser_dataset *dataset,

@@ -57,7 +57,10 @@ static hawser_status load_whole(hawser_rows *rows, const char *const *paths, siz
 static const struct {
     hawser_format format;
     hawser_status (*open)(hawser_rows *rows, const char **why, hawser_error *error);
-} in_pieces[] = {{HAWSER_SVMLIGHT, hw_rows_svmlight}, {HAWSER_CSV, hw_rows_csv}, {HAWSER_NPY, hw_rows_npy}};
+} in_pieces[] = {{HAWSER_SVMLIGHT, hw_rows_svmlight},
+                 {HAWSER_CSV, hw_rows_csv},
+                 {HAWSER_DOCUMENTS, hw_rows_documents},
+                 {HAWSER_NPY, hw_rows_npy}};
 
 bool hw_rows_wants(const char *spec)
 {

@@ -31,7 +31,7 @@ struct hawser_rows {
     hawser_load load;
     hw_reading reading; /* the opened input */
     hw_csv csv;         /* of CSV */
-    hw_text_load text;  /* of CSV with a column of texts: the words of the model */
+    hw_text_load text;  /* of documents, and of CSV with a column of texts: the words of the model */
     const char *loaded; /* why the input was loaded as a whole; or NULL */
     size_t piece_bytes;
     int stop[2];             /* a pipe: readable when all waiting shall end */
@@ -51,6 +51,7 @@ hawser_status hw_rows_open(const char *const *paths, size_t count, const hawser_
 /* Open a kind for an input whose format is known, and set rows->kind. *why is why it must be loaded as a whole instead. */
 hawser_status hw_rows_svmlight(hawser_rows *rows, const char **why, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_rows_csv(hawser_rows *rows, const char **why, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_rows_documents(hawser_rows *rows, const char **why, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_rows_npy(hawser_rows *rows, const char **why, hawser_error *error) HAWSER_MUST_USE;
 /* Opens the cache file that is the input. */
 hawser_status hw_rows_cache(hawser_rows *rows, hawser_error *error) HAWSER_MUST_USE;

@@ -1,4 +1,4 @@
-/* text.c - svmlight and CSV in pieces: the parsers of a load, on one chunk at a time. */
+/* text.c - svmlight, CSV and documents in pieces: the parsers of a load, on one chunk at a time. */
 #include <string.h>
 
 #include "base/memory.h"
@@ -140,11 +140,16 @@ static hawser_status take_csv(hawser_rows *rows, hw_reading *reading, hw_text_pa
                              error);
 }
 
-/* ---- pieces of both ---- */
+/* ---- pieces of all of them ---- */
 
 static bool is_csv(const hawser_rows *rows)
 {
     return rows->csv.rules.width > 0;
+}
+
+static bool is_documents(const hawser_rows *rows)
+{
+    return rows->reading.input.documents;
 }
 
 static hawser_status take_rows(hawser_rows *rows, hw_reading *reading, const hw_chunk *chunk, hw_text_part *part,
@@ -156,8 +161,9 @@ static hawser_status take_rows(hawser_rows *rows, hw_reading *reading, const hw_
     if (is_csv(rows) && rows->csv.id != 0)
         HAWSER_TRY(keep_ids(&rows->csv, chunk, part, piece, error));
     uint64_t count = part->rows;
-    HAWSER_TRY(is_csv(rows) ? take_csv(rows, reading, part, text, dataset, error)
-                            : take_svmlight(rows, reading, part, dataset, error));
+    HAWSER_TRY(is_csv(rows)         ? take_csv(rows, reading, part, text, dataset, error)
+               : is_documents(rows) ? hw_text_assemble(reading, text, dataset, error)
+                                    : take_svmlight(rows, reading, part, dataset, error));
     if (is_csv(rows))
         name_targets(&rows->csv.rules, dataset);
     pthread_mutex_lock(&rows->lock);
@@ -173,6 +179,8 @@ static hawser_status parse_piece(const hawser_rows *rows, hw_reading *reading, c
 {
     hw_csv csv = rows->csv;
     csv.cut = csv.text != 0 ? text : NULL;
+    if (is_documents(rows))
+        return hw_documents_parse(text, reading, chunk, part, error);
     return is_csv(rows) ? hw_csv_parse(&csv, reading, chunk, part, error)
                         : hw_svmlight_parse(NULL, reading, chunk, part, error);
 }
@@ -212,18 +220,34 @@ static hawser_status next_text(hawser_rows *rows, hw_rows_slot *slot, hawser_pie
 
 static const hw_rows_kind text_kind = {.next = next_text};
 
+/* Returns why rows whose text has no columns by name must be loaded as a whole: a file has numbers of the rows; or NULL.
+ * first: the rows begin with a target. */
+static const char *beside_rows(const hawser_load *load, bool first)
+{
+    if (hw_rows_wants(hw_load_offset(load)))
+        return "its offset is in a file of its own";
+    if (load->target_optional)
+        return NULL;
+    if (hw_rows_wants(load->target) && !(first && strcmp(load->target, "0") == 0))
+        return "its target is in a file of its own";
+    return hw_rows_wants(load->weights) ? "its weights are in a file of its own" : NULL;
+}
+
+hawser_status hw_rows_documents(hawser_rows *rows, const char **why, hawser_error *error)
+{
+    *why = beside_rows(&rows->load, false);
+    rows->kind = &text_kind;
+    rows->reading.input.documents = true;
+    return *why == NULL ? hw_text_begin(&rows->reading, &rows->text, error) : HAWSER_OK;
+}
+
 hawser_status hw_rows_svmlight(hawser_rows *rows, const char **why, hawser_error *error)
 {
     const hawser_load *load = &rows->load;
     (void)error;
+    *why = beside_rows(load, true);
     if (load->index_base == 0)
         *why = "the model does not say from where its column indices count, which all rows together show (--index-base)";
-    else if (hw_rows_wants(hw_load_offset(load)))
-        *why = "its offset is in a file of its own";
-    else if (!load->target_optional && hw_rows_wants(load->target) && strcmp(load->target, "0") != 0)
-        *why = "its target is in a file of its own";
-    else if (!load->target_optional && hw_rows_wants(load->weights))
-        *why = "its weights are in a file of its own";
     rows->figures.index_base = load->index_base - 1;
     rows->kind = &text_kind;
     return HAWSER_OK;
