@@ -209,6 +209,13 @@ static double above_zero(int argc, char **argv, int place, double other)
     return found;
 }
 
+static void free_examples(examples *data)
+{
+    free(data->click);
+    free(data->begin);
+    free(data->at);
+}
+
 int main(int argc, char **argv)
 {
     check(hawser_open(&argc, argv, &job, &error) == HAWSER_OK, "clicks", error.text);
@@ -230,5 +237,9 @@ int main(int argc, char **argv)
     if (hawser_job_leads(job))
         report(&net, &test);
     hawser_close(job);
+    free_examples(&data);
+    free_examples(&test);
+    for (int l = 0; l < LAYERS; l++)
+        free(net.weights[l]);
     return 0;
 }

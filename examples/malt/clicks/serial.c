@@ -184,6 +184,13 @@ static double above_zero(int argc, char **argv, int place, double other)
     return found;
 }
 
+static void free_examples(examples *data)
+{
+    free(data->click);
+    free(data->begin);
+    free(data->at);
+}
+
 int main(int argc, char **argv)
 {
     check(argc > 2, argv[0], "give TRAIN and TEST, and maybe the number of epochs and the rate");
@@ -193,5 +200,9 @@ int main(int argc, char **argv)
     network net = new_network(data.features, &seed);
     train(&net, &data, epochs, rate, &seed);
     report(&net, &test);
+    free_examples(&data);
+    free_examples(&test);
+    for (int l = 0; l < LAYERS; l++)
+        free(net.weights[l]);
     return 0;
 }

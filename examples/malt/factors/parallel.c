@@ -204,5 +204,8 @@ int main(int argc, char **argv)
     if (hawser_job_leads(job))
         printf("root mean square error %.4f, of the test %.4f\n", root_mean_square(&m, &data), root_mean_square(&m, &test));
     hawser_close(job);
+    free(data.at);
+    free(test.at);
+    free(m.rows);
     return 0;
 }

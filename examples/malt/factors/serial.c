@@ -158,5 +158,8 @@ int main(int argc, char **argv)
     model m = new_model(&data, (uint32_t)rank, &seed);
     train(&m, &data, epochs, &seed);
     printf("root mean square error %.4f, of the test %.4f\n", root_mean_square(&m, &data), root_mean_square(&m, &test));
+    free(data.at);
+    free(test.at);
+    free(m.rows);
     return 0;
 }

@@ -212,6 +212,14 @@ static double above_zero(int argc, char **argv, int place, double other)
     return found;
 }
 
+static void free_rows(rows *data)
+{
+    free(data->y);
+    free(data->value);
+    free(data->begin);
+    free(data->column);
+}
+
 int main(int argc, char **argv)
 {
     check(hawser_open(&argc, argv, &job, &error) == HAWSER_OK, "svm", error.text);
@@ -227,5 +235,8 @@ int main(int argc, char **argv)
     if (hawser_job_leads(job))
         report(&m, &data, &test, lambda);
     hawser_close(job);
+    free_rows(&data);
+    free_rows(&test);
+    free(m.v);
     return 0;
 }

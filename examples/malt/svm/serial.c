@@ -196,6 +196,14 @@ static double above_zero(int argc, char **argv, int place, double other)
     return found;
 }
 
+static void free_rows(rows *data)
+{
+    free(data->y);
+    free(data->value);
+    free(data->begin);
+    free(data->column);
+}
+
 int main(int argc, char **argv)
 {
     check(argc > 2, argv[0], "give TRAIN and TEST, and maybe lambda and the number of epochs");
@@ -205,5 +213,8 @@ int main(int argc, char **argv)
     check(m.v != NULL, argv[0], "out of memory");
     train(&m, &data, lambda, (size_t)epochs);
     report(&m, &data, &test, lambda);
+    free_rows(&data);
+    free_rows(&test);
+    free(m.v);
     return 0;
 }
