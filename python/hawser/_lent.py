@@ -25,7 +25,10 @@ def memory_of(values: Any, what: str) -> Array:
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise BadArgument(f"{what} has masked values; fill them (array.filled(0)) or leave them out")
     if isinstance(values, np.ndarray) or not hasattr(values, "__dlpack__"):
-        return np.asarray(values)
+        try:
+            return np.asarray(values)
+        except (TypeError, ValueError) as error:  # such as rows of different lengths
+            raise BadArgument(f"{what} is no array: {error}") from error
     if hasattr(values, "__dlpack_device__") and values.__dlpack_device__()[0] != CPU:
         raise BadArgument(f"{what} is not in the memory of the processor; give a copy that is, such as tensor.cpu()")
     try:

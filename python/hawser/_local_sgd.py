@@ -36,6 +36,8 @@ class LocalSGD:
         self.dataflow, self.sync = dataflow, sync
         if replicas is not None and options:
             raise BadArgument(f"{next(iter(options))}: an option of hawser.Replicas, and these are open already")
+        if replicas is not None and not isinstance(replicas, Replicas):
+            raise BadArgument(f"replicas is {replicas!r:.60}, and must be open hawser.Replicas")
         self._owns = replicas is None
         self.replicas = Replicas(**options) if replicas is None else replicas
         self.node, self.nodes = self.replicas.node, self.replicas.nodes  #: the number of this replica, and of all

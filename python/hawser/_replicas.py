@@ -363,7 +363,8 @@ class Replicas:
         return self
 
     def __exit__(self, kind: Any, *_: Any) -> None:
-        self._close(waits=kind is None)
+        if os.getpid() == self._process:  # a process that was forked within `with` leaves it as it likes
+            self._close(waits=kind is None)
 
     def __del__(self) -> None:
         if self._job is not None and os.getpid() == self._process:

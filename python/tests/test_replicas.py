@@ -299,7 +299,8 @@ def test_two_models_of_the_same_replicas_are_mixed_beside_each_other(replicas):
 
 
 def test_arguments_of_local_sgd_are_refused(replicas):
-    for given, text in (({"every": 0}, "every is 0"), ({"timeout": 3}, "timeout: an option of hawser.Replicas"), ({"replicas": None, "rate": "x"}, "rate")):
+    for given, text in (({"every": 0}, "every is 0"), ({"timeout": 3}, "timeout: an option of hawser.Replicas"), ({"replicas": None, "rate": "x"}, "rate"),
+                        ({"replicas": 3}, "replicas is 3, and must be")):
         with pytest.raises(hawser.Error, match=text):
             hawser.LocalSGD(**{"replicas": replicas, **given})
 
@@ -566,6 +567,7 @@ def test_threads_share_replicas(replicas):
     (lambda r, w: r.vector("v", 3, sparse=True).scatter([1, 2], keys=[1, 1], iteration=0), "keys ascend"),
     (lambda r, w: r.vector("v", 3, sparse=True).scatter([1, 2], keys=[1], iteration=0), "a scatter has 1 numbers"),
     (lambda r, w: r.mean("abc"), "has no mean"),
+    (lambda r, w: r.mean([[1], [1, 2]]), "x is no array"),
     (lambda r, w: r.rows("none.csv", weights="w"), "weights: no option"),
     (lambda r, w: r.rows(np.zeros((2, 2))), "is no path"),
     (lambda r, w: r.rows("none.csv"), "cannot open"),
