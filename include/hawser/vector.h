@@ -84,6 +84,14 @@ typedef struct hawser_vector_options {
      *  added to others. Replicas that do not gather in turn can then block each other until --timeout. */
     bool waits;
     bool any_number; /**< values may be NaN and infinite; else these are refused before they are sent */
+    /** The form in which deltas are sent: HAWSER_EXACT (0), HAWSER_AS_BF16, HAWSER_AS_F16, or HAWSER_AS_INT8, which has one
+     *  scale for 512 numbers in turn. What rounding leaves out of a number is kept, and added to the next delta of this
+     *  number (sparse: of this row) that is sent on the edge. So what a receiver has gathered differs from what was
+     *  scattered to it by what the edge keeps: of each number at most 2^-8 (bf16) or 2^-11 (f16) of the last sum that was
+     *  rounded, or 2^-25 if that is more (f16), or 1/127 of the largest of its 512 (int8); numbers beyond 65504 (f16) or the
+     *  largest of bf16 wait for later deltas. The finish sends what is kept in full, so that nothing is lost: the total is
+     *  that of the deltas, up to the rounding of sums in the vector's type. Not for values, nor over servers. */
+    hawser_form rounding;
 } hawser_vector_options;
 
 /** Opens a vector. Collective. Returns HAWSER_BAD_ARGUMENT if nodes differ in its options, HAWSER_BAD_INPUT for a dataflow
@@ -156,11 +164,12 @@ HAWSER_API hawser_status hawser_vector_gather(hawser_vector *vector, uint64_t it
 HAWSER_API hawser_status hawser_vector_barrier(hawser_vector *vector, hawser_error *error) HAWSER_MUST_USE;
 
 /** Ends the vector's loop: waits until all replicas have called it. Collective. Afterwards nothing is in flight. Deltas that
- *  were not gathered are added to the array. Arrays of values become their mean over all replicas, added in the order of
- *  replicas, with equal bits on all; sparse ones row by row over the replicas that hold the row, which means that they have
- *  scattered or gathered it. Rows that no replica holds stay as they are. A replica that waits here stalls no other: gathers
- *  of iterations that it has not scattered leave it out, and what is sent to it is kept for its array (deltas) or dropped
- *  (values). So loops of different length end, under bsp too. Afterwards the vector can only be closed. */
+ *  were not gathered, and what rounding has kept, are added to the array. Arrays of values become their mean over all
+ *  replicas, added in the order of replicas, with equal bits on all; sparse ones row by row over the replicas that hold the
+ *  row, which means that they have scattered or gathered it. Rows that no replica holds stay as they are. A replica that
+ *  waits here stalls no other: gathers of iterations that it has not scattered leave it out, and what is sent to it is kept
+ *  for its array (deltas) or dropped (values). So loops of different length end, under bsp too. Afterwards the vector can
+ *  only be closed. */
 HAWSER_API hawser_status hawser_vector_finish(hawser_vector *vector, void *array, hawser_error *error) HAWSER_MUST_USE;
 
 /** What a vector is, and what it has done so far. The vector owns the arrays. */

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '1f56c84a8d9289a4baead505b2d25fa60b2e8c6a75c6bd0c2802c7c514daab9c'
+DIGEST = '61183542834f9b6c0f07eec22cc6a0a534eee6462a8e4b612ad1fee49bdc5613'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -881,6 +881,7 @@ class hawser_vector_options(Structure):
     sync: bytes | None
     waits: bool
     any_number: bool
+    rounding: int
 
 
 class hawser_scatter(Structure):
@@ -1581,6 +1582,7 @@ hawser_vector_options._fields_ = [
     ("sync", c_char_p),
     ("waits", c_bool),
     ("any_number", c_bool),
+    ("rounding", c_int),
 ]
 hawser_scatter._fields_ = [
     ("iteration", c_uint64),

@@ -32,6 +32,7 @@ from ._options import DATA_KEYS, JOB_KEYS, Options, key_of
 from ._vector import Vector, edges_of
 
 TYPES: dict[np.dtype[Any], int] = {np.dtype(np.float64): _native.HAWSER_F64, np.dtype(np.float32): _native.HAWSER_F32}
+ROUNDINGS = {None: _native.HAWSER_EXACT, "bf16": _native.HAWSER_AS_BF16, "f16": _native.HAWSER_AS_F16, "int8": _native.HAWSER_AS_INT8}
 CONTENTS = {"values": _native.HAWSER_VECTOR_VALUES, "deltas": _native.HAWSER_VECTOR_DELTAS}
 POLL = 1e-4  # seconds of a wait before another thread takes it over, which takes about as long
 NAME = 63  # bytes of a vector's name at most
@@ -193,14 +194,15 @@ class Replicas:
         return found if isinstance(x, np.ndarray) or found.ndim > 0 else found[()].item()
 
     def vector(self, name: str, count: int, *, dtype: npt.DTypeLike = np.float64, content: str = "values", dataflow: Any = "all", sync: str = "tap",
-               sparse: bool = False, width: int = 1, waits: bool = False, any_number: bool = False) -> Vector:
+               sparse: bool = False, width: int = 1, waits: bool = False, any_number: bool = False, rounding: str | None = None) -> Vector:
         """Makes a vector of `count` numbers of float64 or float32. Collective. Several may be open at a time, each with a name of its own.
 
         `content` is "values", of which the newest counts, or "deltas", which are added up and each count once. `dataflow` says which replica sends to
         which: "all", "halton", "tree", "servers" or "servers:K" (deltas over a table of the store), the path of a file of edges as "file:PATH" or an os.PathLike, or a list of pairs (from, to). `sync` is "tap",
         which never waits, "bsp" or "ssp:S". A scatter of a `sparse` vector has some rows, of `width` numbers each. The other arguments are fields of
-        hawser_vector_options in hawser/vector.h: `waits` (a scatter under tap waits until the one before it was gathered) and `any_number` (NaN and
-        infinities are allowed).
+        hawser_vector_options in hawser/vector.h: `waits` (a scatter under tap waits until the one before it was gathered), `any_number` (NaN and
+        infinities are allowed) and `rounding` ("bf16", "f16" or "int8": deltas are sent in fewer bits; what that leaves out goes with later ones,
+        and what is still left with the finish).
 
         >>> import hawser
         >>> with hawser.Replicas() as replicas:
@@ -219,6 +221,9 @@ class Replicas:
         if content not in CONTENTS:
             raise BadArgument(f"{where}: content is {content!r:.60}, and must be values or deltas")
         given.type, given.content = TYPES[kind], CONTENTS[content]
+        if rounding is not None and not isinstance(rounding, str) or rounding not in ROUNDINGS:
+            raise BadArgument(f"{where}: there is no rounding {rounding!r:.60}; it is one of bf16, f16 and int8")
+        given.rounding = ROUNDINGS[rounding]
         width = whole_number(f"{where}: its width", width, 1, INT)
         if width > 1 and not sparse:
             raise BadArgument(f"{where}: width={width} is for sparse vectors")

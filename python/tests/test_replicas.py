@@ -222,6 +222,27 @@ keep(dense=dense, y=y, sparse=sparse.toarray(), z=z, words=words[0], colours=wor
 
 
 @needs_command
+def test_rounded_deltas_are_whole_in_the_end(tmp_path):
+    """Each replica ends with the sum of what all have scattered, and has sent fewer bytes for it."""
+    out = run(tmp_path, """
+with hawser.Replicas() as replicas:
+    for rounding in ("bf16", "f16", "int8"):
+        w, array = replicas.vector("w", 1000, dtype="f4", content="deltas", sync="bsp", rounding=rounding), numpy.zeros(1000, "f4")
+        for t in range(4):
+            w.scatter(numpy.arange(1000) * (3 + 2 * replicas.node) + t, iteration=t)
+            w.gather(array, iteration=t, by="sum")
+        sent, other = w.figures["sent_bytes"], numpy.arange(1000) * (5 - 2 * replicas.node) * 4 + 6
+        off = abs(array - other).max()
+        w.finish(array)
+        assert (array == other).all() and 0 < off < 5000 / 64, (rounding, off)
+        assert sent == 4 * (1004 if rounding == "int8" else 2000), (rounding, sent)
+        w.close()
+    print("whole")
+""", 2)
+    assert out.count("whole") == 2
+
+
+@needs_command
 def test_local_sgd_mixes_models(tmp_path):
     """Over `all` under bsp each exchange makes the mean, so that a model that each replica moves by a constant ends at the mean of their moves."""
     pytest.importorskip("sklearn")
@@ -566,6 +587,10 @@ def test_threads_share_replicas(replicas):
     (lambda r, w: r.vector("v", 3, sparse=True).scatter([1], keys=[-1], iteration=0), "not negative"),
     (lambda r, w: r.vector("v", 3, sparse=True).scatter([1, 2], keys=[1, 1], iteration=0), "keys ascend"),
     (lambda r, w: r.vector("v", 3, sparse=True).scatter([1, 2], keys=[1], iteration=0), "a scatter has 1 numbers"),
+    (lambda r, w: r.vector("v", 3, content="deltas", rounding="int4"), "no rounding 'int4'"),
+    (lambda r, w: r.vector("v", 3, content="deltas", rounding=["bf16"]), "no rounding"),
+    (lambda r, w: r.vector("v", 3, rounding="bf16"), "rounding to bf16 is for deltas"),
+    (lambda r, w: r.vector("v", 3, content="deltas", dataflow="servers", rounding="f16"), "rounding to f16 is for edges"),
     (lambda r, w: r.mean("abc"), "has no mean"),
     (lambda r, w: r.mean([[1], [1, 2]]), "x is no array"),
     (lambda r, w: r.rows("none.csv", weights="w"), "weights: no option"),

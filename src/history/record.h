@@ -80,7 +80,7 @@ enum {
     HW_EVENT_ASSIGNS = 2,  /* TABLE: pushed values replace the stored ones */
     HW_EVENT_SPARSE = 4,   /* TABLE */
     HW_EVENT_SUMMED = 8,   /* TABLE: pushed values count once all workers have ended their clock */
-    HW_EVENT_KEEPS = 16,   /* TABLE: pushed values may be held back; */
+    HW_EVENT_KEEPS = 16,   /* TABLE: pushed values may be held back; VECTOR: deltas are rounded */
     HW_EVENT_DROPS = 32,   /* or dropped for good */
     HW_EVENT_RETURNED = 1, /* PASSED: what has come is the part of a kept point */
     HW_EVENT_MOVES = 1,    /* TURN: each clock is an iteration of the table */

@@ -16,6 +16,7 @@ typedef struct vectors {
 /* One edge, as far as this replica's stream has been read. */
 typedef struct edge_walk {
     bool there;
+    bool ended;            /* its last item was what rounding had left */
     uint64_t items, clock; /* their number, and the iteration of the last one, if there is one */
 } edge_walk;
 
@@ -115,7 +116,8 @@ static bool check_vector(vector_walk *w)
     const hw_stream *other = hw_history_stream(history, HW_STREAM_VECTOR, w->stream->name.run, 0);
     hw_applied(w->checker, HW_RULE_ORDER);
     if (w->at != 1 || r->actor != w->stream->name.number || r->from == 0 || r->from > REPLICAS_MOST || r->actor >= r->from ||
-        r->part > HW_EVENT_TAP || (r->part != HW_EVENT_SSP && r->count != 0))
+        r->part > HW_EVENT_TAP || (r->part != HW_EVENT_SSP && r->count != 0) ||
+        (r->flags & (HW_EVENT_VALUES | HW_EVENT_KEEPS)) == (HW_EVENT_VALUES | HW_EVENT_KEEPS))
         return ALONE(w, HW_RULE_RECORD, "this is the description of no vector");
     w->vector = r;
     if (hw_streams_of(history, HW_STREAM_VECTOR, w->stream->name.run) != r->from && !hw_is_cut(w->checker))
@@ -180,6 +182,12 @@ static bool ends(const vector_walk *w, uint32_t replica)
     return hw_index_find(&w->all->ends, (uint64_t[]){run_of(w) | replica, 0, 0, 0, 0}, &count) != NULL;
 }
 
+/* Deltas are rounded, and what is left of them goes to the next item of the edge. */
+static bool rounds(const vector_walk *w)
+{
+    return (w->vector->flags & HW_EVENT_KEEPS) != 0;
+}
+
 static bool check_sent(vector_walk *w)
 {
     const hw_event_record *r = here(w);
@@ -188,9 +196,14 @@ static bool check_sent(vector_walk *w)
     if (r->from >= w->vector->from || !w->out[r->from].there)
         return ALONE(w, HW_RULE_RECORD, "an item to a replica to which there is no edge");
     edge_walk *edge = &w->out[r->from];
+    if (rounds(w) && w->ending && !edge->ended && r->span == 0 && r->count > 0 && r->epoch == edge->items + 1) {
+        edge->items++; /* what rounding has left at the end */
+        edge->ended = true;
+        return true;
+    }
     bool any = is_tap(w) || r->span > 1 || ends(w, r->from);
     bool next = edge->items == 0 || (any ? r->clock > edge->clock : r->clock == edge->clock + 1);
-    if (r->epoch != edge->items + 1 || !next || !w->scattered || r->clock > w->scatter)
+    if (edge->ended || r->epoch != edge->items + 1 || !next || !w->scattered || r->clock > w->scatter)
         return ALONE(w, HW_RULE_ONCE,
                      "item %" PRIu64 " of iteration %" PRIu64 " does not follow the one before, or its "
                      "scatter",
@@ -210,7 +223,7 @@ static bool check_sent(vector_walk *w)
         return true;
     hw_applied(w->checker, HW_RULE_VALUE);
     const hw_event_record *of = hw_record_of(last);
-    return (of->digest == r->digest && of->count == r->count) ||
+    return ((rounds(w) || of->digest == r->digest) && of->count == r->count) ||
            WITH(w, HW_RULE_VALUE, last, "the item of iteration %" PRIu64 " has other numbers than were scattered", r->clock);
 }
 

@@ -170,4 +170,6 @@ void hw_edge_put_back(hw_edge_in *edge, hw_message *item)
 void hw_edge_in_free(hw_edge_in *edge)
 {
     hw_messages_free(hw_edge_take_all(edge));
+    hw_message_free(edge->rest);
+    edge->rest = NULL;
 }

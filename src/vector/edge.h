@@ -55,6 +55,7 @@ typedef struct hw_edge_in {
     uint64_t begins, newest;  /* iterations of the first and of the last one that arrived, if `arrived` is not 0 */
     bool ended;               /* the sender scatters no more */
     bool closes;              /* this receiver gathers no more, so that iterations may be missing between two items */
+    hw_message *rest;         /* what its rounding has left at its end; NULL: nothing */
 } hw_edge_in;
 
 /* Returns whether a scatter may go on. */

@@ -29,6 +29,7 @@ MOVING, MOVES = "src/runtime/block/part_moving.c", "test_runtime_moving"
 ENTRIES, COUNTS, OF_ENTRIES = "src/program/entries.c", "src/runtime/job/entries.c", "test_runtime_entries"
 EDGE, SPARSE, MIX = "src/vector/edge.c", "src/vector/sparse.c", "src/vector/mix.c"
 VECTORS, ALTERED = "src/history/vectors.c", "test_history_alterations"
+ROUNDING = "test_vector_rounding"
 SERVERS, OVER_SERVERS = "src/runtime/vector/servers.c", "test_vector_servers"
 SCATTER, GATHER, FINISH, MEAN, SLOTS = ("src/runtime/vector/" + name for name in ("scatter.c", "gather.c", "finish.c", "mean.c", "slots.c"))
 LDA = "src/algorithms/lda/"
@@ -49,7 +50,7 @@ MUTANTS = [
     ("vectors: the own array comes first", GATHER, "vector->sources[s] > vector->self)) {", "true)) {", "test_vector_nodes"),
     ("vectors: a sum of deltas counts as one scatter", GATHER, "scatters += vector->deltas ? item->envelope.span : 1;", "scatters++;", "test_vector_calls"),
     ("vectors: a pending sum loses a scatter", SCATTER, "hw_terms_add(vector->type, pending->payload, scatter->values, vector->count);", "if (pending->envelope.span != 2) hw_terms_add(vector->type, pending->payload, scatter->values, vector->count);", "test_vector_calls"),
-    ("vectors: what was not gathered is lost in the finish", FINISH, "if (item->envelope.span > 0) add_item(vector, array, item);", "if (item->envelope.span > 1) add_item(vector, array, item);", "test_vector_nodes"),
+    ("vectors: what was not gathered is lost in the finish", FINISH, "if (item->envelope.length > 0) add_item(vector, array, item);", "if (item->envelope.span > 1) add_item(vector, array, item);", "test_vector_nodes"),
     ("vectors: a barrier keeps the older of two values", FINISH, "hw_message_free(sum); sum = item;", "sum->next = NULL; hw_message_free(item);", "test_vector_calls"),
     ("vectors: the mean of a finish lacks a replica", MEAN, "pieces[node] = node == 0 ? piece : mean->in[node].data;", "pieces[node] = node < 2 ? piece : mean->in[node].data;", "test_vector_nodes"),
     ("vectors: a slot is written again before its item is gathered", SLOTS, "> edge->gathered &&", "> edge->gathered + 1 &&", "test_vector_slots"),
@@ -69,8 +70,13 @@ MUTANTS = [
     ("history: a gather under bsp takes any iteration", VECTORS, "HW_EVENT_BSP && r->clock != r->first)", "HW_EVENT_BSP && r->clock > r->first + 100)", ALTERED),
     ("history: an item is taken torn", VECTORS, "|| of->digest != r->digest)", ")", ALTERED),
     ("history: a pending scatter is lost", VECTORS, ": r->span != scatters)", ": r->span > scatters)", ALTERED),
-    ("history: an item has other numbers than its scatter", VECTORS, "return (of->digest == r->digest && of->count == r->count) ||", "return true ||", ALTERED),
+    ("history: an item has other numbers than its scatter", VECTORS, "return ((rounds(w) || of->digest == r->digest) && of->count == r->count) ||", "return true ||", ALTERED),
     ("history: replicas finish with other bits", VECTORS, "hw_record_of(one)->digest != r->digest)", "hw_record_of(one)->digest == r->digest + 1)", ALTERED),
+    ("vectors: what rounding has left is forgotten", "src/runtime/vector/rounding.c", "hw_terms_add(vector->type, whole->payload, left, vector->count);", "(void)0;", ROUNDING),
+    ("vectors: a pending sum is rounded twice", "src/runtime/vector/rounding.c", "add_left(vector, vector->left[receiver], *whole);", "memset(vector->left[receiver], 0, vector->bytes);", ROUNDING),
+    ("vectors: the finish keeps what rounding has left", "src/runtime/vector/rest.c", "if (rest == NULL)", "hw_message_free(rest); if (true)", ROUNDING),
+    ("vectors: int8 has one scale for all numbers", "src/vector/rounded.c", "int16_t exponent = (int16_t)scale_of(type, values, count);", "int16_t exponent = (int16_t)scale_of(type, values, count < 512 ? 1 : count);", ROUNDING),
+    ("history: what rounding has left comes twice", VECTORS, "rounds(w) && w->ending && !edge->ended &&", "rounds(w) && w->ending && edge->items == 0 &&", ALTERED),
     ("vectors: an item is sent before it is recorded", "src/runtime/vector/receive.c", "hw_vector_record_sent(vector, vector->receivers[receiver], item);", "", ALTERED),
     # Topic models.
     ("topics: the token itself stays in the counts of its word", SAMPLER, "((double)(s->count[from] - 1) + s->beta) * inverse_of(s, s->total[from] - 1);", "((double)s->count[from] + s->beta) * inverse_of(s, s->total[from]);", DRAWN),

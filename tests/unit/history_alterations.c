@@ -208,6 +208,13 @@ static bool of_vector_under_tap(const alteration *a)
     return vector.kind == HW_EVENT_VECTOR && vector.part == HW_EVENT_TAP;
 }
 
+/* Returns whether the record is of a vector whose deltas are rounded. */
+static bool of_rounded_vector(const alteration *a)
+{
+    const hw_event_record vector = vector_of(a);
+    return vector.kind == HW_EVENT_VECTOR && (vector.flags & HW_EVENT_KEEPS) != 0;
+}
+
 /* Returns whether the record is of values that node 0 scatters when the others have ended, so that they are dropped. */
 static bool of_dropped_values(const alteration *a)
 {
@@ -373,6 +380,7 @@ static const struct {
     {KIND(PASSED), OF(first), false, of_the_first_use, "a history does not have the first values of a part"},
     {KIND(SCATTER), OF(clock) | OF(count) | OF(digest), false, of_vector_under_tap,
      "digests do not determine a sum, and its scatters but the last may have any iteration before that"},
+    {KIND(SCATTER), OF(digest), false, of_rounded_vector, "digests do not determine what rounding leaves out of a delta"},
     {KIND(SCATTER) | KIND(SENT), OF(from) | OF(count) | OF(digest), false, of_dropped_values,
      "values for replicas that have ended are dropped"},
     {KIND(GATHER), OF(clock), false, of_vector_under_tap, "a gather that takes nothing may have any iteration under tap"},

@@ -329,7 +329,7 @@ enum { VECTOR_COUNT = 6, VECTOR_STEPS = 9 };
 
 static hawser_status scatter_step(test_node *node, hawser_vector *vector, bool sparse, bool names, uint64_t t)
 {
-    const double values[VECTOR_COUNT] = {1 + node->node, (double)t, 2, 3, 4, 0.5};
+    const double values[VECTOR_COUNT] = {1 + node->node, (double)t, 2, 3, 4, 1.0 / 3};
     const uint64_t keys[] = {t % 2, 2};
     const uint32_t to = (node->node + 1) % node->nodes;
     hawser_scatter scatter = {.iteration = t, .values = values};
@@ -370,6 +370,11 @@ static void run_vectors(test_node *node)
          .content = HAWSER_VECTOR_DELTAS,
          .sparse = true,
          .width = 2},
+        {.name = "rounded",
+         .count = VECTOR_COUNT,
+         .sync = "bsp",
+         .content = HAWSER_VECTOR_DELTAS,
+         .rounding = HAWSER_AS_INT8},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all && node->status == HAWSER_OK; i++) {
         hawser_vector *vector = NULL;

@@ -516,6 +516,13 @@ static void test_wrong_options_are_refused(void **state)
         {{.name = "w", .count = 1, .edges = "0 1\n1 0\n0 2\n"}, HAWSER_BAD_INPUT, "node 0 cannot be reached from node 2"},
         {{.name = "w", .count = 1, .edges = "0 1\n1 5\n"}, HAWSER_BAD_INPUT, "no link from node 1 to node 5"},
         {{.name = "w", .count = 1, .content = HAWSER_VECTOR_DELTAS, .any_number = true}, HAWSER_BAD_ARGUMENT, "for values"},
+        {{.name = "w", .count = 1, .rounding = HAWSER_AS_BF16}, HAWSER_BAD_ARGUMENT, "rounding to bf16 is for deltas"},
+        {{.name = "w", .count = 1, .content = HAWSER_VECTOR_DELTAS, .rounding = (hawser_form)9},
+         HAWSER_BAD_ARGUMENT,
+         "no rounding 9"},
+        {{.name = "w", .count = 1, .content = HAWSER_VECTOR_DELTAS, .dataflow = "servers:2", .rounding = HAWSER_AS_INT8},
+         HAWSER_BAD_ARGUMENT,
+         "rounding to int8 is for edges"},
         {{.name = "w", .count = large, .sync = "ssp:9"}, HAWSER_NO_MEMORY, "2 in-neighbours with 12 slots of 72.0 MiB"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

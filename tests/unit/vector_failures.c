@@ -18,7 +18,7 @@ enum { NODES = 3, COUNT = 5, STEPS = 3, HANGS_SECONDS = 60, EARLY = 20 /* alloca
 
 typedef struct want {
     const char *sync;
-    bool deltas, sparse, servers;
+    bool deltas, sparse, servers, rounds;
     long nth;         /* allocation that fails, from the moment at which all nodes are there */
     bool for_good;    /* and so do those after it */
     atomic_uint here; /* nodes */
@@ -59,6 +59,7 @@ static void body(test_node *node)
                                            .sparse = how->sparse,
                                            .edges = how->servers ? NULL : "0 1\n1 2\n2 0\n1 0\n",
                                            .dataflow = how->servers ? "servers:2" : NULL,
+                                           .rounding = how->rounds ? HAWSER_AS_BF16 : HAWSER_EXACT,
                                            .content = how->deltas ? HAWSER_VECTOR_DELTAS : HAWSER_VECTOR_VALUES};
     node->status = hawser_vector_open(node->job, &options, &vector, &node->error);
     if (node->status == HAWSER_OK)
@@ -82,10 +83,11 @@ static void check(const test_node *nodes, const want *how)
 }
 
 /* False: the vector needs fewer allocations. */
-static bool fail_at(const char *sync, bool deltas, bool sparse, bool servers, long nth, bool forever)
+static bool fail_at(const char *sync, bool deltas, bool sparse, bool servers, bool rounds, long nth, bool forever)
 {
     static const char *const pairs[] = {"workers", "3", "timeout", "20", NULL};
     want how = {.sync = sync, .deltas = deltas, .sparse = sparse, .servers = servers, .nth = nth, .for_good = forever};
+    how.rounds = rounds;
     test_node nodes[NODES_MOST];
     alarm(HANGS_SECONDS);
     run_nodes(nodes, NODES, pairs, body, &how);
@@ -101,12 +103,14 @@ static bool fail_at(const char *sync, bool deltas, bool sparse, bool servers, lo
 static void every_failure_ends_in_words(void **state)
 {
     (void)state;
-    for (int kind = 0; kind < 12; kind++) {
-        bool forever = kind % 2 == 1, servers = kind >= 8, deltas = servers || kind / 2 % 2 == 1, sparse = kind / 4 == 1;
+    for (int kind = 0; kind < 14; kind++) {
+        bool forever = kind % 2 == 1, servers = kind >= 8 && kind < 12, deltas = kind >= 8 || kind / 2 % 2 == 1,
+             sparse = kind / 4 == 1;
+        bool rounds = kind >= 12 || kind / 2 == 3;
         const char *sync = kind / 2 % 2 == 1 ? "tap" : "bsp";
         long growth = getenv("HAWSER_TEST_LONG") != NULL ? 12 : 1, most = forever ? 60 : 1000;
         for (long nth = 1 + kind; nth < most; nth += 1 + nth / growth)
-            if (!fail_at(sync, deltas, sparse, servers, nth, forever))
+            if (!fail_at(sync, deltas, sparse, servers, rounds, nth, forever))
                 break;
     }
 }

@@ -54,6 +54,10 @@ static hawser_status merge_held(hawser_vector *vector, hawser_error *error)
         if (first == NULL)
             continue;
         hw_vector_record_taken(vector, s, first, HW_EVENT_FLUSH, 0);
+        hawser_status status = hw_vector_widen(vector, &first, error);
+        if (status != HAWSER_OK)
+            hw_messages_free(first);
+        HAWSER_TRY(status);
         HAWSER_TRY(merge_items(vector, &first, error));
         pthread_mutex_lock(&vector->mutex);
         hw_edge_put_back(&vector->in[s], first);
@@ -114,16 +118,23 @@ static void add_item(const hawser_vector *vector, void *array, const hw_message 
 /* Adds what was not gathered to the array, in the order of replicas. */
 static hawser_status add_rest(hawser_vector *vector, void *array, hawser_error *error)
 {
-    for (uint32_t s = 0; s < vector->source_count; s++) {
+    hawser_status status = HAWSER_OK;
+    for (uint32_t s = 0; s < vector->source_count && status == HAWSER_OK; s++) {
         pthread_mutex_lock(&vector->mutex);
-        hw_message *first = hw_edge_take_all(&vector->in[s]);
+        hw_message *first = hw_edge_take_all(&vector->in[s]), **end = &first;
+        while (*end != NULL)
+            end = &(*end)->next;
+        *end = vector->in[s].rest;
+        vector->in[s].rest = NULL;
         pthread_mutex_unlock(&vector->mutex);
         hw_vector_record_taken(vector, s, first, HW_EVENT_LAST, 0);
-        for (const hw_message *item = first; item != NULL; item = item->next)
-            if (item->envelope.span > 0)
+        status = hw_vector_widen(vector, &first, error);
+        for (const hw_message *item = status == HAWSER_OK ? first : NULL; item != NULL; item = item->next)
+            if (item->envelope.length > 0)
                 add_item(vector, array, item);
         hw_messages_free(first);
     }
+    HAWSER_TRY(status);
     return hw_vector_finite(vector, array, vector->count, "the array after the last deltas", error);
 }
 
@@ -149,7 +160,7 @@ static hawser_status say_end(hawser_vector *vector, hawser_error *error)
     for (uint32_t s = 0; s < vector->source_count; s++)
         vector->in[s].closes = true;
     pthread_mutex_unlock(&vector->mutex);
-    return hw_vector_say_all(vector, HW_VECTOR_END, error);
+    return hw_vector_say_end(vector, error);
 }
 
 static hawser_status finish_now(hawser_vector *vector, void *array, hawser_error *error)

@@ -125,6 +125,8 @@ static hawser_status take_all(hawser_vector *vector, uint64_t iteration, hawser_
     for (uint32_t s = 0; s < vector->source_count; s++)
         hw_vector_record_taken(vector, s, vector->taken[s], 0, iteration);
     hawser_status status = HAWSER_OK;
+    for (uint32_t s = 0; s < vector->source_count && status == HAWSER_OK; s++)
+        status = hw_vector_widen(vector, &vector->taken[s], error);
     for (uint32_t s = 0; s < vector->source_count && !vector->deltas && status == HAWSER_OK; s++) {
         if (vector->sparse)
             status = merge_values(vector, &vector->taken[s], error);
@@ -133,6 +135,10 @@ static hawser_status take_all(hawser_vector *vector, uint64_t iteration, hawser_
     }
     if (status == HAWSER_OK && vector->holds != NULL)
         note_held(vector);
+    for (uint32_t s = 0; s < vector->source_count && status != HAWSER_OK; s++) {
+        hw_messages_free(vector->taken[s]);
+        vector->taken[s] = NULL;
+    }
     return status;
 }
 

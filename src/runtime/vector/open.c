@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/type.h"
 #include "base/utf8.h"
+#include "codec/forms.h"
 #include "exchange/topology.h"
 #include "runtime/vector/vector.h"
 #include "transport/wire.h"
@@ -17,7 +18,7 @@ enum { SLACK_MOST = 1000, LEAST_SLOTS = 3, DATAFLOW = 64 };
 
 /* What all nodes must give alike, in fields that can be compared and printed. */
 typedef struct vector_facts {
-    char name[HW_VECTOR_NAME], type[8], content[8], dataflow[DATAFLOW], sync[16], waits[8], any_number[8];
+    char name[HW_VECTOR_NAME], type[8], content[8], dataflow[DATAFLOW], sync[16], waits[8], any_number[8], rounding[8];
     uint64_t count, width, edges; /* width: 0 if it is dense; edges: a digest */
 } vector_facts;
 
@@ -110,6 +111,30 @@ static hawser_status check_dataflow(const hawser_vector_options *options, uint32
                        options->name, words);
 }
 
+static hawser_status check_rounding(const hawser_vector_options *options, hawser_error *error)
+{
+    const hw_form_row *form = hw_form_row_of((unsigned)options->rounding);
+    uint32_t servers;
+    if (form == NULL)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "vector '%s': there is no rounding %d: expected HAWSER_EXACT, HAWSER_AS_BF16, HAWSER_AS_F16 or "
+                           "HAWSER_AS_INT8",
+                           options->name, (int)options->rounding);
+    if (form->width == HW_F64)
+        return HAWSER_OK;
+    if (options->content != HAWSER_VECTOR_DELTAS)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "vector '%s': rounding to %s is for deltas (HAWSER_VECTOR_DELTAS), of which a later one has what "
+                           "it leaves out; values are sent as they are",
+                           options->name, form->word);
+    if (read_servers(options->dataflow, &servers))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "vector '%s': rounding to %s is for edges, and dataflow = '%.60s' has none; take all, halton, "
+                           "tree or edges of your own, or leave the rounding out",
+                           options->name, form->word, options->dataflow);
+    return HAWSER_OK;
+}
+
 static hawser_status check_options(const hawser_vector_options *options, uint32_t nodes, hw_edge_rules *rules,
                                    hawser_error *error)
 {
@@ -138,7 +163,8 @@ static hawser_status check_options(const hawser_vector_options *options, uint32_
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "vector '%s': at most %d replicas, not %u", name, HW_VECTOR_REPLICAS,
                            nodes);
     HAWSER_TRY(read_sync(options, rules, error));
-    return check_dataflow(options, nodes, error);
+    HAWSER_TRY(check_dataflow(options, nodes, error));
+    return check_rounding(options, error);
 }
 
 /* -------------------------------------------------------------------------------------------------- the same on all ---- */
@@ -162,7 +188,8 @@ static hawser_status same_facts(const vector_facts *first, const vector_facts *o
                  {"dataflow", first->dataflow, other->dataflow},
                  {"sync", first->sync, other->sync},
                  {"waits", first->waits, other->waits},
-                 {"any_number", first->any_number, other->any_number}};
+                 {"any_number", first->any_number, other->any_number},
+                 {"rounding", first->rounding, other->rounding}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (strcmp(texts[i].one, texts[i].two) != 0)
             return differs(first, texts[i].field, texts[i].one, texts[i].two, node, error);
@@ -188,7 +215,7 @@ static void end_texts(vector_facts *facts)
     facts->name[sizeof facts->name - 1] = facts->type[sizeof facts->type - 1] = '\0';
     facts->content[sizeof facts->content - 1] = facts->dataflow[sizeof facts->dataflow - 1] = '\0';
     facts->sync[sizeof facts->sync - 1] = facts->waits[sizeof facts->waits - 1] = '\0';
-    facts->any_number[sizeof facts->any_number - 1] = '\0';
+    facts->any_number[sizeof facts->any_number - 1] = facts->rounding[sizeof facts->rounding - 1] = '\0';
 }
 
 static hawser_status same_on_all(const hawser_job *job, const hawser_vector_options *options, hawser_error *error)
@@ -203,6 +230,7 @@ static hawser_status same_on_all(const hawser_job *job, const hawser_vector_opti
     (void)snprintf(own.sync, sizeof own.sync, "%s", options->sync != NULL ? options->sync : "tap");
     (void)snprintf(own.waits, sizeof own.waits, "%s", options->waits ? "true" : "false");
     (void)snprintf(own.any_number, sizeof own.any_number, "%s", options->any_number ? "true" : "false");
+    (void)snprintf(own.rounding, sizeof own.rounding, "%s", hw_form_row_of((unsigned)options->rounding)->word);
     if (options->sparse)
         own.width = options->width > 0 ? options->width : 1;
     if (options->edges != NULL)
@@ -335,6 +363,9 @@ static void free_vector(hawser_vector *vector)
     hw_vector_servers_close(vector);
     free(vector->in);
     free(vector->out);
+    for (uint32_t i = 0; vector->left != NULL && i < vector->receiver_count; i++)
+        free(vector->left[i]);
+    free(vector->left);
     free(vector->terms);
     free(vector->parts);
     hw_vector_slots_free(vector);
@@ -385,6 +416,8 @@ static hawser_status count_memory(hawser_vector *vector, uint64_t others, hawser
                   (double)mean_memory(vector);
     if (vector->sparse) /* two are merged into a third one, and rows that are held are known */
         need += (double)bytes + (double)vector->shape.rows;
+    if (vector->rounding != HW_F64) /* what each edge has left, at both ends, and an item before it is rounded */
+        need += (double)vector->receiver_count * (double)vector->bytes + ((double)vector->source_count + 1) * (double)bytes;
     uint64_t limit = vector->job->settings.memory;
     if (vector->nodes == 1)
         need = 0;
@@ -421,6 +454,17 @@ static hawser_status make_pool(hawser_vector *vector, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Makes what each edge keeps of rounding. */
+static hawser_status make_left(hawser_vector *vector, hawser_error *error)
+{
+    if (vector->rounding == HW_F64)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&vector->left, vector->receiver_count, "what rounding leaves", error));
+    for (uint32_t i = 0; vector->left != NULL && i < vector->receiver_count; i++)
+        HAWSER_TRY(HW_NEW(&vector->left[i], vector->bytes, "what rounding leaves", error));
+    return HAWSER_OK;
+}
+
 static hawser_status make_edges(hawser_vector *vector, hawser_error *error)
 {
     HAWSER_TRY(HW_NEW(&vector->in, vector->source_count, "the edges of a vector", error));
@@ -438,6 +482,7 @@ static hawser_status make_edges(hawser_vector *vector, hawser_error *error)
     if (vector->sparse && !vector->deltas)
         HAWSER_TRY(HW_NEW(&vector->holds, vector->shape.rows, "the rows of a vector", error));
     HAWSER_TRY(make_pool(vector, error));
+    HAWSER_TRY(make_left(vector, error));
     for (uint32_t i = 0; i < vector->source_count; i++)
         vector->in[i].rules = &vector->rules;
     for (uint32_t i = 0; i < vector->receiver_count; i++)
@@ -460,6 +505,8 @@ static hawser_status new_vector(hawser_job *job, const hawser_vector_options *op
                               .deltas = rules->deltas,
                               .any_number = options->any_number,
                               .sparse = options->sparse,
+                              .form = options->rounding,
+                              .rounding = hw_form_row_of((unsigned)options->rounding)->width,
                               .rules = *rules};
     (void)snprintf(vector->name, sizeof vector->name, "%s", options->name);
     uint32_t width = options->width > 0 ? options->width : 1;

@@ -16,7 +16,7 @@ hawser_status hw_vector_check_closed(hawser_vector *vector, uint32_t node, hawse
 }
 
 /* Sends to a neighbour. One that has closed the vector may have left the job since, which matters less. */
-static hawser_status send_to(hawser_vector *vector, uint32_t node, hw_message *message, hawser_error *error)
+hawser_status hw_vector_send(hawser_vector *vector, uint32_t node, hw_message *message, hawser_error *error)
 {
     hawser_status status = hw_cluster_send(vector->job->cluster, node, message, error);
     if (status == HAWSER_PEER_LOST)
@@ -38,7 +38,7 @@ hawser_status hw_vector_pump(hawser_vector *vector, uint32_t receiver, hawser_er
             break;
         hw_vector_record_sent(vector, vector->receivers[receiver], item);
         hw_vector_slots_strip(vector, item);
-        status = send_to(vector, vector->receivers[receiver], item, error);
+        status = hw_vector_send(vector, vector->receivers[receiver], item, error);
     }
     pthread_mutex_unlock(&vector->order);
     return status;
@@ -51,7 +51,7 @@ hawser_status hw_vector_say(hawser_vector *vector, uint32_t node, hw_vector_word
     HAWSER_TRY(hw_vector_word_new(vector, word, 0, &message, error));
     message->envelope.epoch = number;
     message->envelope.clock = iteration;
-    return send_to(vector, node, message, error);
+    return hw_vector_send(vector, node, message, error);
 }
 
 /* Returns the place of a node in an ascending list, or `count`. */
@@ -78,10 +78,9 @@ static bool take_item(hawser_vector *vector, uint32_t source, hw_message *messag
     const hw_envelope *envelope = &message->envelope;
     if (envelope->range > 0 && !hw_vector_slots_take(vector, source, message))
         return false;
-    bool whole = envelope->span == 0 ? envelope->length == 0
-                 : vector->sparse    ? hw_sparse_whole(&vector->shape, message)
-                                     : envelope->length == vector->bytes;
-    if (!whole)
+    bool rounded = vector->rounding != HW_F64 && envelope->span > 0;
+    if ((envelope->encoding != 0) != rounded ||
+        (envelope->span == 0 ? envelope->length > 0 : !hw_vector_is_whole(vector, message)))
         return false;
     pthread_mutex_lock(&vector->mutex);
     bool taken = hw_edge_arrived(&vector->in[source], message);
@@ -130,7 +129,13 @@ static bool handle(hawser_vector *vector, uint32_t node, hw_message *message, bo
             (void)!hw_vector_say(vector, node, HW_VECTOR_READS, reads, 0, &error);
         return right;
     }
-    if (!take_word(vector, node, source, receiver, &message->envelope))
+    const hw_envelope envelope = message->envelope; /* the message may be taken */
+    if (envelope.part == HW_VECTOR_END && envelope.length > 0) {
+        *taken = hw_vector_take_rest(vector, source, message);
+        if (!*taken)
+            return false;
+    }
+    if (!take_word(vector, node, source, receiver, &envelope))
         return false;
     if (receiver < vector->receiver_count)
         (void)!hw_vector_pump(vector, receiver, &error); /* the next wait of the program finds the loss */

@@ -1,6 +1,7 @@
 /* record.c - what a history has of a vector: its description and edges, scatters, items sent and taken, gathers, its end. */
 #include "base/digest.h"
 #include "runtime/vector/vector.h"
+#include "vector/rounded.h"
 
 static void put(hawser_vector *vector, const hw_event_record *record)
 {
@@ -25,10 +26,30 @@ static uint64_t digest_of(const hawser_vector *vector, const uint64_t *keys, siz
     return sum;
 }
 
+/* The digest of what a rounded item's numbers are. */
+static uint64_t digest_rounded(const hawser_vector *vector, const hw_message *item)
+{
+    double tile[HW_TILE]; /* has space for f32, too */
+    const uint64_t *keys = vector->sparse ? item->payload : NULL;
+    size_t rows = (size_t)item->envelope.count, width = vector->shape.width;
+    size_t count = vector->sparse ? rows * width : vector->count, size = vector->bytes / vector->count;
+    const char *numbers = (const char *)item->payload + (vector->sparse ? rows * sizeof *keys : 0);
+    uint64_t sum = 0;
+    for (size_t t = 0; t * HW_TILE < count; t++) {
+        size_t length = hw_rounded_tile(vector->rounding, vector->type, numbers, count, t, tile), first = t * HW_TILE;
+        sum += vector->sparse ? 0 : digest_at(vector, tile, length, first);
+        for (size_t i = 0; keys != NULL && i < length; i++)
+            sum += digest_at(vector, (char *)tile + i * size, 1, keys[(first + i) / width] * width + (first + i) % width);
+    }
+    return sum;
+}
+
 static uint64_t digest_item(const hawser_vector *vector, const hw_message *item)
 {
-    if (item->envelope.span == 0)
+    if (item->envelope.length == 0)
         return 0;
+    if (item->envelope.encoding != 0)
+        return digest_rounded(vector, item);
     const hw_sparse_part part = vector->sparse ? hw_sparse_of(item) : (hw_sparse_part){0};
     return digest_of(vector, part.keys, part.count, vector->sparse ? part.values : item->payload);
 }
@@ -47,7 +68,8 @@ hawser_status hw_vector_record_open(hawser_vector *vector, uint32_t run, hawser_
     put(vector, &called);
     put(vector,
         &(hw_event_record){.kind = HW_EVENT_VECTOR,
-                           .flags = (uint8_t)((rules->deltas ? 0 : HW_EVENT_VALUES) | (vector->sparse ? HW_EVENT_ROWS : 0)),
+                           .flags = (uint8_t)((rules->deltas ? 0 : HW_EVENT_VALUES) | (vector->sparse ? HW_EVENT_ROWS : 0) |
+                                              (vector->rounding != HW_F64 ? HW_EVENT_KEEPS : 0)),
                            .actor = vector->self,
                            .from = vector->nodes,
                            .part = rules->sync == HW_VECTOR_TAP   ? HW_EVENT_TAP

@@ -181,6 +181,23 @@ static hawser_status next_item(hawser_vector *vector, const hawser_scatter *scat
     return share_item(vector, scatter, reads, shared, item, error);
 }
 
+/* The same with rounding, which each edge does by itself. */
+static hawser_status next_rounded(hawser_vector *vector, const hawser_scatter *scatter, uint32_t receiver,
+                                  hw_message *pending, hw_message **item, bool *added, hawser_error *error)
+{
+    hw_message *whole = NULL;
+    *added = pending != NULL && pending->envelope.span > 0;
+    if (!*added) {
+        HAWSER_TRY(new_item(vector, scatter, true, item, error));
+        return hw_vector_round(vector, receiver, item, error);
+    }
+    HAWSER_TRY(hw_vector_take_back(vector, receiver, pending, &whole, error));
+    hawser_status status = add_to_pending(vector, scatter, whole, item, error);
+    if (status != HAWSER_OK || *item != whole)
+        hw_message_free(whole);
+    return status == HAWSER_OK ? hw_vector_round(vector, receiver, item, error) : status;
+}
+
 static hawser_status scatter_to(hawser_vector *vector, const hawser_scatter *scatter, uint32_t receiver,
                                 hw_message *shared[2], hawser_error *error)
 {
@@ -192,7 +209,9 @@ static hawser_status scatter_to(hawser_vector *vector, const hawser_scatter *sca
     bool drops = hw_edge_drops(edge), idle = hw_edge_idle(edge);
     hw_message *pending = hw_edge_begin(edge);
     pthread_mutex_unlock(&vector->mutex);
-    if (!drops)
+    if (vector->left != NULL && is_named(scatter, vector->receivers[receiver]))
+        status = next_rounded(vector, scatter, receiver, pending, &item, &added, error);
+    else if (!drops)
         status = next_item(vector, scatter, receiver, pending, idle, shared, &item, &added, error);
     if (status != HAWSER_OK) /* the edge stays begun, so that a sum that is not finite never leaves */
         return status;

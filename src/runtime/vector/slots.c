@@ -49,7 +49,8 @@ static bool is_near(const hawser_vector *vector, uint32_t node)
 
 uint64_t hw_vector_slots_memory(const hawser_vector *vector)
 {
-    if (vector->sparse || vector->servers != NULL || vector->bytes < LEAST || vector->job->cluster == NULL)
+    if (vector->sparse || vector->rounding != HW_F64 || vector->servers != NULL || vector->bytes < LEAST ||
+        vector->job->cluster == NULL)
         return 0;
     for (uint32_t r = 0; r < vector->receiver_count; r++)
         if (is_near(vector, vector->receivers[r]))

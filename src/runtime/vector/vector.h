@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "codec/narrow.h"
 #include "hawser/vector.h"
 #include "runtime/job/job.h"
 #include "transport/net/mapping.h"
@@ -16,11 +17,11 @@ enum { HW_VECTOR_NAME = 64, HW_VECTOR_REPLICAS = 256, HW_VECTOR_GENERATION = 1 }
 enum { HW_VECTOR_TOKEN = 16, HW_VECTOR_SLOTS_MOST = 1 << 16 };
 enum { HW_VECTOR_PIECE = 4 << 20 }; /* bytes of an array that node 0 adds up at a time */
 
-/* envelope.part of HW_MESSAGE_VECTOR; state is the vector's number, loop its generation */
+/* envelope.part of HW_MESSAGE_VECTOR; state is the vector's number, loop its generation, encoding the form of an item */
 typedef enum hw_vector_word {
     HW_VECTOR_ITEM = 1, /* sender -> receiver: see vector/edge.h */
     HW_VECTOR_GATHERED, /* receiver -> sender: it has gathered the items up to number epoch, in iteration clock */
-    HW_VECTOR_END,      /* to both: this replica has called finish */
+    HW_VECTOR_END,      /* to both: this replica has called finish; to a receiver with what its rounding has left */
     HW_VECTOR_CLOSED,   /* to both: it has closed the vector without finish */
     HW_VECTOR_SLOTS,    /* sender -> receiver: where its slots are, see slots.c */
     HW_VECTOR_READS     /* the answer; epoch 1: the receiver reads from them */
@@ -62,6 +63,10 @@ struct hawser_vector {
     hw_sparse_shape shape; /* of a sparse one */
     unsigned char *holds;  /* sparse values: by row, whether this replica has scattered or gathered it; guarded by `calls` */
     hw_edge_rules rules;
+    hawser_form form; /* of deltas that are sent */
+    hw_width rounding;
+    char *
+        *left; /* by receiver: what rounding has left out of all items, in an array; NULL: no rounding. Guarded by `calls` */
     uint32_t *sources, *receivers; /* ascending */
     uint32_t source_count, receiver_count;
     uint64_t slot; /* bytes that the largest item has */
@@ -105,6 +110,26 @@ hawser_status hw_vector_await_open(hawser_vector *vector, uint32_t receiver, dou
                                    hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_vector_await_ready(hawser_vector *vector, uint32_t source, double deadline, uint64_t iteration,
                                     hawser_error *error) HAWSER_MUST_USE;
+
+/* Sends a message of a vector to a neighbour. */
+hawser_status hw_vector_send(hawser_vector *vector, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+
+/* rounding.c: returns whether an item's length and keys are right, and its form is none or that of the vector. */
+bool hw_vector_is_whole(const hawser_vector *vector, const hw_message *item);
+/* Puts whole items in place of the rounded ones of a list. After a failure some are still rounded. */
+hawser_status hw_vector_widen(const hawser_vector *vector, hw_message **list, hawser_error *error) HAWSER_MUST_USE;
+/* Makes a whole item of a pending one and of what rounding has left out of it. */
+hawser_status hw_vector_take_back(hawser_vector *vector, uint32_t receiver, const hw_message *pending, hw_message **whole,
+                                  hawser_error *error) HAWSER_MUST_USE;
+/* Puts a rounded item in place of a whole one, to which it adds what the edge had left; the edge keeps what is left now. On
+ * failure *item is NULL. */
+hawser_status hw_vector_round(hawser_vector *vector, uint32_t receiver, hw_message **item,
+                              hawser_error *error) HAWSER_MUST_USE;
+/* Takes what a source has left at its end. Returns false, and does not take it, if it is wrong. */
+bool hw_vector_take_rest(hawser_vector *vector, uint32_t source, hw_message *rest);
+
+/* rest.c: says to all neighbours that this replica has called finish, and sends what its edges have left. */
+hawser_status hw_vector_say_end(hawser_vector *vector, hawser_error *error) HAWSER_MUST_USE;
 
 /* merge.c: adds a sparse item to another one: their sum (deltas), or of each key the row of the second one. Both are freed,
  * on failure too; *first is then NULL. */
