@@ -556,3 +556,15 @@ def test_a_worker_that_is_killed_is_named(client, alone, monkeypatch):
                 hawser.dask.train(client, "lasso", *lost)
     data = chunked(X) if alone else data[0], data[1]
     assert np.array_equal(hawser.dask.train(client, "lasso", *data, workers=3).coefficients, hawser.train("lasso", X, Y, workers=3).coefficients)
+
+
+def test_a_column_of_texts_is_read_as_one_process_reads_it(client):
+    texts = [" ".join(f"w{k:02d}" for k in 10 * (row % 3) + DRAW.integers(0, 10, 8)) for row in range(60)]
+    frame = pd.DataFrame({"id": range(60), "review": ["", None, *texts[2:]]})
+    given = dask.dataframe.from_pandas(frame, npartitions=4)
+    how = {"text": "review", "max_words": 25, "topics": 3, "iterations": 12}
+    there, here = hawser.dask.train(client, "lda", given, **how, workers=3), hawser.train("lda", frame, **how, workers=3)
+    assert there.names == here.names and len(here.names) == 25
+    assert np.array_equal(there.predict_proba(frame), here.predict_proba(frame))
+    with pytest.raises(hawser.BadOption, match="text: 'nothing' is no column of the table"):
+        hawser.dask.train(client, "lda", given, text="nothing")
