@@ -61,7 +61,8 @@ MORE_STATES = [(kind, 13000000, workers, nodes, first)
                for first in ([], ["initial"], ["f32"], ["initial", "f32"]) for workers, nodes in ((1, 1), (2, 1), (4, 1), (2, 2), (4, 2), (3, 3), (6, 3))]
 MORE_STATES += [("moving", 50000000, 4, 4, []), ("moving", 50000000, 4, 4, ["f32"])]  # 400 and 200 MB
 NODE_MOST = 350e6  # of a node with a fourth of 400 MB that go from node to node
-NEAR = {"moving": 1.2}  # estimate and peak agree within this, both ways
+# Estimate and peak agree within this, both ways. On a busy machine a part may wait to be sent while both next ones have arrived: a fifth more.
+NEAR = {"moving": 1.2 if os.environ.get("HAWSER_TEST_LONG") else 1.35}
 ABOVE_OF = {"packed": 1.2}  # updates that a fast node has sent ahead are unpacked by several blocks of a node
 DRAWN = 5
 FIRST = ("initial", "f32")  # of the probe
