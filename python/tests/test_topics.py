@@ -81,7 +81,7 @@ def test_perplexity_is_that_of_a_sampler_written_here(counts, model):
         tokens += len(second)
     assert measures["tokens"] == tokens and measures["rows"] == 80 and measures["documents"] == (counts.sum(axis=1) > 1).sum()
     assert abs(np.log(measures["perplexity"]) + log_probability / tokens) < 0.06
-    with pytest.raises(hawser.BadInput, match="no weights"):
+    with pytest.raises(hawser.BadOption, match="no weights"):
         model.evaluate(counts, weights=np.ones(80))
 
 
