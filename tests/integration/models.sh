@@ -91,6 +91,21 @@ for mutant in 1 2 3 6; do
 done
 check edge.pml refused -DWAITS -DDIES -DMUTANT=4
 check edge.pml refused -DWAITS -DMUTANT=5
+for sums in -UDELTAS -DDELTAS; do # three slots and one receiver, then two slots and two receivers
+    check vector_slot.pml holds -DRECEIVERS=1 $sums
+    check vector_slot.pml holds -DRECEIVERS=1 -DMOST=3 -DSCATTERS=5 $sums
+    check vector_slot.pml holds -DRECEIVERS=1 -DMOST=3 -DDIES $sums
+done
+check vector_slot.pml holds -DRECEIVERS=1 -DMOST=3 -DKILLED
+check_large vector_slot.pml holds -DSLOTS=2 -DSCATTERS=3 -DDIES
+[ -z "${HAWSER_TEST_LONG:-}" ] || check_large vector_slot.pml holds -DSCATTERS=3 -DMOST=3
+[ -z "${HAWSER_TEST_LONG:-}" ] || check_large vector_slot.pml holds -DSLOTS=2 -DSCATTERS=3 -DDELTAS -DKILLED
+check vector_slot.pml refused -DSLOTS=2 -DSCATTERS=3 -DMUTANT=2
+for mutant in 1 3 4 6; do
+    check vector_slot.pml refused -DRECEIVERS=1 -DMUTANT=$mutant
+done
+check vector_slot.pml refused -DRECEIVERS=1 -DMOST=3 -DDELTAS -DMUTANT=5
+check vector_slot.pml refused -DSLOTS=2 -DSCATTERS=3 -DDIES -DMUTANT=7
 check chunks.pml holds -DDELAY=0
 check chunks.pml holds -DDELAY=1
 check chunks.pml holds -DDELAY=0 -DWORKERS=3 -DITERATIONS=2
