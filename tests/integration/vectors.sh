@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Vectors on processes: every transport gives the same bits, and a replica that is killed ends the others by its name.
+# What is half-written is not taken.
 set -euo pipefail
-probe=$HAWSER_BUILD/tests/vector_probe hawser=$HAWSER_BINARY
+probe=$HAWSER_BUILD/tests/vector_probe slot_probe=$HAWSER_BUILD/tests/slot_probe hawser=$HAWSER_BINARY
 unset HAWSER_BUILD HAWSER_SANITIZE # a job takes them for options
 work=$(mktemp -d); trap 'rm -rf "$work"' EXIT; cd "$work"
 [[ -x $probe ]] || { echo "skipped: $probe is not built"; exit 77; }
@@ -22,6 +23,19 @@ for sync in tap bsp ssp:2; do
     timeout 120 "$hawser" run -n 3 -- "$probe" "$sync" 40 --record-history "$sync" > out 2> err || fail "exit $? under $sync"
     [[ $(arrays) == 3 ]] || fail "under $sync not all three replicas print the same array"
     "$hawser" check "$sync" > checked 2>&1 || { cat checked; fail "the history under $sync is refused"; }
+done
+
+# A sender is stopped and continued, or killed, within the write of a slot: its receiver never takes the half-written slot.
+rounds=5 kills=2
+[[ -z ${HAWSER_TEST_LONG:-} ]] || rounds=100 kills=100
+timeout 120 "$hawser" run -n 2 -- "$slot_probe" stop 4 $rounds --transport shm > out 2> err ||
+    fail "exit $? with a sender that stops"
+for ((i = 0; i < kills; i++)); do
+    code=0
+    timeout 120 "$hawser" run -n 2 -- "$slot_probe" kill $((1 + i * 4 % 6)) 0 --transport shm > out 2> err || code=$?
+    [[ $code != 0 && $code != 124 ]] || fail "exit $code, and node 0 was killed within a write"
+    grep -qE '^\[1\] .*node 0 \(node-0\) was lost' err || fail "node 1 does not name the node that was killed within a write"
+    ! grep -q 'line [0-9]' err || fail "node 1 took a slot that was half-written"
 done
 
 # A replica is killed between its scatter and its gather.
