@@ -7,14 +7,13 @@ build_of() { # PRESET
     echo "pass build of $1"
 }
 
-# failed_tests LOG: prints the number and name of each test that failed in an output of ctest, and "report" if a sanitizer reported in it.
+# failed_tests LOG: prints the name of each test that failed in an output of ctest, and "report" if a sanitizer reported in it.
 failed_tests() {
-    awk 'function out() { if (number != "") print number, name, report; number = report = "" }
+    awk 'function out() { if (name != "") print name, report; name = report = "" }
         /^ *[0-9]+\/[0-9]+ Test +#[0-9]+: / {
             out()
             if ($0 ~ /\*\*\*(Failed|Timeout|Exception)/) {
                 split(substr($0, index($0, "#") + 1), words, /: *| +/)
-                number = words[1]
                 name = words[2]
             }
         }
@@ -27,7 +26,7 @@ failed_tests() {
 # passed and is named as unsteady. A sanitizer's report is proof, so such a test is not run again. If more than a few fail, none is.
 # Lines of second runs begin with "| ", because the suite's totals are those of the first run.
 run_steadily() {
-    local jobs=$1 few=5 first code=0 each number name report failed=()
+    local jobs=$1 few=5 first code=0 each name report failed=()
     shift
     first=$(mktemp)
     "$@" -j "$jobs" 2>&1 | tee "$first" || code=$?
@@ -38,11 +37,11 @@ run_steadily() {
     ((code == 0 || ${#failed[@]} == 0 || ${#failed[@]} > few)) && return "$code"
     code=0
     for each in "${failed[@]}"; do
-        read -r number name report <<<"$each"
+        read -r name report <<<"$each"
         if [[ $report ]]; then
             echo "not run again: $name has a report of a sanitizer"
             code=8
-        elif "$@" -j 1 -I "$number,$number" --no-tests=error 2>&1 | sed 's/^/| /'; then
+        elif "$@" -j 1 -R "^${name//./\\.}\$" --no-tests=error 2>&1 | sed 's/^/| /'; then
             echo "unsteady: $name"
         else
             echo "failed twice: $name"

@@ -12,11 +12,12 @@ project() {
         printf 'add_test("%s" sh -c [==[%s]==])\n' "${each%%:*}" "${each#*:}"
     done >CTestTestfile.cmake
 }
-# runs CODE: runs the project, and checks the exit code.
+# runs CODE ARGUMENTS...: runs the project, and checks the exit code.
 runs() {
-    local got=0
-    (set -euo pipefail; run_steadily 2 ctest --test-dir "$PWD" --output-on-failure) >log 2>&1 || got=$?
-    [[ $got == "$1" ]] || complain "exit $got instead of $1: $(sed 's/^/> /' log)"
+    local got=0 code=$1
+    shift
+    (set -euo pipefail; run_steadily 2 ctest --test-dir "$PWD" --output-on-failure "$@") >log 2>&1 || got=$?
+    [[ $got == "$code" ]] || complain "exit $got instead of $code: $(sed 's/^/> /' log)"
 }
 once='test -e seen || { touch seen; echo was not seen; exit 1; }'
 report='test -e found || { touch found; echo "==1==ERROR: AddressSanitizer: heap-use-after-free"; exit 1; }'
@@ -34,6 +35,12 @@ runs 8
 has log '^unsteady: at.once$'
 has log '^failed twice: fails$'
 has log '^\| no$'
+
+# The second run is of the same test where some are left out.
+project "left:true" "left.too:true" "steady:true" "fails:echo no; exit 1" "at.once:$once" "other:true" "more:true"
+runs 8 -R . -E '^left'
+has log '^unsteady: at.once$'
+has log '^failed twice: fails$'
 
 # What a sanitizer reports is proof, even if the test would pass later.
 project "steady:true" "reports:$report" "races:echo WARNING: ThreadSanitizer: data race; exit 66" "at.once:$once"
