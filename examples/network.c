@@ -4,7 +4,7 @@
  * averaged.
  *
  * `./network CLASSES FILE` reads any input of Hawser; the target is a class 0 ... CLASSES - 1. It prints the mean log loss
- * and the share of rows whose class is the most likely. Try `--workers 4`, `--sync ssp:2`, `--sync tap`, and `hawser run -n
+ * and the share of rows that it classifies rightly. Try `--workers 4`, `--sync ssp:2`, `--sync tap`, and `hawser run -n
  * 3 -- ./network 10 FILE --workers 6`. Under bsp the result has the same bits for any number of threads and nodes.
  */
 #include <hawser/app.h>

@@ -273,8 +273,8 @@ static bool take_field(record *r, const char *line)
     return true;
 }
 
-/* Reads all records. A record ends at an empty line; a line that starts with a blank continues a field whose rest is not
- * used. */
+/* Reads all records. A record ends at an empty line. A line that starts with a blank continues the field before it, and is
+ * skipped: no field of several lines is used. */
 static bool read_records(problem *p, FILE *in)
 {
     char *line = NULL;

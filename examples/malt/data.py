@@ -3,7 +3,7 @@
 
     svm      rows of 20 of 200 columns, as svmlight, with labels 1 and -1 by a plane
     factors  "user item rating" of 200 users and 100 items, by products of 3 factors
-    clicks   "label feature ..." of 6 fields with 20 values each, two of which matter together
+    clicks   "label feature ...": 6 fields of 20 values each; two of the fields matter together
 """
 import math
 import random

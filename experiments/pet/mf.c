@@ -1,6 +1,6 @@
 /*
- * mf.c - matrix factorisation by stochastic gradient descent, as in PET's figure 9. Ratings are split by users, whose
- * factors stay with them; the items' factors are replicated and exchanged. Ratings are generated: rank 10, noise 0.3.
+ * mf.c - matrix factorisation by stochastic gradient descent, as in PET's figure 9. Ratings are split by users. A user's
+ * factors stay with its ratings; the items' factors are replicated and exchanged. Ratings are generated: rank 10, noise 0.3.
  *
  *     hawser run -n 8 -- experiment_mf CLOCKS PARTS PAUSE --workers 8 --sync ssp:2 --filter relative --quota 16K
  */

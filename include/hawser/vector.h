@@ -191,8 +191,9 @@ typedef struct hawser_vector_facts {
 HAWSER_API hawser_status hawser_vector_describe(hawser_vector *vector, hawser_vector_facts *facts,
                                                 hawser_error *error) HAWSER_MUST_USE;
 
-/** Frees the vector. Does not wait. If it is closed before its finish, waits of other replicas for this one end with
- *  HAWSER_PEER_LOST. NULL is allowed. */
+/** Frees the vector. Does not wait. If it is closed before its finish, scatters and gathers of other replicas that wait for
+ *  this one end with HAWSER_PEER_LOST, and their barriers and finishes when this one makes another collective call or
+ *  leaves the job, or after --timeout. NULL is allowed. */
 HAWSER_API void hawser_vector_close(hawser_vector *vector);
 
 #ifdef __cplusplus

@@ -1,28 +1,25 @@
 """Replicas: processes that run the same loop, and send each other their arrays."""
-import atexit
 import contextlib
 import ctypes
 import importlib
 import logging
 import os
-import sys
 import threading
 import time
-import warnings
-import weakref
 from collections.abc import Callable, Iterator
 from ctypes import POINTER, byref
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import INT, name_bytes, path_bytes, refuse_pickle, whole_number
+from ._arguments import INT, name_bytes, path_bytes, whole_number
 from ._beside import MOST_WAIT, run_beside
 from ._cluster import Cluster, cluster_for
 from ._dataset import Dataset
 from ._errors import BadArgument, BadInput, BadOption, Error, check, in_keywords, text_of, warn
+from ._held import Held, opened
 from ._library import library as lib
 from ._lent import Array, memory_of
 from ._native import (
@@ -40,7 +37,7 @@ OTHER_ROLES = {"weights", "offset", "exposure"}  # columns that `rows` does not 
 log = logging.getLogger("hawser")
 
 
-class Replicas:
+class Replicas(Held):
     """The processes of a program, which run the same loop on their own data and mix their arrays (MALT).
 
     Without a launcher the process is the only replica. `hawser run`, mpirun or srun start several; see `hawser.Cluster` for nodes that are started by
@@ -57,6 +54,7 @@ class Replicas:
     """
 
     _job: Any = None
+    _unclosed = "hawser.Replicas were not closed; use them in a with statement"
 
     def __init__(self, **options: Any) -> None:
         for keyword in options:
@@ -100,7 +98,7 @@ class Replicas:
             self._job = job
             self.nodes = int(lib.hawser_job_nodes(job))  #: the number of replicas
             self.node = int(lib.hawser_job_node(job))  #: the number of this one, from 0
-            _open.add(self)
+            opened.add(self)
             self._meeting = self.vector("hawser.replicas", 1)
         except BaseException:
             self._job = job
@@ -108,7 +106,7 @@ class Replicas:
             raise
 
     def _free(self) -> None:
-        _open.discard(self)
+        opened.discard(self)
         for vector in self._vectors:
             lib.hawser_vector_close(vector._handle)
             vector._handle = None
@@ -136,6 +134,9 @@ class Replicas:
     def close(self) -> None:
         """Waits until every replica has made the call, and closes all vectors. Collective. Closed replicas may be closed again."""
         self._close(waits=True)
+
+    def _is_open(self) -> bool:
+        return self._job is not None
 
     def _close(self, waits: bool) -> None:
         """Closes the replicas. With `waits=False` it does not wait for the others, and their waits fail."""
@@ -364,21 +365,6 @@ class Replicas:
             handle, vector._handle = vector._handle, None
             lib.hawser_vector_close(handle)
 
-    def __enter__(self) -> "Replicas":
-        return self
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        if os.getpid() == self._process:  # a process that was forked within `with` leaves it as it likes
-            self._close(waits=kind is None)
-
-    def __del__(self) -> None:
-        if self._job is not None and os.getpid() == self._process:
-            warnings.warn("hawser.Replicas were not closed; use them in a with statement", ResourceWarning, source=self, stacklevel=2)
-            self._close(waits=False)
-
-    def __reduce__(self) -> NoReturn:
-        refuse_pickle(self)
-
     def __repr__(self) -> str:
         return "<hawser.Replicas, closed>" if self._job is None else f"<hawser.Replicas: {self.nodes}, this is replica {self.node}>"
 
@@ -409,18 +395,6 @@ def _share_of(data: Dataset, node: int, nodes: int) -> tuple[Any, Array | None]:
 
 def _numbers_at(address: Any, kind: Any, count: int) -> Array:
     return np.empty(0, np.dtype(kind)) if count == 0 else np.ctypeslib.as_array(ctypes.cast(address, POINTER(kind)), (count,))
-
-
-_open: "weakref.WeakSet[Replicas]" = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    """Closes replicas at the end of the process. After an exception the replica leaves the others, which would wait for it."""
-    failed = hasattr(sys, "last_value")
-    for replicas in list(_open):
-        if os.getpid() == replicas._process:
-            replicas._close(waits=not failed)
 
 
 __all__ = ["Replicas"]

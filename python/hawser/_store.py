@@ -1,28 +1,25 @@
 """A parameter server: tables of numbers that all nodes push to and pull from."""
-import atexit
 import contextlib
 import ctypes
 import json
 import logging
 import os
 import signal
-import sys
 import threading
-import warnings
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import POINTER, byref
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._arguments import INT, WORD, give_key, name_bytes, path_bytes, refuse_pickle, whole_number
+from ._arguments import INT, WORD, give_key, name_bytes, path_bytes, whole_number
 from ._beside import MOST_WAIT, run_beside, terminating
 from ._cluster import Cluster, cluster_for
 from ._errors import CLASSES, BadArgument, BadOption, Error, Timeout, check, in_keywords, text_of, warn
 from ._function import ServerFunction, StoreFilter
+from ._held import Held, opened
 from ._job import broadcast
 from ._library import library as lib
 from ._native import (
@@ -310,7 +307,7 @@ def _number(what: str, value: Any) -> float:
         raise BadArgument(f"{what} is {value!r:.60}, and must be a number") from None
 
 
-class Store:
+class Store(Held):
     """A parameter server: tables of numbers by key, spread over the nodes, or on stand-alone servers of `hawser serve`.
 
     Without arguments the nodes of the process keep the tables: those of a launcher or of `hawser.Cluster`, or this process alone. With `at`,
@@ -334,6 +331,7 @@ class Store:
     """
 
     _handle: Any = None
+    _unclosed = "a hawser.Store was not closed; use it in a with statement"
 
     def __init__(self, at: str | None = None, *, key_file: str | os.PathLike[str] | None = None, key: bytes | None = None,
                  functions: Iterable[ServerFunction] = (), filters: Iterable[StoreFilter] = (), workers: int = 1, timeout: float | None = None, servers: int | None = None,
@@ -408,7 +406,7 @@ class Store:
             self._free()
             raise
         self._handle = handle
-        _open.add(self)
+        opened.add(self)
         self._report()
 
     def _compare(self) -> None:
@@ -450,6 +448,9 @@ class Store:
         """
         self._close(waits=True)
 
+    def _is_open(self) -> bool:
+        return self._handle is not None
+
     def _close(self, waits: bool) -> None:
         """Closes the store. With `waits=False` it does not wait for the other nodes, and their waits fail."""
         if self._handle is None:
@@ -478,7 +479,7 @@ class Store:
         handle, self._handle = self._handle, None
         pressed |= run_beside(lambda: lib.hawser_store_close(handle), lambda: lib.hawser_cancel(self._cancellation))
         self._queue.end_all(_native.HAWSER_PEER_LOST, "the store was closed before the task had ended")
-        _open.discard(self)
+        opened.discard(self)
         self._free()
         if pressed:
             raise KeyboardInterrupt("the closing of the store was interrupted")
@@ -689,36 +690,10 @@ class Store:
             lib.hawser_store_figures_of(handle, byref(found))
         return {name: int(getattr(found, name)) for name in COUNTERS}
 
-    def __enter__(self) -> "Store":
-        return self
-
-    def __exit__(self, kind: Any, *_: Any) -> None:
-        self._close(waits=kind is None)
-
-    def __del__(self) -> None:
-        if self._handle is not None and os.getpid() == self._process:
-            warnings.warn("a hawser.Store was not closed; use it in a with statement", ResourceWarning, source=self, stacklevel=2)
-            self._close(waits=False)
-
-    def __reduce__(self) -> NoReturn:
-        refuse_pickle(self)
-
     def __repr__(self) -> str:
         if self._handle is None:
             return "<hawser.Store, closed>"
         return f"<hawser.Store at {self.at}>" if self.at is not None else f"<hawser.Store on {self.nodes} nodes, this is node {self.node}>"
-
-
-_open: "weakref.WeakSet[Store]" = weakref.WeakSet()
-
-
-@atexit.register
-def _close_all() -> None:
-    """Closes stores at the end of the process. After an exception the node leaves the others, which would wait for it."""
-    failed = hasattr(sys, "last_value")
-    for store in list(_open):
-        if os.getpid() == store._process:
-            store._close(waits=not failed)
 
 
 __all__ = ["Store", "Table"]

@@ -1,4 +1,5 @@
 """Replicas and their vectors: numbers beside numpy's, memory in place, waits and Ctrl-C, and everything that is refused."""
+import contextlib
 import os
 import pickle
 import threading
@@ -603,3 +604,20 @@ def test_mistakes_are_refused(replicas, call, text):
     w = replicas.vector("w", 3, dtype="f4")
     with pytest.raises(hawser.Error, match=text):
         call(replicas, w)
+
+
+def test_a_forked_child_leaves_the_block_and_may_not_use_the_replicas():
+    with hawser.Replicas() as replicas:
+        child = os.fork()
+        if child == 0:
+            code = 1
+            with contextlib.suppress(BaseException):
+                with replicas:
+                    pass
+                try:
+                    replicas.barrier()
+                except hawser.BadArgument as error:
+                    code = 0 if "which has forked this one" in str(error) else 2
+            os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+        assert replicas.mean(2.0) == 2.0

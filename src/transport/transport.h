@@ -72,7 +72,7 @@ typedef struct hw_envelope {
     uint8_t kind;         /* hw_message_kind */
     uint8_t type;         /* hawser_type of the entries, updates only */
     uint8_t form;         /* hw_form, updates only */
-    uint8_t encoding;     /* hw_encoding, updates only */
+    uint8_t encoding;     /* hw_encoding, of updates and of deltas that vectors round */
     uint32_t source;      /* endpoint; for updates the block */
     uint32_t destination; /* endpoint, or HW_TO_BLOCKS */
     uint32_t session;     /* number of the run, or of the job: see hw_scope */

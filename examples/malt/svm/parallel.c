@@ -139,7 +139,7 @@ static double objective(const model *m, const rows *data, double lambda, double 
     return loss / (double)data->count + lambda / 2 * square;
 }
 
-/* Returns the rate, of powers of 2, whose pass over the first rows ends with the least objective. */
+/* Tries powers of 2 as rates, each for a pass over the first rows, and returns the one with the least objective. */
 static double best_rate(model *m, const rows *data, double lambda)
 {
     double best = 1, least = INFINITY, errors;

@@ -76,7 +76,7 @@ class Model:
 
 
 def best_rate(columns, labels, rows, lambda_):
-    """Returns the rate, of powers of 2, whose pass over the first rows ends with the least objective."""
+    """Tries powers of 2 as rates, each for a pass over the first rows, and returns the one with the least objective."""
     found, sample = {}, slice(0, 1000)
     for rate in 2.0 ** numpy.arange(-8, 5):
         model = Model(columns)

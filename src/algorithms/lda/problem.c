@@ -142,7 +142,9 @@ static hawser_status check_data(const hw_lda *lda, hawser_error *error)
         return hawser_fail(
             error, HAWSER_BAD_INPUT,
             "topics are found in sparse counts of words, and the data are dense, as CSV and .npy are read (a bag of words "
-            "without entries looks like CSV); give them as a bag of words, svmlight, Matrix Market or CSR");
+            "without entries looks like CSV); give them as a bag of words, svmlight, Matrix Market or CSR, or name a column "
+            "of "
+            "texts by --text");
     if (lda->words == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the data have no words: they have no columns");
     if (lda->X->rows > UINT32_MAX)
