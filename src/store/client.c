@@ -439,9 +439,14 @@ static void count_parts(const hw_client *client, hw_task *t)
     t->batched = true;
 }
 
-/* Ends sending for this task. A push whose parts get one common reply will get none. */
-static void give_up(hw_task *t, hawser_status status)
+/* Ends sending for this task. A push whose parts get one common reply will get none. Others wait for a clock, so without it
+ * no request can go on. */
+static void give_up(hw_client *client, hw_task *t, hawser_status status)
 {
+    if (t->order.operation == HW_CLOCK && t->failed != status && client->broken.status == HAWSER_OK) {
+        client->broken = t->error;
+        client->broken.status = status;
+    }
     if (t->failed == HAWSER_OK)
         t->failed = status;
     t->slices_left = t->batched ? 0 : t->slices_left - (t->slice_count - t->slices_sent);
@@ -495,7 +500,7 @@ static void begin(hw_client *client, hw_task *t)
     if (t->noted)
         hw_note_asked(client->options.log, &client->tables[t->order.table], &t->order, t->number, (uint32_t)t->slice_count);
     if (status != HAWSER_OK) {
-        give_up(t, status);
+        give_up(client, t, status);
         end(client, t);
     } else {
         append(&client->sending_end, t);
@@ -546,7 +551,7 @@ bool hw_client_more(hw_client *client)
     if (status != HAWSER_OK || clock)
         t->slices_left--;
     if (status != HAWSER_OK)
-        give_up(t, status);
+        give_up(client, t, status);
     if (status != HAWSER_OK && send_followed(client, false, &t->error) != HAWSER_OK)
         t->slices_left--;
     if (t->slices_sent == t->slice_count) {
@@ -572,6 +577,11 @@ static bool lose_slices(const hw_client *client, hw_task *t, uint32_t server)
         any = true;
     }
     return any && t->slices_left == 0 && t->slices_sent == t->slice_count;
+}
+
+const hawser_error *hw_client_broken(const hw_client *client)
+{
+    return client->broken.status != HAWSER_OK ? &client->broken : NULL;
 }
 
 bool hw_client_has_lost(const hw_client *client, uint32_t server)
@@ -876,7 +886,7 @@ static void resend_slice(hw_client *client, hw_task *t, hw_slice *part)
     if (t->failed == HAWSER_OK)
         t->failed = status;
     if (t->batched) /* the other parts get no reply without this one; sending ends there, too */
-        give_up(t, status);
+        give_up(client, t, status);
 }
 
 static void take_reply(hw_client *client, hw_task *t, hw_slice *part, const hw_reply_head *head, const hw_message *message)

@@ -99,6 +99,8 @@ size_t hw_client_open(const hw_client *client); /* tasks that have not ended */
  * servers have answered their parts; so do later tasks that need it, and a clock when it was sent to the others. What the
  * server still sends is dropped. A second call is without effect. */
 void hw_client_fail_server(hw_client *client, uint32_t server, hawser_status status, const hawser_error *error);
+/* Returns why no request can go on, a clock that was not sent, or NULL; the caller then fails the client. */
+const hawser_error *hw_client_broken(const hw_client *client);
 bool hw_client_has_lost(const hw_client *client, uint32_t server);
 /* Ends all tasks with this status: the store is over. */
 void hw_client_fail(hw_client *client, hawser_status status, const hawser_error *error);

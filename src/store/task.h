@@ -96,6 +96,7 @@ struct hw_client {
     hw_message *followed;            /* message of a slice that leaves together with the next; it must arrive first */
     uint32_t followed_to;
     bool beginning;          /* a caller up the stack starts them */
+    hawser_error broken;     /* of a clock that was not sent; status HAWSER_OK: none */
     bool refusals;           /* a clock of the group has been refused */
     unsigned char *gathered; /* rows of one slice */
     uint64_t *gathered_keys; /* and its keys */

@@ -108,7 +108,8 @@ static void every_failure_ends_in_words(void **state)
              sparse = kind / 4 == 1;
         bool rounds = kind >= 12 || kind / 2 == 3;
         const char *sync = kind / 2 % 2 == 1 ? "tap" : "bsp";
-        long growth = getenv("HAWSER_TEST_LONG") != NULL ? 12 : 1, most = forever ? 60 : 1000;
+        const char *asked = getenv("HAWSER_TEST_LONG");
+        long growth = asked != NULL && *asked != '\0' ? 12 : 1, most = forever ? 60 : 1000;
         for (long nth = 1 + kind; nth < most; nth += 1 + nth / growth)
             if (!fail_at(sync, deltas, sparse, servers, rounds, nth, forever))
                 break;

@@ -143,6 +143,21 @@ static void await_end_of(hawser_store *store, const hw_message *reply)
         await_hands_off(store, &store->zero_copy);
 }
 
+/* Ends this node's client. The lock is held, except while a message that uses a task's memory is sent or received. A thread
+ * that sees the store as lost begins no such message. */
+static void end_client(hawser_store *store, hawser_status status, const hawser_error *error)
+{
+    store->over = true;
+    store->why = *error;
+    store->why.status = status;
+    await_hands_off(store, &store->zero_copy);
+    await_hands_off(store, &store->direct_receive);
+    hw_recorder_failed(store->job->recorder, status);
+    if (store->log != NULL)
+        hw_log_put(store->log, &(hw_event_record){.kind = HW_EVENT_LOST, .from = hw_recorder_lost(store->job->cluster)});
+    hw_client_fail(store->client, status, &store->why);
+}
+
 void hw_hub_unlock(hawser_store *store)
 {
     if (!store->carrying) {
@@ -151,6 +166,9 @@ void hw_hub_unlock(hawser_store *store)
             carry_next(store);
         store->carrying = false;
     }
+    const hawser_error *broken = hw_client_broken(store->client);
+    if (broken != NULL && !store->over)
+        end_client(store, broken->status, broken);
     for (hw_waiter *waiter = store->waiters; waiter != NULL; waiter = waiter->next)
         if (hw_hub_is_over(store, waiter)) {
             atomic_store_explicit(&waiter->over, true, memory_order_release);
@@ -171,21 +189,6 @@ void hw_hub_unlock(hawser_store *store)
     }
 }
 
-/* Ends this node's client. The lock is held, except while a message that uses a task's memory is sent or received. A thread
- * that sees the store as lost begins no such message. */
-static void end_client(hawser_store *store, hawser_status status, const hawser_error *error)
-{
-    store->over = true;
-    store->why = *error;
-    store->why.status = status;
-    await_hands_off(store, &store->zero_copy);
-    await_hands_off(store, &store->direct_receive);
-    hw_recorder_failed(store->job->recorder, status);
-    if (store->log != NULL)
-        hw_log_put(store->log, &(hw_event_record){.kind = HW_EVENT_LOST, .from = hw_recorder_lost(store->job->cluster)});
-    hw_client_fail(store->client, status, &store->why);
-}
-
 /* Handles a reply to this node's client. */
 static void answered(hawser_store *store, uint32_t server, hw_message *message)
 {
@@ -196,6 +199,13 @@ static void answered(hawser_store *store, uint32_t server, hw_message *message)
     if (status != HAWSER_OK)
         end_client(store, status, &error);
     hw_hub_unlock(store);
+}
+
+/* Ends the store, as this node's server has lost a request or a reply, and tells the nodes that would wait for it. */
+static void stop_serving(hawser_store *store, const hawser_error *error)
+{
+    hw_hub_end(store, error);
+    hw_cluster_give_up(store->job->cluster, error->text);
 }
 
 /* Sends a reply of the server; any thread. */
@@ -214,7 +224,7 @@ void hw_hub_reply(void *argument, uint32_t client, hw_message *message)
     message->envelope.kind = HW_MESSAGE_ANSWER;
     hawser_status status = hw_cluster_send(store->job->cluster, client, message, &error);
     if (status != HAWSER_OK && status != HAWSER_PEER_LOST) /* a lost client needs no reply */
-        hw_hub_end(store, &error);
+        stop_serving(store, &error);
 }
 
 /* Accounts for bytes of remote clients. The job's own nodes are not limited: they request no more than their programs mean
@@ -271,7 +281,7 @@ void hw_hub_arrived(void *argument, uint32_t node, hw_message *message)
     } else if (store->server == NULL) {
         hw_message_free(message);
     } else if (hw_server_receive(store->server, node, message, &error) != HAWSER_OK) {
-        hw_hub_end(store, &error);
+        stop_serving(store, &error);
     }
 }
 

@@ -98,14 +98,18 @@ static bool take_facts(const hw_bytes *in, table_facts *facts)
     return true;
 }
 
-/* Compares the definitions of a table on all nodes, before any of them makes it; all nodes get the same text. Collective. */
-static hawser_status same_tables(hawser_job *job, const table_facts *own, hawser_error *error)
+/* Compares the definitions of a table on all nodes, before any of them makes it; all nodes get the same text. `status`: of
+ * this node so far. Collective. */
+static hawser_status same_tables(hawser_job *job, hawser_status status, const table_facts *own, hawser_error *error)
 {
     uint32_t nodes = hawser_job_nodes(job);
     hw_bytes *in = NULL;
     table_facts first, other;
-    HAWSER_TRY(HW_NEW(&in, nodes, "definitions of all nodes", error));
-    hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){(void *)(uintptr_t)own, sizeof *own}, in, error);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, nodes, "definitions of all nodes", error);
+    status = hw_cluster_agree(job->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_allgather(job->cluster, (hw_bytes){(void *)(uintptr_t)own, sizeof *own}, in, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
         status = take_facts(&in[0], &first) && take_facts(&in[i], &other)
                      ? same_table(&first, &other, i, error)
@@ -114,17 +118,29 @@ static hawser_status same_tables(hawser_job *job, const table_facts *own, hawser
     return status;
 }
 
-static hawser_status same_on_all(hawser_job *job, const void *own, size_t length, const char *what, hawser_error *error)
+/* Compares how all nodes have opened the store. `status`: of this node so far. When all nodes have agreed, all have opened
+ * their channels. Collective. */
+static hawser_status same_on_all(const hawser_store *store, hawser_status status, hawser_error *error)
 {
-    uint32_t nodes = hawser_job_nodes(job);
+    static const char *const names[] = {"servers", "workers"};
+    uint32_t own[] = {store->servers, store->workers}, other[2];
     hw_bytes *in = NULL;
-    HAWSER_TRY(HW_NEW(&in, nodes, "reports of all nodes", error));
-    hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){(void *)(uintptr_t)own, length}, in, error);
-    for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
-        if (in[i].length != length || memcmp(in[i].data, own, length) != 0)
-            status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "node %u and node %u differ in %s: every node must call alike",
-                                 hawser_job_node(job), i, what);
-    hw_bytes_free(in, nodes);
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, store->nodes, "reports of all nodes", error);
+    status = hw_cluster_agree(store->job->cluster, status, error);
+    if (status == HAWSER_OK)
+        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){own, sizeof own}, in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < store->nodes; i++) {
+        bool whole = in[i].length == sizeof other;
+        if (whole)
+            memcpy(other, in[i].data, sizeof other);
+        for (int f = 0; status == HAWSER_OK && f < 2; f++)
+            if (!whole || own[f] != other[f])
+                status = hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                                     "node %u and node %u differ in the %s of the store: every node must call alike",
+                                     store->self, i, names[f]);
+    }
+    hw_bytes_free(in, store->nodes);
     return status;
 }
 
@@ -315,12 +331,7 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     store->options.key = NULL; /* the program may free it now */
     if (status == HAWSER_OK)
         status = connect_store(store, error);
-    /* When all nodes have agreed, all have opened their channels. */
-    status = hw_cluster_agree(job->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = same_on_all(job, &store->servers, sizeof store->servers, "the servers of the store", error);
-    if (status == HAWSER_OK)
-        status = same_on_all(job, &store->workers, sizeof store->workers, "the workers of the store", error);
+    status = same_on_all(store, status, error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL)
             hw_cluster_close_channel(job->cluster, &store_channel);
@@ -528,27 +539,35 @@ static hawser_status create_there(hawser_store *store, const hw_table_spec *spec
     return hw_cluster_agree(store->job->cluster, status, error);
 }
 
+static table_facts facts_of(const hawser_table *table, const hw_table_spec *spec)
+{
+    static const char *const types[] = {[HW_VALUE_F32] = "f32", [HW_VALUE_F64] = "f64", [HW_VALUE_I64] = "i64"};
+    table_facts facts = {.width = spec->width,
+                         .sparse = spec->sparse,
+                         .first = spec->first,
+                         .last = spec->last,
+                         .data_centric = spec->centric,
+                         .delay = spec->delay,
+                         .summed = spec->summed,
+                         .staleness = spec->staleness,
+                         .level = spec->level};
+    memcpy(facts.name, spec->name, sizeof facts.name);
+    (void)snprintf(facts.type, sizeof facts.type, "%s", types[spec->type]);
+    (void)snprintf(facts.rounding, sizeof facts.rounding, "%s", hw_form_row_of((unsigned)table->rounding)->word);
+    (void)snprintf(facts.function, sizeof facts.function, "%s", spec->function->name);
+    (void)snprintf(facts.filter, sizeof facts.filter, "%s", table->filter != NULL ? table->filter : "");
+    memcpy(facts.parameters, spec->parameters, sizeof facts.parameters);
+    return facts;
+}
+
 static hawser_status make_on_all(hawser_store *store, const hawser_table *table, uint32_t *number, hawser_error *error)
 {
     hw_table_spec spec;
-    HAWSER_TRY(hw_cluster_agree(store->job->cluster, spec_of(store, table, &spec, error), error));
-    static const char *const types[] = {[HW_VALUE_F32] = "f32", [HW_VALUE_F64] = "f64", [HW_VALUE_I64] = "i64"};
-    table_facts own = {.width = spec.width,
-                       .sparse = spec.sparse,
-                       .first = spec.first,
-                       .last = spec.last,
-                       .data_centric = spec.centric,
-                       .delay = spec.delay,
-                       .summed = spec.summed,
-                       .staleness = spec.staleness,
-                       .level = spec.level};
-    memcpy(own.name, spec.name, sizeof own.name);
-    (void)snprintf(own.type, sizeof own.type, "%s", types[spec.type]);
-    (void)snprintf(own.rounding, sizeof own.rounding, "%s", hw_form_row_of((unsigned)table->rounding)->word);
-    (void)snprintf(own.function, sizeof own.function, "%s", spec.function->name);
-    (void)snprintf(own.filter, sizeof own.filter, "%s", table->filter != NULL ? table->filter : "");
-    memcpy(own.parameters, spec.parameters, sizeof own.parameters);
-    HAWSER_TRY(same_tables(store->job, &own, error));
+    table_facts own = {0};
+    hawser_status status = spec_of(store, table, &spec, error);
+    if (status == HAWSER_OK)
+        own = facts_of(table, &spec);
+    HAWSER_TRY(same_tables(store->job, status, &own, error));
     return store->remote != NULL ? create_there(store, &spec, number, error) : hw_hub_create(store, &spec, number, error);
 }
 
