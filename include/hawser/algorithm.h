@@ -121,6 +121,9 @@ typedef struct hawser_path {
      *  per member), and the weight of these rows in `error`, by fold. Models of older releases have none: 0 and NULL. */
     size_t folds;
     const double *fold_errors, *fold_weights;
+    /** Why the training was ended before all folds had measured the members, so that these have no `error`, as
+     *  hawser_training.stop_reason; NULL: it was not. Of the model */
+    const char *folds_ended;
     const char *error_name;  /**< "mean squared error", static */
     size_t columns;          /**< of the training data */
     size_t outputs;          /**< numbers that the model predicts for a row */

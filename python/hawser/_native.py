@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '61183542834f9b6c0f07eec22cc6a0a534eee6462a8e4b612ad1fee49bdc5613'
+DIGEST = '2ff76954784bd460b0c4eb9f4e9caf8932aca7f00c80258e968be5b05c1cf6aa'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -599,6 +599,7 @@ class hawser_path(Structure):
     folds: int
     fold_errors: Any
     fold_weights: Any
+    folds_ended: bytes | None
     error_name: bytes | None
     columns: int
     outputs: int
@@ -1329,6 +1330,7 @@ hawser_path._fields_ = [
     ("folds", c_size_t),
     ("fold_errors", POINTER(c_double)),
     ("fold_weights", POINTER(c_double)),
+    ("folds_ended", c_char_p),
     ("error_name", c_char_p),
     ("columns", c_size_t),
     ("outputs", c_size_t),

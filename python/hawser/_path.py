@@ -43,6 +43,7 @@ class Path:
     one_se: int | None  #: the first member within one standard error of the least error
     planned: int  #: members that the path would have, if the training was ended before all were finished; else len(path)
     ended: str | None  #: why it was: "signal", "node-lost" ...; None: it was not
+    folds_ended: str | None  #: why it was before all folds of cv had measured the members, which then have no error; None: it was not
     _offsets: Array = field(repr=False)
     _index: Array = field(repr=False)
     _value: Array = field(repr=False)
@@ -94,7 +95,8 @@ def path_of(algorithm: Any, model: Any) -> Path | None:
         fold_weights=_copied(found.fold_weights, (found.folds,)) if found.folds else None,
         error_name=(found.error_name or b"").decode(), intercept=intercept[:, 0] if outputs == 1 else intercept,
         columns=found.columns, outputs=outputs, **members, planned=found.planned,
-        ended=found.ended.decode() if found.ended else None, _offsets=offsets,
+        ended=found.ended.decode() if found.ended else None,
+        folds_ended=found.folds_ended.decode() if found.folds_ended else None, _offsets=offsets,
         _index=_copied(found.index, (stored,)).astype(np.int64), _value=_copied(found.value, (outputs, stored)))
 
 

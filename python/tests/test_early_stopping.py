@@ -115,6 +115,17 @@ def test_refusals(noisy, wrong, says):
         hawser.Lasso().fit(X, y, **wrong)
 
 
+def test_folds_that_a_limit_cuts_short_are_named(noisy):
+    X, y, _, _ = noisy
+    cv = {"cv": 3, "path": [1.0, 0.1]}
+    whole = hawser.train("lasso", X, y, **cv)
+    with pytest.warns(hawser.ConvergenceWarning):
+        cut = hawser.train("lasso", X, y, **cv, max_clocks=whole.training.clocks - 1)
+    assert whole.path.folds_ended is None and "cv_folds_finished" not in whole.training.metrics and whole.path.error is not None
+    assert cut.path.folds_ended == "clocks" and cut.training.metrics["cv_folds_finished"] == 2 and cut.path.error is None
+    assert cut.facts["cv.planned"] == "3" and cut.facts["cv.ended"] == "clocks" and cut.path.ended is None
+
+
 def test_folds_as_an_array(noisy):
     X, y, _, _ = noisy
     fold = np.arange(50) % 3

@@ -221,6 +221,9 @@ static hawser_status print_path(const hw_call *call, const hawser_model *model, 
     if (path.ended != NULL)
         fprintf(call->out, "the training ended before the path did (%s): the model has %zu of its %zu members\n", path.ended,
                 path.count, path.planned);
+    if (path.folds_ended != NULL)
+        fprintf(call->out, "the training ended before --cv did (%s): its folds have not chosen the member\n",
+                path.folds_ended);
     return HAWSER_OK;
 }
 

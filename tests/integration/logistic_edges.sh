@@ -46,9 +46,11 @@ for algorithm in logistic lasso; do
     for most in $((clocks / 2)) $((clocks - 1)); do # half of it, and within the last fit of the last fold
         code 0 "${folds[@]}" --max-clocks $most
         json out 'o["stop_reason"] == "clocks" and o["notes"][0].startswith("--cv 4 did not finish: lambda %.6g is the last" % o["lambda"])'
+        json out '"cv" not in o and "cv_standard_error" not in o'
     done
+    json out 'o["cv_folds_finished"] == 3'
     code 0 "$hawser" train $algorithm folds.csv --header no --cv 4 --path 1e-4,1e-5 --tol 1e-12 --json --max-clocks 1
-    json out 'o["lambda"] == 1e-4 and "nor did the first lambda of the path, 0.0001" in o["notes"][0]'
+    json out 'o["cv_folds_finished"] == 0 and o["lambda"] == 1e-4 and "nor did the first lambda of the path, 0.0001" in o["notes"][0]'
 done
 
 # Classes that a column separates: without a penalty the objective has no minimum, only a bound of 0.

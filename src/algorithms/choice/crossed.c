@@ -93,8 +93,12 @@ static hawser_status put_fold_errors(const hw_fit *fit, hawser_model *model, haw
 hawser_status hw_crossed_put(const hw_fit *fit, hawser_model *model, hawser_error *error)
 {
     growing json = {.size = 400 + LISTS * fit->results->count * NUMBER};
-    if (!fit->selection.crossed)
+    if (fit->results->folds == 0)
         return HAWSER_OK;
+    if (!fit->selection.crossed) {
+        HAWSER_TRY(hw_model_number_fact(model, "cv.planned", fit->results->folds, error));
+        return hawser_model_fact(model, "cv.ended", fit->ended, error);
+    }
     HAWSER_TRY(put_fold_errors(fit, model, error));
     json.text = malloc(json.size);
     if (json.text == NULL)
@@ -166,12 +170,23 @@ static void note_empty(const hw_fit *fit, hawser_training *training)
                 least->lambda, least->nonzeros, least->nonzeros == 1.0 ? "" : "s");
 }
 
-void hw_crossed_describe(const hw_fit *fit, hawser_training *training)
+static void fill_facts(const hw_fit *fit, const char *name, hawser_fact *facts)
+{
+    const hw_member_row *chosen = &fit->results->rows[fit->selection.chosen];
+    if (fit->selection.crossed) {
+        facts[0] = (hawser_fact){name, chosen->error};
+        facts[1] = (hawser_fact){"cv_standard_error", chosen->standard_error};
+    } else if (fit->results->folds > 0)
+        facts[0] = (hawser_fact){"cv_folds_finished", (double)fit->results->folds_done};
+}
+
+void hw_crossed_describe(const hw_fit *fit, const char *name, hawser_training *training, size_t at)
 {
     unsigned folds = fit->results->folds;
     const char *parameter = hw_fit_parameter(fit);
     double chosen = fit->results->rows[fit->selection.chosen].lambda;
     size_t done = hw_results_finished(fit->results);
+    fill_facts(fit, name, training->facts + at);
     if (fit->path != NULL && done < fit->planned && training->failure.status == HAWSER_OK && training->run != NULL)
         hw_note(training, "the training was ended (%s): the model has %zu of the path's %zu members", fit->ended, done,
                 fit->planned); /* failures say it themselves */

@@ -113,6 +113,7 @@ hawser_status hw_choice_path(const hawser_model *model, const char *error_name, 
     size_t dims[2] = {0};
     bool of_costs = hawser_model_text(model, "C") != NULL; /* of support vector machines */
     *path = (hawser_path){.ended = hawser_model_text(model, "path.ended"),
+                          .folds_ended = hawser_model_text(model, "cv.ended"),
                           .name = of_costs ? "C" : "lambda",
                           .error_name = name_of_errors(model, error_name)};
     if (hawser_model_get(model, tensor_of(path->name), NULL, dims) == NULL)

@@ -79,7 +79,7 @@ hw_selection hw_results_select(hw_results *results, bool one_standard_error)
     size_t done = hw_results_finished(results);
     if (done == 0)
         return selection;
-    selection.crossed = results->crossed;
+    selection.crossed = results->folds > 0 && results->folds_done == results->folds;
     if (selection.crossed)
         fold_errors(results);
     selection.measured = selection.crossed || (results->folds == 0 && !isnan(results->rows[0].error));

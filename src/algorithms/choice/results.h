@@ -20,7 +20,7 @@ typedef struct hw_results {
     size_t most;          /* lambdas that the arrays have room for */
     size_t count;         /* lambdas of the path so far */
     uint32_t folds;       /* of the cross-validation, 0: none */
-    bool crossed;         /* all folds have the errors of all lambdas */
+    uint32_t folds_done;  /* that have the errors of all lambdas */
 } hw_results;
 
 /* The lambda of the result, and the errors on held-out rows that chose it. Fields are numbers of lambdas. */

@@ -47,7 +47,8 @@
      .traced = true, .progress = true}
 #define HW_CHOICE_CV_METRICS(chosen) \
     {.name = "cv_error", .help = "mean error on the held-out rows of --cv" chosen}, \
-    {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"}
+    {.name = "cv_standard_error", .help = "standard error of the error on the held-out rows"}, \
+    {.name = "cv_folds_finished", .help = "only if the training was ended before --cv was: the folds that were finished"}
 #define HW_CHOICE_PATH_METRICS \
     HW_CHOICE_FITS_METRICS, \
     {.name = "lambda_max", .help = "the lambda from which on all coefficients are zero"}, \

@@ -137,7 +137,8 @@ static void uncentre(hw_linear_driver *driver, const double *origin, const doubl
         }
 }
 
-static void fill_facts(const hw_linear_driver *driver, const hw_member_row *row, hawser_training *training)
+/* Returns how many there are. */
+static size_t fill_facts(const hw_linear_driver *driver, const hw_member_row *row, hawser_training *training)
 {
     const hw_linear_record *record = &driver->record;
     const hw_linear_kind *kind = driver->linear->problem.kind;
@@ -156,13 +157,9 @@ static void fill_facts(const hw_linear_driver *driver, const hw_member_row *row,
         training->facts[at++] = (hawser_fact){"rounding", row->rounding};
     if (record->results.count > 1)
         training->facts[at++] = (hawser_fact){"lambdas", (double)record->results.count};
-    if (!isnan(row->error))
-        training->facts[at++] = (hawser_fact){record->results.folds == 0              ? kind->validation_name
-                                              : driver->linear->problem.error != NULL ? "cv_error"
-                                                                                      : kind->cv_name,
-                                              row->error};
-    if (record->results.folds > 0 && !isnan(row->error))
-        training->facts[at++] = (hawser_fact){"cv_standard_error", row->standard_error};
+    if (!isnan(row->error) && record->results.folds == 0)
+        training->facts[at++] = (hawser_fact){kind->validation_name, row->error};
+    return at;
 }
 
 /* Notes that there was no time for a certificate of the last clock. */
@@ -327,7 +324,7 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     free(found);
     if (status != HAWSER_OK)
         return status;
-    hw_crossed_describe(&fit, training);
-    fill_facts(driver, &record->results.rows[selection.chosen], training);
+    size_t facts = fill_facts(driver, &record->results.rows[selection.chosen], training);
+    hw_crossed_describe(&fit, problem->error != NULL ? "cv_error" : problem->kind->cv_name, training, facts);
     return HAWSER_OK;
 }

@@ -52,6 +52,6 @@ void hw_linear_grid(const hw_linear *linear, double lambda_max, double *lambdas)
 
 hw_selection hw_linear_select(hw_linear_record *record, bool one_standard_error)
 {
-    record->results.crossed = record->results.folds > 0 && hw_linear_folds_done(record);
+    record->results.folds_done = hw_linear_folds_done(record);
     return hw_results_select(&record->results, one_standard_error);
 }

@@ -17,14 +17,15 @@ hawser_status hw_linear_record_new(hw_linear_record *record, const hw_linear_cho
     return record->lambdas != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu lambdas", most);
 }
 
-bool hw_linear_folds_done(const hw_linear_record *record)
+uint32_t hw_linear_folds_done(const hw_linear_record *record)
 {
-    return record->fold_at == record->results.folds && record->at == record->results.count - record->first;
+    bool within = record->fold_at > 0 && record->at < record->results.count - record->first;
+    return record->fold_at - within;
 }
 
 void hw_linear_record_cut(hw_linear_record *record)
 {
-    if (record->first == 0 || hw_linear_folds_done(record))
+    if (record->first == 0 || hw_linear_folds_done(record) == record->results.folds)
         return;
     record->results.count = record->at = record->first;
     record->first = 0;

@@ -60,8 +60,8 @@ typedef struct hw_linear_record {
 /* Makes the record of a training that has not begun. The caller calls hw_linear_record_free, also after a failure. */
 hawser_status hw_linear_record_new(hw_linear_record *record, const hw_linear_choices *choices,
                                    hawser_error *error) HAWSER_MUST_USE;
-/* Returns whether the last fold has tried all lambdas of its group. */
-bool hw_linear_folds_done(const hw_linear_record *record);
+/* Returns how many folds have tried all lambdas of the group. */
+uint32_t hw_linear_folds_done(const hw_linear_record *record);
 /* Leaves out a group that not all folds have finished, if there is one before it. */
 void hw_linear_record_cut(hw_linear_record *record);
 void hw_linear_record_free(hw_linear_record *record);

@@ -56,13 +56,13 @@ static void take_rows(hw_row_result *r)
     }
 }
 
-/* Fills the errors of the folds, if all are done. */
+/* Fills the errors of the folds that are done. */
 static void take_folds(hw_row_result *r)
 {
     hw_results *results = &r->results;
     size_t folds = results->folds;
-    results->crossed = folds > 0 && line_of(r, folds, results->most - 1)[HW_ROW_DONE] > 0.0;
-    for (size_t f = 0; results->crossed && f < folds; f++) {
+    for (size_t f = 0; f < folds && line_of(r, f + 1, results->most - 1)[HW_ROW_DONE] > 0.0; f++) {
+        results->folds_done++;
         results->fold_weights[f] = line_of(r, f + 1, 0)[HW_ROW_WEIGHT];
         for (size_t l = 0; l < results->most; l++)
             results->errors[f * results->most + l] = line_of(r, f + 1, l)[HW_ROW_ERROR];
@@ -152,9 +152,5 @@ void hw_row_result_describe(const hw_row_result *r, size_t at)
                 r->fit.parameter);
     if (strcmp(r->training->stop_reason, "precision") == 0)
         facts[at++] = (hawser_fact){"rounding", hw_row_result_rounding(r)};
-    hw_crossed_describe(&r->fit, r->training);
-    if (r->fit.selection.crossed) {
-        facts[at++] = (hawser_fact){r->path->cv_name, row->error};
-        facts[at++] = (hawser_fact){"cv_standard_error", row->standard_error};
-    }
+    hw_crossed_describe(&r->fit, r->path->cv_name, r->training, at);
 }
