@@ -1,6 +1,6 @@
 /*
- * edge.pml - one edge of a vector that holds deltas, under tap (src/vector/edge.c, src/runtime/vector): each delta counts exactly once, and nobody waits for
- * ever.
+ * edge.pml - one edge of a vector that holds deltas, under tap or (-DMOST=2 and more) bsp and ssp (src/vector/edge.c, src/runtime/vector): each delta counts
+ * exactly once, and nobody waits for ever.
  *
  * The sender's program scatters SCATTERS times. One item is in flight; what is scattered meanwhile is added to a pending item, without a lock: until it is back,
  * the net's thread leaves it alone. A barrier may flush the pending item behind one in flight, and the receiver then adds up what it holds. An acknowledgement names the last item that was gathered; the
@@ -8,17 +8,28 @@
  * receiver's program gathers at any times and ends after any gather; then nothing waits for it, and it takes the rest in its finish. With WAITS a scatter waits
  * until the one before is gathered. The receiver may die at any time (-DDIES): acknowledgements on their way are lost, and the sender hears of the loss.
  *
- * Checked: items arrive in their order, and at most three wait; the pending item is sent when all before it are gathered; the receiver has each delta once in
- * the end; both programs end.
+ * Under bsp and ssp up to MOST items are in flight, each of one scatter, and a scatter waits for space. A gather takes the first item (bsp) or all (ssp). When
+ * the receiver has ended, no scatter waits, and deltas are added up as under tap.
  *
- * -DMUTANT=1 the net's thread sends the pending item while the program adds to it. Must be refused.
+ * Checked: items arrive in their order, and at most MOST and two more wait; before the receiver has ended no item of bsp and ssp has two scatters; the pending
+ * item is sent when all before it are gathered; the receiver has each delta once in the end; both programs end.
+ *
+ * -DMUTANT=1 the net's thread sends the pending item while the program adds to it. Must be refused without MOST.
  * -DMUTANT=2 the lock is free between the choice of an item and its sending. Must be refused: items overtake each other.
  * -DMUTANT=3 an acknowledgement counts as one item, whatever it names. Must be refused: an item waits although all before it are
  *            gathered.
  * -DMUTANT=4 a loss wakes no scatter that waits. Must be refused with WAITS and DIES.
  * -DMUTANT=5 a receiver that has ended does not say so. Must be refused with WAITS.
  * -DMUTANT=6 the finish does not flush. Must be refused: deltas are lost.
+ * -DMUTANT=7 a gather of one item acknowledges all that have arrived. Must be refused with MOST: the next acknowledgement is no news.
+ * -DMUTANT=8 a scatter does not wait for space. Must be refused with MOST: an item has two iterations.
  */
+#ifndef MOST
+#define MOST 1
+#endif
+#if MOST > 1
+#define WAITS
+#endif
 #ifndef SCATTERS
 #define SCATTERS 4
 #endif
@@ -44,12 +55,12 @@ inline pump()
     atomic {
         if
 #if MUTANT == 1
-        :: pending > 0 && (flushes || sent == acked) ->
+        :: pending > 0 && (flushes || sent - acked < MOST) ->
 #else
-        :: pending > 0 && !begun && (flushes || sent == acked) ->
+        :: pending > 0 && !begun && (flushes || sent - acked < MOST) ->
 #endif
             item = pending; pending = 0; flushes = false; sent++; number = sent
-        :: else -> assert(pending == 0 || begun || named != sent)
+        :: else -> assert(pending == 0 || begun || sent - named >= MOST)
         fi;
 #if MUTANT == 2
         ordered = false
@@ -71,9 +82,9 @@ active proctype program()
     for (t : 1 .. SCATTERS) {
 #ifdef WAITS
 #if MUTANT == 4
-        (sent == acked || ended);
-#else
-        (sent == acked || ended || lost);
+        ((pending == 0 && sent - acked < MOST) || ended);
+#elif MUTANT != 8
+        ((pending == 0 && sent - acked < MOST) || ended || lost);
 #endif
 #endif
         if
@@ -81,11 +92,12 @@ active proctype program()
         :: else
         fi;
         atomic { begun = true; own = pending; }
+        assert(MOST == 1 || own == 0 || ended);
         own++;
         atomic { pending = own; own = 0; begun = false; given++ }
         pump();
         if /* a barrier */
-        :: pending > 0 && !in_finish -> flushes = true; pump();
+        :: MOST == 1 && pending > 0 && !in_finish -> flushes = true; pump();
             (arrived == sent || dead);
             atomic {
                 if
@@ -136,7 +148,7 @@ active proctype arrivals()
         :: n != LAST -> atomic {
                assert(n == arrived + 1);
                arrived = n; held = held + item; held_items++;
-               assert(held_items <= 3 || dead)
+               assert(held_items <= MOST + 2 || dead)
            }
         fi
     :: dead && over && len(wire) == 0 -> goto out
@@ -155,6 +167,19 @@ active proctype gathers()
     :: atomic { held_items > 0 -> got = got + held; number = arrived; held = 0; held_items = 0 }
         back ! number;
         number = 0
+#if MOST > 1
+    :: atomic {
+           held_items > 1 -> /* each has one delta: none has come from a sum, which is for a receiver that has ended */
+           got++; held--; held_items--;
+#if MUTANT == 7
+           number = arrived
+#else
+           number = arrived - held_items
+#endif
+       }
+        back ! number;
+        number = 0
+#endif
     :: break
 #ifdef DIES
     :: atomic {

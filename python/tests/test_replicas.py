@@ -181,6 +181,74 @@ def test_deltas_count_once_and_values_are_whole(tmp_path):
             np.testing.assert_array_equal(each[f"total {key}"], expected, key)
 
 
+# Replica `node` makes 5 + 2 node iterations over servers; deltas are whole numbers, so that sums are exact.
+SERVED = """
+def delta(node, iteration, dtype="f8"):
+    return numpy.random.default_rng([node, iteration]).integers(-9, 10, 6).astype(dtype)
+def last(node):
+    return 5 + 2 * node
+"""
+OVER_SERVERS = SERVED + """
+found = {}
+with hawser.Replicas() as replicas:
+    for dataflow, sync, by, dtype in (("servers", "bsp", "sum", "f8"), ("servers:1", "bsp", "average", "f4"), ("servers:2", "ssp:1", "sum", "f4"),
+                                      ("servers", "ssp:0", "sum", "f8")):
+        w, total, history = replicas.vector("w", 6, dtype=dtype, content="deltas", dataflow=dataflow, sync=sync), numpy.zeros(6, dtype), []
+        for t in range(last(replicas.node)):
+            array = delta(replicas.node, t, dtype)
+            w.scatter(array, iteration=t)
+            w.gather(array, iteration=t, by=by)
+            history.append(array)
+            total += array
+        assert w.figures["sent"] == last(replicas.node), w.figures
+        gathered = total.copy()
+        w.finish(total)
+        w.close()
+        case = f"{dataflow} {sync} {by}"
+        found |= {f"history {case}": numpy.array(history), f"rest {case}": total - gathered}
+    w = replicas.vector("w", 6, content="deltas", dataflow="servers", sync="ssp:1")
+    w.scatter(numpy.ones(6), iteration=0)
+    for call, text in ((lambda: w.gather(numpy.ones(6), iteration=0, by="average"), "or under bsp by"),
+                       (lambda: w.gather(numpy.ones(6), iteration=0, by="replace"), "would lose deltas"),
+                       (lambda: w.gather(numpy.ones(6), iteration=0, by=lambda array, arrival: None), "sum of all deltas alone"),
+                       (lambda: w.scatter(numpy.ones(6), iteration=1), "iteration 0 is not gathered"),
+                       (lambda: w.scatter(numpy.ones(5), iteration=1), "of shape (5,)"),
+                       (lambda: w.gather(numpy.ones(6), iteration=1, by="sum"), "before its scatter")):
+        try:
+            call()
+        except hawser.Error as error:
+            assert text in str(error), error
+        else:
+            raise AssertionError(text)
+    array = numpy.ones(6)
+    w.gather(array, iteration=0, by="sum")
+    w.finish(array)                                       # what was refused has sent nothing
+    assert (array == replicas.nodes).all(), array
+keep(**found)
+"""
+
+
+@needs_command
+def test_servers_sum_by_iteration_and_loops_of_different_length(tmp_path):
+    run(tmp_path, OVER_SERVERS, 3)
+    found = test_nodes.kept(tmp_path, 3)
+    names = {}
+    exec("import numpy\n" + SERVED, names)
+    delta, last = names["delta"], names["last"]
+    for case in [key[8:] for key in found[0] if key.startswith("history")]:
+        for node, each in enumerate(found):
+            gathered, whole = each[f"history {case}"], sum(delta(one, t) for one in range(3) for t in range(last(one)))
+            for t in range(last(node) if "bsp" in case else 0):
+                terms = [delta(one, t) for one in range(3) if t < last(one)]
+                expected = sum(terms) / (len(terms) if "average" in case else 1)
+                np.testing.assert_allclose(gathered[t], expected, rtol=1e-6 if "average" in case else 0, err_msg=f"{case}, replica {node}, iteration {t}")
+            least = sum(delta(one, t) for one in range(3) for t in range(last(node), last(one)))  # no gather has these
+            if "bsp" in case:
+                np.testing.assert_array_equal(each[f"rest {case}"], least, f"{case}, replica {node}")
+            else:
+                np.testing.assert_array_equal(gathered.sum(axis=0) + each[f"rest {case}"], whole, f"{case}, replica {node}")
+
+
 @needs_command
 def test_means_barriers_and_rows_of_a_file(tmp_path):
     pytest.importorskip("scipy")
@@ -592,6 +660,12 @@ def test_threads_share_replicas(replicas):
     (lambda r, w: r.vector("v", 3, content="deltas", rounding=["bf16"]), "no rounding"),
     (lambda r, w: r.vector("v", 3, rounding="bf16"), "rounding to bf16 is for deltas"),
     (lambda r, w: r.vector("v", 3, content="deltas", dataflow="servers", rounding="f16"), "rounding to f16 is for edges"),
+    (lambda r, w: r.vector("v", 3, dataflow="servers"), "values need edges"),
+    (lambda r, w: r.vector("v", 3, content="deltas", dataflow="servers:2"), "K from 1 to 1"),
+    (lambda r, w: r.vector("", 3), "needs a name"),
+    (lambda r, w: r.vector("w" * 64, 3), "needs a name of 1 to 63 bytes"),
+    (lambda r, w: r.vector("w", 3), "another open vector has this name"),
+    (lambda r, w: r.vector(3, 3), "name"),
     (lambda r, w: r.mean("abc"), "has no mean"),
     (lambda r, w: r.mean([[1], [1, 2]]), "x is no array"),
     (lambda r, w: r.rows("none.csv", weights="w"), "weights: no option"),

@@ -21,12 +21,15 @@ double hw_of_bf16(uint16_t bits)
 uint16_t hw_to_bf16(double value)
 {
     const uint16_t largest = 0x7f7f, sign = signbit(value) ? 0x8000 : 0;
-    if (!(fabs(value) < hw_of_bf16(largest)))
+    double size = fabs(value);
+    if (!(size < hw_of_bf16(largest)))
         return sign | largest;
-    float single = (float)value;
-    uint32_t bits;
-    memcpy(&bits, &single, sizeof bits);
-    return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+    if (size < 0x1p-126) /* below the normal range: multiples of 2^-133 */
+        return sign | (uint16_t)rint(size * 0x1p133);
+    /* It rounds once, from the double: a float in between could make a tie of what is none. A fraction that rounds up to 256
+     * carries into the exponent, as it should. */
+    uint64_t bits = hw_double_bits(size), half = (UINT64_C(1) << 44) - 1;
+    return sign | (uint16_t)(((bits + half + ((bits >> 45) & 1)) >> 45) - ((1023 - 127) << 7));
 }
 
 double hw_power_of_two(int exponent)

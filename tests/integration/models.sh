@@ -86,11 +86,19 @@ check edge.pml holds
 check edge.pml holds -DWAITS
 check edge.pml holds -DDIES
 check edge.pml holds -DWAITS -DDIES
+check edge.pml holds -DMOST=2
+check edge.pml holds -DMOST=3 -DSCATTERS=5
+check edge.pml holds -DMOST=2 -DDIES
 for mutant in 1 2 3 6; do
     check edge.pml refused -DMUTANT=$mutant
 done
 check edge.pml refused -DWAITS -DDIES -DMUTANT=4
 check edge.pml refused -DWAITS -DMUTANT=5
+for mutant in 2 3 6 7 8; do # 1 needs a sum that an acknowledgement finds
+    check edge.pml refused -DMOST=2 -DMUTANT=$mutant
+done
+check edge.pml refused -DMOST=2 -DDIES -DMUTANT=4
+check edge.pml refused -DMOST=2 -DMUTANT=5
 for sums in -UDELTAS -DDELTAS; do # three slots and one receiver, then two slots and two receivers
     check vector_slot.pml holds -DRECEIVERS=1 $sums
     check vector_slot.pml holds -DRECEIVERS=1 -DMOST=3 -DSCATTERS=5 $sums

@@ -72,6 +72,7 @@ MUTANTS = [
     ("history: a pending scatter is lost", VECTORS, ": r->span != scatters)", ": r->span > scatters)", ALTERED),
     ("history: an item has other numbers than its scatter", VECTORS, "return ((rounds(w) || of->digest == r->digest) && of->count == r->count) ||", "return true ||", ALTERED),
     ("history: replicas finish with other bits", VECTORS, "hw_record_of(one)->digest != r->digest)", "hw_record_of(one)->digest == r->digest + 1)", ALTERED),
+    ("rounding to bf16 goes by way of a float", "src/codec/narrow.c", "hw_double_bits(size), half", "hw_double_bits((double)(float)size), half", "test_exchange_pack"),
     ("vectors: what rounding has left is forgotten", "src/runtime/vector/rounding.c", "hw_terms_add(vector->type, whole->payload, left, vector->count);", "(void)0;", ROUNDING),
     ("vectors: a pending sum is rounded twice", "src/runtime/vector/rounding.c", "add_left(vector, vector->left[receiver], *whole);", "memset(vector->left[receiver], 0, vector->bytes);", ROUNDING),
     ("vectors: the finish keeps what rounding has left", "src/runtime/vector/rest.c", "if (rest == NULL)", "hw_message_free(rest); if (true)", ROUNDING),

@@ -491,6 +491,7 @@ static void test_wrong_options_are_refused(void **state)
     const size_t most = SIZE_MAX, large = 9u << 20;
     const opening all[] = {
         {{.count = 1}, HAWSER_BAD_ARGUMENT, "needs a name"},
+        {{.name = "", .count = 1}, HAWSER_BAD_ARGUMENT, "needs a name"},
         {{.name = "a\nb", .count = 1}, HAWSER_BAD_ARGUMENT, "control character"},
         {{.name = "w"}, HAWSER_BAD_ARGUMENT, "of 0 numbers"},
         {{.name = "w", .count = most}, HAWSER_BAD_ARGUMENT, "expected 1 to"},

@@ -116,8 +116,57 @@ static void every_failure_ends_in_words(void **state)
     }
 }
 
+enum { SLOT = 5000 /* numbers, enough for slots of shared memory */ };
+
+/* Node 1 holds two sums of node 0 in slots when a barrier makes one item of them, and an allocation of the barrier fails. */
+static hawser_status merge_two(test_node *node, hawser_vector *vector, long nth)
+{
+    static const double numbers[SLOT];
+    for (int i = 0; i < 2; i++) /* the answer to the offer of slots comes before the second one ends */
+        HAWSER_TRY(hawser_vector_barrier(vector, &node->error));
+    for (uint64_t t = 0; node->node == 0 && t < 2; t++)
+        HAWSER_TRY(hawser_vector_scatter(vector, &(hawser_scatter){.iteration = t, .values = numbers}, &node->error));
+    thread_countdown = node->node == 1 ? nth : 0;
+    hawser_status status = hawser_vector_barrier(vector, &node->error);
+    if (node->node == 1 && status == HAWSER_OK && thread_countdown > 0)
+        *(bool *)node->user = true;
+    thread_countdown = 0;
+    return status;
+}
+
+static long barrier_nth;
+
+static void merge_body(test_node *node)
+{
+    hawser_vector *vector = NULL;
+    const hawser_vector_options options = {.name = "w", .count = SLOT, .content = HAWSER_VECTOR_DELTAS};
+    node->status = hawser_vector_open(node->job, &options, &vector, &node->error);
+    if (node->status == HAWSER_OK)
+        node->status = merge_two(node, vector, barrier_nth);
+    hawser_vector_close(vector);
+}
+
+static void a_barrier_without_memory_leaves_nothing(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"workers", "2", "timeout", "20", "transport", "shm", NULL};
+    bool succeeded = false;
+    int refused = 0;
+    for (barrier_nth = 1; !succeeded && barrier_nth < 60; barrier_nth++) {
+        test_node nodes[NODES_MOST];
+        alarm(HANGS_SECONDS);
+        run_nodes(nodes, 2, pairs, merge_body, &succeeded);
+        alarm(0);
+        assert_true(nodes[1].status == HAWSER_OK || nodes[1].status == HAWSER_NO_MEMORY);
+        refused += nodes[1].status == HAWSER_NO_MEMORY;
+        assert_int_equal(atomic_load(&live), 0);
+    }
+    assert_true(succeeded && refused > 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_failure_ends_in_words)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_failure_ends_in_words),
+                                       cmocka_unit_test(a_barrier_without_memory_leaves_nothing)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

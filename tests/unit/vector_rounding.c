@@ -203,7 +203,7 @@ static void round_all(hawser_form form, const double *values, size_t count, doub
             unit *= 2;
         for (size_t i = begin; i < end; i++)
             out[i] = form == HAWSER_AS_INT8   ? rint(values[i] / unit) * unit
-                     : form == HAWSER_AS_BF16 ? nearest((float)values[i], 8, 0) /* by way of f32 */
+                     : form == HAWSER_AS_BF16 ? nearest(values[i], 8, 0)
                                               : nearest(values[i], 11, ldexp(1, -24));
     }
 }

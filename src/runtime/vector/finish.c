@@ -41,6 +41,10 @@ static hawser_status merge_items(hawser_vector *vector, hw_message **list, hawse
     if (sum != NULL)
         sum->next = NULL;
     *list = sum;
+    if (status != HAWSER_OK) {
+        hw_message_free(sum);
+        *list = NULL;
+    }
     return status;
 }
 
