@@ -123,6 +123,7 @@ void hw_place_close(hw_place *place)
     if (place->ops != NULL)
         place->ops->close(place);
     place->ops = NULL;
+    place->reports = false;
     explicit_bzero(place->key, sizeof place->key);
     place->key_length = 0;
 }

@@ -6,7 +6,8 @@
  *
  * `hawser run` (cli/run) uses a channel: a socket in HAWSER_LAUNCH ("fd:N") with lines of text. launcher -> node: "key HEX".
  * Node 0 -> launcher: "address ADDRESS". launcher -> others: "manager ADDRESS". node -> launcher: "lost N WHY", when another
- * node's failure is about to end it. launcher -> nodes: "ended N TEXT", when node N has failed, because the others would
+ * node's failure is about to end it. Node 0 -> launcher: "progress N", when a checkpoint of clock N is on disk; `hawser run
+ * --restarts` counts these. launcher -> nodes: "ended N TEXT", when node N has failed, because the others would
  * wait without end for a node that never joins. End of file: the launcher is gone. The other facts are in HAWSER_NODE,
  * HAWSER_NODES, HAWSER_JOB, HAWSER_NODE_NAME, HAWSER_SOCKETS (other nodes are on this host: the directory for Unix sockets,
  * or "@" for abstract ones) and HAWSER_LOCAL (all nodes are on this host). The key is never in the environment.
@@ -62,6 +63,7 @@ struct hw_place {
     bool secluded;             /* no other node is on this host */
     bool local;                /* all nodes are on one host */
     bool key_of_file;          /* the key is that of --key-file, not of the launcher */
+    bool reports;              /* this is node 0 of `hawser run`, which counts its checkpoints: channel[1] */
     bool forked;               /* by a process that has joined: this one is alone */
     bool by_hand;              /* only the manager may have the job's arguments */
     uint16_t port;             /* of node 0, if the others know it beforehand; 0: any */
@@ -96,6 +98,10 @@ hawser_status hw_place_find(const hw_place_options *options, hw_place *place, ha
 bool hw_place_doubt(char *const *environment, char *text, size_t size);
 /* Releases everything and erases the key. Idempotent; harmless on a place that hw_place_find has not filled. */
 void hw_place_close(hw_place *place);
+
+/* Reports to `hawser run --restarts` that a new checkpoint, of this clock, is on disk. Does nothing on nodes other than 0
+ * and under other launchers. Never blocks; any thread, while the place is open. */
+void hw_place_progress(const hw_place *place, uint64_t clock);
 
 /* Fills at most 256 bytes from the kernel's random numbers. */
 hawser_status hw_random_bytes(void *out, size_t size, hawser_error *error) HAWSER_MUST_USE;

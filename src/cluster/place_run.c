@@ -153,6 +153,23 @@ static void say_lost(hw_place *place, uint32_t node, const char *why)
         return;
 }
 
+/* A single node has not read its key, which shows that the descriptor is still the channel. */
+static bool is_channel(const hw_place *place)
+{
+    char key[4] = "";
+    return place->ops != NULL || (recv(place->channel[1], key, sizeof key, MSG_PEEK | MSG_DONTWAIT) == (ssize_t)sizeof key &&
+                                  memcmp(key, "key ", sizeof key) == 0);
+}
+
+void hw_place_progress(const hw_place *place, uint64_t clock)
+{
+    char line[40];
+    int length = snprintf(line, sizeof line, "progress %" PRIu64 "\n", clock);
+    if (place->reports && is_channel(place) &&
+        send(place->channel[1], line, (size_t)length, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        return; /* the launcher is gone or stuck, and the lifeline notices the former */
+}
+
 static void close_place(hw_place *place)
 {
     if (place->channel[0] >= 0)
@@ -247,6 +264,17 @@ static hawser_status read_place(const hw_place_options *options, hw_place *place
     return HAWSER_OK;
 }
 
+/* A single node does not take the channel, because a process may open several jobs of one node. It only reports by it. */
+static void find_channel(const char *text, hw_place *place)
+{
+    char *end = NULL;
+    long fd = strncmp(text, "fd:", 3) == 0 ? strtol(text + 3, &end, 10) : -1;
+    if (fd < 3 || fd > 1 << 20 || *end != '\0')
+        return;
+    place->channel[1] = (int)fd;
+    place->reports = true;
+}
+
 hawser_status hw_place_run(const hw_place_options *options, hw_place *place, hawser_error *error)
 {
     static const hw_place_ops ops = {"hawser run", publish, fetch, say_lost, take, close_place};
@@ -254,12 +282,15 @@ hawser_status hw_place_run(const hw_place_options *options, hw_place *place, haw
     if (launch == NULL)
         return HAWSER_OK;
     HAWSER_TRY(read_place(options, place, error));
-    if (place->nodes == 1)
+    if (place->nodes == 1) {
+        find_channel(launch, place);
         return HAWSER_OK;
+    }
     HAWSER_TRY(take_channel(launch, place, error));
     if (place->forked)
         return HAWSER_OK;
     place->ops = &ops;
+    place->reports = place->node == 0;
     text_reader *state = NULL;
     HAWSER_TRY(HW_NEW(&state, 1, "the launcher's channel", error));
     place->state = state;

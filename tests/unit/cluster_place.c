@@ -216,6 +216,55 @@ static void process_that_has_joined_is_the_only_one_of_its_node(void **state)
     finish(&it);
 }
 
+/* Reads what the launcher has received so far. */
+static void received(const node *it, char text[100])
+{
+    ssize_t length = recv(it->launcher, text, 99, MSG_DONTWAIT);
+    text[length > 0 ? length : 0] = '\0';
+}
+
+static void node_0_reports_its_checkpoints(void **state)
+{
+    (void)state;
+    for (unsigned nodes = 1; nodes <= 3; nodes++)
+        for (unsigned number = 0; number < nodes; number++) {
+            node it;
+            char text[100];
+            start(&it, number, nodes);
+            send_key(&it);
+            assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
+            hw_place_progress(&it.place, 812);
+            received(&it, text);
+            assert_string_equal(text, number == 0 ? "progress 812\n" : "");
+            hw_place_close(&it.place);
+            hw_place_progress(&it.place, 813);
+            received(&it, text);
+            assert_string_equal(text, "");
+            finish(&it);
+        }
+}
+
+static void a_single_node_reports_to_nothing_but_its_launcher(void **state)
+{
+    (void)state;
+    node it;
+    char text[100];
+    start(&it, 0, 1); /* no key waits there: another socket has this number */
+    assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
+    hw_place_progress(&it.place, 5);
+    received(&it, text);
+    assert_string_equal(text, "");
+    finish(&it);
+    start(&it, 0, 1);
+    it.options.alone = true;
+    send_key(&it);
+    assert_int_equal(hw_place_find(&it.options, &it.place, &it.error), HAWSER_OK);
+    hw_place_progress(&it.place, 5);
+    received(&it, text);
+    assert_string_equal(text, "");
+    finish(&it);
+}
+
 static void a_wrong_channel_is_refused(void **state)
 {
     (void)state;
@@ -530,6 +579,8 @@ int main(void)
         cmocka_unit_test(a_lost_launcher_is_reported),
         cmocka_unit_test(a_wrong_key_line_is_refused_and_not_repeated),
         cmocka_unit_test(process_that_has_joined_is_the_only_one_of_its_node),
+        cmocka_unit_test(node_0_reports_its_checkpoints),
+        cmocka_unit_test(a_single_node_reports_to_nothing_but_its_launcher),
         cmocka_unit_test(a_wrong_channel_is_refused),
         cmocka_unit_test(a_program_that_a_node_in_python_starts_is_alone),
         cmocka_unit_test(one_of_several_that_cannot_find_the_others_is_refused),

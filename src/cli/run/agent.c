@@ -269,7 +269,17 @@ static const char *after(const char *line, const char *word)
     return strncmp(line, word, length) == 0 ? line + length : NULL;
 }
 
-/* Reads lines of the node's channel: "address ADDRESS" of node 0, and "lost N WHY". */
+static hawser_status take_line(agent *it, const hw_child *child, const char *line, hawser_error *error)
+{
+    const char *address = after(line, "address "), *lost = after(line, "lost "), *progress = after(line, "progress ");
+    if (child->node == 0 && address != NULL)
+        return hw_wire_put_text(&it->wire, HW_FRAME_ADDRESS, 0, address, error);
+    if (child->node == 0 && progress != NULL)
+        return hw_wire_put_text(&it->wire, HW_FRAME_PROGRESS, 0, progress, error);
+    return lost != NULL ? hw_wire_put_text(&it->wire, HW_FRAME_LOST, child->node, lost, error) : HAWSER_OK;
+}
+
+/* Reads lines of the node's channel: "address ADDRESS" and "progress N" of node 0, and "lost N WHY". */
 static hawser_status receive(agent *it, hw_child *child, hawser_error *error)
 {
     char piece[LONGEST_LINE];
@@ -284,11 +294,7 @@ static hawser_status receive(agent *it, hw_child *child, hawser_error *error)
          (end = memchr(child->incoming.data + child->incoming.from, '\n', hw_buffer_left(&child->incoming))) != NULL;) {
         const char *line = child->incoming.data + child->incoming.from;
         *end = '\0';
-        const char *address = after(line, "address "), *lost = after(line, "lost ");
-        if (child->node == 0 && address != NULL)
-            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_ADDRESS, 0, address, error));
-        else if (lost != NULL)
-            HAWSER_TRY(hw_wire_put_text(&it->wire, HW_FRAME_LOST, child->node, lost, error));
+        HAWSER_TRY(take_line(it, child, line, error));
         hw_buffer_drop(&child->incoming, (size_t)(end - line) + 1);
     }
     if (hw_buffer_left(&child->incoming) > LONGEST_LINE)

@@ -259,6 +259,7 @@ static hawser_status take_frame(hw_launch *launch, const hw_host_connection *con
         return HAWSER_OK;
     case HW_FRAME_ENDED: return take_end(launch, frame, error);
     case HW_FRAME_LOST: take_blame(launch, frame); return HAWSER_OK;
+    case HW_FRAME_PROGRESS: launch->progressed = true; return HAWSER_OK;
     case HW_FRAME_ALIVE: return HAWSER_OK;
     default: return hawser_fail(error, HAWSER_BAD_INPUT, "an agent sent a frame that only hawser run sends");
     }

@@ -82,8 +82,9 @@ typedef struct hw_launch {
     uint32_t first_failed; /* the node that is named; node_count: none yet */
     uint32_t follower;     /* the first node that has ended because of another's failure; node_count: none */
     double name_at;        /* time at which the node that the followers blame is named; 0: none */
-    bool inferred; /* the first cause was inferred; a node that turns out to have failed by itself is named after all */
-    int stage;     /* of ending the other nodes after a failure: 0 not begun, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
+    bool inferred;   /* the first cause was inferred; a node that turns out to have failed by itself is named after all */
+    bool progressed; /* node 0 has reported a new checkpoint */
+    int stage;       /* of ending the other nodes after a failure: 0 not begun, 1 waiting, 2 SIGTERM sent, 3 SIGKILL sent */
     double next_stage;
     double looked_at;  /* time of the last check of silent hosts */
     double abandon_at; /* time at which hosts that have not answered SIGKILL are abandoned; 0: it was not sent */

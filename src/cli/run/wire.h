@@ -15,7 +15,7 @@
 
 #include "hawser/status.h"
 
-#define HW_AGENT_GREETING "hawser-agent 3\n" /* the number is that of this protocol */
+#define HW_AGENT_GREETING "hawser-agent 4\n" /* the number is that of this protocol */
 
 typedef enum hw_frame_kind {
     /* To the agent, before it starts anything: */
@@ -38,10 +38,11 @@ typedef enum hw_frame_kind {
     HW_FRAME_ADDRESS,
     HW_FRAME_OUT,
     HW_FRAME_ERR,
-    HW_FRAME_TAKEN, /* number: bytes of input that node 0 has taken */
-    HW_FRAME_ENDED, /* payload: "code N" or "signal N" */
-    HW_FRAME_LOST,  /* payload: "N why": it will end because node N has failed */
-    HW_FRAME_ALIVE  /* a heartbeat; the number is 0 */
+    HW_FRAME_TAKEN,    /* number: bytes of input that node 0 has taken */
+    HW_FRAME_ENDED,    /* payload: "code N" or "signal N" */
+    HW_FRAME_LOST,     /* payload: "N why": it will end because node N has failed */
+    HW_FRAME_PROGRESS, /* of node 0: a new checkpoint is on disk; payload: its clock, decimal */
+    HW_FRAME_ALIVE     /* a heartbeat; the number is 0 */
 } hw_frame_kind;
 
 enum { HW_FRAME_MOST = 1 << 20, HW_WIRE_FULL = 1 << 20 };

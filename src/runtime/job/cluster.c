@@ -219,6 +219,11 @@ hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *opt
     return status != HAWSER_OK ? status : opened != HAWSER_OK ? hawser_fail(error, opened, "%s", own.text) : HAWSER_OK;
 }
 
+const hw_place *hw_cluster_place(const hawser_cluster *cluster)
+{
+    return &cluster->place;
+}
+
 hw_histories *hw_cluster_histories(hawser_cluster *cluster)
 {
     return &cluster->histories;

@@ -16,6 +16,8 @@ hawser_status hw_cluster_open_at(const hawser_options *options, const hw_place *
  * Collective. */
 hawser_status hw_cluster_lend(hawser_cluster *cluster, const hawser_options *options, const hw_entry *entry,
                               hw_cluster **nodes, bool *lent, hawser_error *error) HAWSER_MUST_USE;
+/* Returns how the cluster's process was started. */
+const hw_place *hw_cluster_place(const hawser_cluster *cluster);
 /* Returns the files of histories that jobs on this cluster have written. */
 hw_histories *hw_cluster_histories(hawser_cluster *cluster);
 /* Ends the job. Closes the cluster if the program has closed it meanwhile. */

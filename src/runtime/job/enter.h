@@ -55,6 +55,10 @@ hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, ha
  * 1970. */
 double hw_time_left(double limit, char *const *environment, double now);
 
+/* Reports to `hawser run --restarts` that a new checkpoint, of this clock, is on disk. Does nothing on nodes other than 0
+ * and under other launchers. Never blocks; any thread. */
+void hw_job_progress(const hawser_job *job, uint64_t clock);
+
 /* Returns the clocks of the last run with a loop, if it failed; else 0. Node 0 only. */
 uint64_t hw_job_failed_clocks(const hawser_job *job);
 
