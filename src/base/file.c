@@ -157,14 +157,14 @@ static hawser_status open_temporary(hw_file *file, mode_t mode, hawser_error *er
 
 /* Names the file. A link cannot replace an existing file, so in that case the new one first gets a temporary name and is
  * then renamed. */
-static int give_name(hw_file *file)
+static int give_name(hw_file *file, bool replaces)
 {
     char self[40];
     (void)snprintf(self, sizeof self, "/proc/self/fd/%d", file->fd);
     if (linkat(AT_FDCWD, self, AT_FDCWD, file->target, AT_SYMLINK_FOLLOW) == 0)
         return 0;
     int code = errno;
-    for (int i = 0; i < ATTEMPTS && code == EEXIST; i++) {
+    for (int i = 0; replaces && i < ATTEMPTS && code == EEXIST; i++) {
         name_temporary(file, process_space(), i);
         code = linkat(AT_FDCWD, self, AT_FDCWD, file->temporary, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
     }
@@ -317,12 +317,28 @@ hawser_status hw_file_sync(hw_file *file, hawser_error *error)
     return status;
 }
 
-hawser_status hw_file_commit(hw_file *file, hawser_error *error)
+/* Gives a file with a temporary name its own. A file system without links renames it: then no other name is replaced
+ * except in a race. */
+static int move_name(hw_file *file, bool replaces)
+{
+    if (!replaces) {
+        int code = link(file->temporary, file->target) == 0 ? 0 : errno;
+        if (code == 0)
+            return unlink(file->temporary) == 0 ? 0 : errno;
+        if (code != EPERM && code != ENOSYS && code != EOPNOTSUPP)
+            return code;
+        if (access(file->target, F_OK) == 0)
+            return EEXIST;
+    }
+    return rename(file->temporary, file->target) == 0 ? 0 : errno;
+}
+
+static hawser_status commit(hw_file *file, bool replaces, hawser_error *error)
 {
     hawser_status status = hw_file_sync(file, error);
     bool direct = file->temporary == NULL;
     int code = 0;
-    if (status == HAWSER_OK && !direct && !file->named && (code = give_name(file)) != 0)
+    if (status == HAWSER_OK && !direct && !file->named && (code = give_name(file, replaces)) != 0)
         status = failed(file, "give the finished file its name", code, error);
     if (status == HAWSER_OK) {
         int fd = file->fd;
@@ -330,8 +346,8 @@ hawser_status hw_file_commit(hw_file *file, hawser_error *error)
         if (close(fd) != 0)
             status = failed(file, "close", errno, error);
     }
-    if (status == HAWSER_OK && file->named && rename(file->temporary, file->target) != 0)
-        status = failed(file, "rename the finished temporary file", errno, error);
+    if (status == HAWSER_OK && file->named && (code = move_name(file, replaces)) != 0)
+        status = failed(file, "rename the finished temporary file", code, error);
     if (status != HAWSER_OK) {
         hw_file_abort(file);
         return status;
@@ -340,6 +356,16 @@ hawser_status hw_file_commit(hw_file *file, hawser_error *error)
         sync_directory(file->target);
     release(file);
     return HAWSER_OK;
+}
+
+hawser_status hw_file_commit(hw_file *file, hawser_error *error)
+{
+    return commit(file, true, error);
+}
+
+hawser_status hw_file_commit_new(hw_file *file, hawser_error *error)
+{
+    return commit(file, false, error);
 }
 
 void hw_file_abort(hw_file *file)

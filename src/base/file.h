@@ -41,6 +41,8 @@ hawser_status hw_file_print(hw_file *file, hawser_error *error, const char *form
 hawser_status hw_file_sync(hw_file *file, hawser_error *error) HAWSER_MUST_USE;
 /* Flushes, syncs, names the file and syncs the directory. Releases everything, whatever the result. */
 hawser_status hw_file_commit(hw_file *file, hawser_error *error) HAWSER_MUST_USE;
+/* Likewise, but never replaces a file: the name is made by link(), which fails if it exists. */
+hawser_status hw_file_commit_new(hw_file *file, hawser_error *error) HAWSER_MUST_USE;
 /* Removes what was written and releases everything. Does nothing for a zeroed, committed or aborted file. */
 void hw_file_abort(hw_file *file);
 

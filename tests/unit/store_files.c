@@ -12,10 +12,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checkpoint/checksum.h"
 #include "directory.h"
 #include "hawser/store.h"
 #include "nodes.h"
-#include "runtime/checkpoint/checksum.h"
 
 enum { KEYS = 500, TABLES = 4 };
 

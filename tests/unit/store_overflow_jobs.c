@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "checkpoint/checksum.h"
 #include "directory.h"
 #include "hawser/store.h"
-#include "runtime/checkpoint/checksum.h"
 #include "servers.h"
 
 enum { KEYS = 10 };

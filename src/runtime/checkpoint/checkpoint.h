@@ -2,7 +2,7 @@
 #ifndef HW_RUNTIME_CHECKPOINT_CHECKPOINT_H
 #define HW_RUNTIME_CHECKPOINT_CHECKPOINT_H
 
-#include "runtime/checkpoint/checksum.h"
+#include "checkpoint/checksum.h"
 #include "runtime/store/asking.h"
 #include "runtime/store/hub.h"
 #include "runtime/store/remote.h"

@@ -1,18 +1,15 @@
 /* restore.c - loads a store's tables from a file that a store with any number of servers wrote. Node 0 reads it, a few MiB
  * at a time, and sends the rows to their servers. All nodes go through the same rounds. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/argument.h"
 #include "base/memory.h"
+#include "checkpoint/tensors.h"
 #include "runtime/checkpoint/checkpoint.h"
 
-enum { ROUND_BYTES = 4 << 20, HEADER_MOST = 100000000 };
+enum { ROUND_BYTES = 4 << 20 };
 
 /* The head of node 0's message to a node in a round; keys, values and memory follow. */
 typedef struct deal {
@@ -28,8 +25,7 @@ typedef struct damage {
 typedef struct restoring {
     hawser_store *store;
     const char *path;
-    int fd;
-    uint64_t size;
+    hw_tensors_file file;
     hw_saved_state *stored; /* on node 0, like the next fields */
     size_t stored_count, at;
     uint64_t row; /* the next row of table `at` */
@@ -40,65 +36,13 @@ typedef struct restoring {
     hw_bytes *out, *in;
 } restoring;
 
-static hawser_status read_at(const restoring *r, uint64_t at, void *out, size_t bytes, hawser_error *error)
-{
-    for (size_t done = 0; done < bytes;) {
-        ssize_t got = pread(r->fd, (unsigned char *)out + done, bytes - done, (off_t)(at + done));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return hawser_fail(error, HAWSER_IO, "cannot read %s: %s", r->path, got < 0 ? strerror(errno) : "it is cut off");
-        done += (size_t)got;
-    }
-    return HAWSER_OK;
-}
-
 /* Checks the checksum before anything else of the file is used. */
-static hawser_status check_sum(const restoring *r, hawser_error *error)
-{
-    hw_checksum seal = {0};
-    unsigned char piece[HW_CHECKSUM_PIECE];
-    uint64_t end = r->size - sizeof(uint64_t), stored;
-    for (uint64_t at = 0; at < end; at += sizeof piece) {
-        size_t count = end - at < sizeof piece ? (size_t)(end - at) : sizeof piece;
-        HAWSER_TRY(read_at(r, at, piece, count, error));
-        hw_checksum_add(&seal, piece, count);
-    }
-    HAWSER_TRY(read_at(r, end, &stored, sizeof stored, error));
-    if (stored == hw_checksum_of(&seal))
-        return HAWSER_OK;
-    return hawser_fail(error, HAWSER_BAD_INPUT,
-                       "%s: the checksum does not match: the file was damaged, or changed by other software", r->path);
-}
-
-/* Reads the header, which the caller frees. */
-static hawser_status read_header(restoring *r, char **header, size_t *header_length, hawser_error *error)
-{
-    struct stat about;
-    uint64_t length = 0;
-    *header = NULL;
-    r->fd = open(r->path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (r->fd < 0 || fstat(r->fd, &about) != 0)
-        return hawser_fail(error, HAWSER_IO, "cannot open %s: %s", r->path, strerror(errno));
-    r->size = S_ISREG(about.st_mode) && about.st_size > 0 ? (uint64_t)about.st_size : 0;
-    if (r->size >= sizeof length)
-        HAWSER_TRY(read_at(r, 0, &length, sizeof length, error));
-    if (length == 0 || length > HEADER_MOST || length > r->size - sizeof length)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s is not a safetensors file, or is cut off", r->path);
-    HAWSER_TRY(HW_NEW(header, (size_t)length, "the header of a file", error));
-    *header_length = (size_t)length;
-    return read_at(r, sizeof length, *header, (size_t)length, error);
-}
-
 static hawser_status open_file(restoring *r, hawser_error *error)
 {
-    char *header = NULL;
-    size_t length = 0;
-    hawser_status status = read_header(r, &header, &length, error);
-    if (status == HAWSER_OK)
-        status = hw_store_tensors(r->store, header, length, r->size, r->path, &r->stored, &r->stored_count, error);
-    free(header);
-    return status == HAWSER_OK ? check_sum(r, error) : status;
+    HAWSER_TRY(hw_tensors_open(&r->file, r->path, error));
+    HAWSER_TRY(hw_store_tensors(r->store, r->file.header, r->file.header_length, r->file.size, r->path, &r->stored,
+                                &r->stored_count, error));
+    return hw_tensors_check(&r->file, NULL, error);
 }
 
 static const hw_table_spec *spec_at(const restoring *r, size_t i)
@@ -147,7 +91,7 @@ static hawser_status read_rows(restoring *r, size_t i, uint64_t row, size_t coun
     for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++) {
         size_t bytes = hw_part_bytes(spec, (hw_part)p);
         if (hw_store_pass_of(spec, (hw_part)p) >= 0)
-            HAWSER_TRY(read_at(r, r->stored[i].begin[p] + row * bytes, r->part[p], count * bytes, error));
+            HAWSER_TRY(hw_tensors_read(&r->file, r->stored[i].begin[p] + row * bytes, r->part[p], count * bytes, error));
     }
     clear_damaged(r, i, spec, count, notes);
     return HAWSER_OK;
@@ -402,17 +346,13 @@ static hawser_status load(restoring *r, hawser_error *error)
 hawser_status hw_store_tables_of(const hawser_store *store, const char *path, hw_table_wire **tables, size_t *count,
                                  hawser_error *error)
 {
-    restoring r = {.path = path, .fd = -1};
-    char *header = NULL;
-    size_t length = 0;
-    hawser_status status = read_header(&r, &header, &length, error);
+    hw_tensors_file file;
+    hawser_status status = hw_tensors_open(&file, path, error);
     if (status == HAWSER_OK)
-        status = hw_store_tables_in(store, header, length, path, tables, count, error);
+        status = hw_store_tables_in(store, file.header, file.header_length, path, tables, count, error);
     if (status == HAWSER_OK && store != NULL)
-        status = check_sum(&r, error);
-    free(header);
-    if (r.fd >= 0)
-        close(r.fd);
+        status = hw_tensors_check(&file, NULL, error);
+    hw_tensors_close(&file);
     return status;
 }
 
@@ -432,11 +372,10 @@ hawser_status hawser_store_load(hawser_store *store, const char *path, hawser_er
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "%s: a history (--record-history) cannot record what a file loads: load it without a history",
                            path);
-    restoring r = {.store = store, .path = path, .fd = -1};
+    restoring r = {.store = store, .path = path, .file = {.fd = -1}};
     hw_job_cancellable(store->job, NULL);
     hawser_status status = hw_job_uncancellable(store->job, load(&r, error));
-    if (r.fd >= 0)
-        close(r.fd);
+    hw_tensors_close(&r.file);
     for (int p = HW_PART_VALUES; p <= HW_PART_KEYS; p++)
         free(r.part[p]);
     for (uint32_t n = 0; r.coming != NULL && n < store->nodes; n++)

@@ -1,12 +1,12 @@
 /* tensors.c - the header of a store's file: a table is the tensor of its name, with .keys if it is sparse and .memory if its
  * function has memory. A fact describes it, so that no other tensor is taken for a table. */
 #include <inttypes.h>
-#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "checkpoint/tensors.h"
 #include "runtime/checkpoint/checkpoint.h"
 
 static const char *const suffixes[] = {[HW_PART_VALUES] = "", [HW_PART_MEMORY] = ".memory", [HW_PART_KEYS] = ".keys"};
@@ -27,8 +27,7 @@ static const char *type_of(const hw_table_spec *spec, hw_part part)
     return part == HW_PART_KEYS ? "U64" : part == HW_PART_MEMORY ? "F64" : names[spec->type];
 }
 
-#define CHECKSUM "hawser.checksum"
-#define FORMAT   "2"
+#define FORMAT "2"
 
 /* Describes what must be the same in the store that loads the table. */
 static void describe(const hw_table_spec *spec, char *text, size_t size)
@@ -56,69 +55,45 @@ static void describe_all(const hw_table_spec *spec, char *text, size_t size)
         (void)snprintf(text + used, size - used, " centric %" PRIu64, spec->delay);
 }
 
-static json_t *tensor_of(const hw_table_spec *spec, hw_part part, uint64_t rows, uint64_t begin)
-{
-    uint64_t bytes = rows * hw_part_bytes(spec, part);
-    json_int_t width = spec->width * (part == HW_PART_MEMORY ? spec->function->memory : 1);
-    json_t *shape = part == HW_PART_KEYS ? json_pack("[I]", (json_int_t)rows) : json_pack("[I,I]", (json_int_t)rows, width);
-    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", type_of(spec, part), "shape", shape, "data_offsets", (json_int_t)begin,
-                     (json_int_t)(begin + bytes));
-}
-
-static bool put(json_t *object, const char *name, const char *suffix, json_t *value)
+/* Adds a part of a table. Returns false also if another table has this name for its keys. */
+static bool add_tensor(hw_tensors_header *header, const hw_table_spec *spec, hw_part part, uint64_t rows)
 {
     char key[HW_TABLE_NAME + 16];
-    snprintf(key, sizeof key, "%s%s", name, suffix);
-    if (json_object_get(object, key) != NULL) { /* another table has this name for its keys */
-        json_decref(value);
-        return false;
-    }
-    return json_object_set_new(object, key, value) == 0;
+    uint64_t cols = spec->width * (part == HW_PART_MEMORY ? spec->function->memory : 1);
+    snprintf(key, sizeof key, "%s%s", spec->name, suffixes[part]);
+    return hw_tensors_add(header, key, type_of(spec, part), rows, part == HW_PART_KEYS ? 0 : cols,
+                          rows * hw_part_bytes(spec, part));
 }
 
 hawser_status hw_store_header(const hawser_store *store, uint32_t tables, const uint64_t *rows, char **text,
                               hawser_error *error)
 {
-    json_t *header = json_object(), *facts = json_object();
-    bool good = header != NULL && facts != NULL && put(facts, "hawser.store", "", json_string(FORMAT));
-    uint64_t begin = 0;
+    hw_tensors_header header;
+    hw_tensors_begin(&header);
+    bool good = hw_tensors_fact(&header, "hawser.store", FORMAT);
     const char *last = "";
     for (uint32_t t = 0; good && t < tables; t++) {
         char what[HW_STORE_FACT];
         const hw_table_spec *spec = hw_client_table_at(store->client, t);
         describe_all(spec, what, sizeof what);
-        good = put(facts, last = spec->name, "", json_string(what));
+        good = hw_tensors_fact(&header, last = spec->name, what);
     }
-    good = json_object_set_new(header, "__metadata__", facts) == 0 && good;
     for (int pass = 0; pass < 2; pass++)
         for (uint32_t t = 0; t < tables; t++) {
             const hw_table_spec *spec = hw_client_table_at(store->client, t);
             uint64_t count = hw_store_rows(spec, rows + (size_t)t * store->servers, store->servers);
             for (int p = HW_PART_KEYS; good && p >= HW_PART_VALUES; p--)
                 if (hw_store_pass_of(spec, (hw_part)p) == pass) {
-                    good = put(header, last = spec->name, suffixes[p], tensor_of(spec, (hw_part)p, count, begin));
-                    begin += count * hw_part_bytes(spec, (hw_part)p);
+                    last = spec->name;
+                    good = add_tensor(&header, spec, (hw_part)p, count);
                 }
         }
-    json_int_t end = (json_int_t)begin;
-    good = good && put(header, last = CHECKSUM, "",
-                       json_pack("{s:s, s:[i], s:[I,I]}", "dtype", "U8", "shape", 8, "data_offsets", end, end + 8));
-    char *line = good ? json_dumps(header, JSON_COMPACT) : NULL;
-    json_decref(header);
-    if (line == NULL)
-        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                           "cannot describe table '%s' for a file: no memory, or a name that is not UTF-8 or occurs twice",
-                           last);
-    size_t length = strlen(line), padded = (length + 7) / 8 * 8;
-    char *longer = realloc(line, padded + 1);
-    if (longer == NULL) {
-        free(line);
-        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate the header of a file");
-    }
-    memset(longer + length, ' ', padded - length);
-    longer[padded] = '\0';
-    *text = longer;
-    return HAWSER_OK;
+    *text = hw_tensors_text(&header);
+    if (*text != NULL)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                       "cannot describe table '%s' for a file: no memory, or a name that is not UTF-8 or occurs twice",
+                       last);
 }
 
 /* ---------------------------------------------------------------------------------------------------------- reading ---- */
@@ -246,14 +221,6 @@ static hawser_status read_table(const hawser_store *store, const json_t *header,
     return HAWSER_OK;
 }
 
-/* Checks that the last bytes of the file are the checksum. */
-static bool is_whole(const json_t *header, uint64_t bytes)
-{
-    json_int_t begin = 0, end = 0;
-    return json_unpack(json_object_get(header, CHECKSUM), "{s:[I,I]}", "data_offsets", &begin, &end) == 0 && begin >= 0 &&
-           end - begin == 8 && (uint64_t)end == bytes;
-}
-
 hawser_status hw_store_tensors(const hawser_store *store, const char *header, size_t length, uint64_t file_size,
                                const char *what, hw_saved_state **stored, size_t *count, hawser_error *error)
 {
@@ -269,7 +236,7 @@ hawser_status hw_store_tensors(const hawser_store *store, const char *header, si
     else if (strcmp(format, FORMAT) != 0)
         status = hawser_fail(error, HAWSER_BAD_INPUT,
                              "%s has a store's tables in format '%.20s'; this Hawser reads format %s", what, format, FORMAT);
-    else if (!is_whole(root, file_size - data))
+    else if (!hw_tensors_whole(root, file_size - data))
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is not whole: it does not end with its checksum", what);
     if (status == HAWSER_OK)
         status = HW_NEW(stored, json_object_size(facts), "the tables of a file", error);

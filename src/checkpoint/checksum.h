@@ -1,7 +1,7 @@
-/* checksum.h - the checksum of a store's file. It is the last tensor, so that a file can be written from front to back:
+/* checksum.h - the checksum of a file of tensors. It is the last tensor, so that a file can be written from front to back:
  * hw_hash chained over pieces of HW_CHECKSUM_PIECE bytes of everything before it, header included. */
-#ifndef HW_RUNTIME_CHECKPOINT_CHECKSUM_H
-#define HW_RUNTIME_CHECKPOINT_CHECKSUM_H
+#ifndef HW_CHECKPOINT_CHECKSUM_H
+#define HW_CHECKPOINT_CHECKSUM_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "runtime/checkpoint/checksum.h"
+#include "checkpoint/checksum.h"
 
 #include <string.h>
 

@@ -1,0 +1,63 @@
+/*
+ * folder.h - a folder with the checkpoints of one job.
+ *
+ * A checkpoint is there when its manifest is: parts are written first, each whole, and the manifest gets its name by link().
+ * A job that opens a folder replaces the token in it. A job whose token was replaced writes no manifest and deletes nothing
+ * any more. All names contain the token, so two jobs never write one file.
+ *
+ * Node 0 opens the folder. Other nodes write and read parts by part.h, if they see node 0's probe.
+ */
+#ifndef HW_CHECKPOINT_FOLDER_H
+#define HW_CHECKPOINT_FOLDER_H
+
+#include "checkpoint/manifest.h"
+#include "checkpoint/part.h"
+#include "hawser/messages.h"
+
+enum { HW_KEEP_LEAST = 2 };
+
+/* An open folder; one thread at a time. */
+typedef struct hw_folder {
+    char *path;                                         /* absolute */
+    char *given;                                        /* the user's, for messages */
+    char token[HW_TOKEN_SIZE], previous[HW_TOKEN_SIZE]; /* previous: of the job before; "" if there was none */
+    uint32_t keep;
+    uint64_t number;      /* of the newest checkpoint that was begun */
+    uint64_t found, seen; /* checkpoints from `found` to `seen`, without the first, were damaged when one was looked for */
+    bool failing;         /* the last attempt failed, and a warning was printed */
+} hw_folder;
+
+/* Makes the folder if it is missing, and replaces the token. keep: checkpoints that are kept, at least 2. fresh: deletes the
+ * checkpoints in it. On node 0. */
+hawser_status hw_folder_open(const char *path, uint32_t keep, bool fresh, hw_folder **folder,
+                             hawser_error *error) HAWSER_MUST_USE;
+void hw_folder_free(hw_folder *folder);
+
+/* Returns whether a folder of this path on this node is the one in which node 0 has this token. Network file systems may
+ * remember for 30 s that the probe was missing, so ask again later. */
+bool hw_folder_shared(const char *path, const char *token);
+
+/* Finds the newest whole checkpoint, all parts of which were read and checked. A damaged one is reported in one line that
+ * names the file, and the one before it is taken. *checkpoint is NULL if the folder has no manifest. Returns
+ * HAWSER_BAD_INPUT if none of them is whole. The caller frees *checkpoint. */
+hawser_status hw_folder_find(hw_folder *folder, hawser_messages *messages, hw_checkpoint **checkpoint,
+                             hawser_error *error) HAWSER_MUST_USE;
+/* Reads the newest manifest that is whole, without its parts, of any folder; changes nothing. *checkpoint is NULL if the
+ * folder has none. The caller frees *checkpoint. */
+hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, hawser_error *error) HAWSER_MUST_USE;
+
+/* Begins a checkpoint: sets its number and token. Deletes what attempts that failed have left. */
+hawser_status hw_folder_begin(hw_folder *folder, hw_checkpoint *checkpoint, hawser_error *error) HAWSER_MUST_USE;
+/* Writes the manifest, then deletes the oldest checkpoints. All parts are there. Returns HAWSER_BAD_OPTION if another job
+ * has replaced the token: then the job ends. Every other failure leaves the checkpoint before. */
+hawser_status hw_folder_commit(hw_folder *folder, hw_checkpoint *checkpoint, hawser_error *error) HAWSER_MUST_USE;
+/* Ends an attempt of which `status` and `why` are the result. After a failure of the disk its parts are deleted, one warning
+ * is printed for a series of failures, and the result is HAWSER_OK: the run goes on and tries again. Every other failure is
+ * returned. */
+hawser_status hw_folder_end(hw_folder *folder, const hw_checkpoint *checkpoint, hawser_status status,
+                            const hawser_error *why, hawser_messages *messages, hawser_error *error) HAWSER_MUST_USE;
+
+/* Deletes all checkpoints and the token: the program has ended. Leaves the folder and all other files in it. */
+hawser_status hw_folder_remove(hw_folder *folder, hawser_error *error) HAWSER_MUST_USE;
+
+#endif
