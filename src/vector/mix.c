@@ -1,26 +1,8 @@
 #include "vector/mix.h"
 
-#include <string.h>
-
-enum { PIECE = 1024 }; /* numbers that are added up at a time, so that each array is read from memory once */
+#include "linalg/mean.h"
 
 #define DEFINE_MIX(number, suffix)                                                                                          \
-    static void mix_##suffix(number *out, const void *const *terms, size_t term_count, number divisor, size_t count)        \
-    {                                                                                                                       \
-        number sum[PIECE];                                                                                                  \
-        for (size_t begin = 0; begin < count; begin += PIECE) {                                                             \
-            size_t length = count - begin < PIECE ? count - begin : PIECE;                                                  \
-            memcpy(sum, (const number *)terms[0] + begin, length * sizeof *sum);                                            \
-            for (size_t t = 1; t < term_count; t++) {                                                                       \
-                const number *term = (const number *)terms[t] + begin;                                                      \
-                for (size_t i = 0; i < length; i++)                                                                         \
-                    sum[i] += term[i];                                                                                      \
-            }                                                                                                               \
-            for (size_t i = 0; divisor != 1 && i < length; i++)                                                             \
-                sum[i] /= divisor;                                                                                          \
-            memcpy(out + begin, sum, length * sizeof *sum);                                                                 \
-        }                                                                                                                   \
-    }                                                                                                                       \
     static void add_##suffix(number *to, const number *from, size_t count)                                                  \
     {                                                                                                                       \
         for (size_t i = 0; i < count; i++)                                                                                  \
@@ -41,10 +23,8 @@ void hw_terms_mean(hawser_type type, void *out, const void *const *terms, size_t
 {
     if (term_count == 0)
         return;
-    if (type == HAWSER_F32)
-        mix_f32(out, terms, term_count, (float)divisor, count);
-    else
-        mix_f64(out, terms, term_count, (double)divisor, count);
+    hw_mean_form wide = hw_mean_variant(type, 1);
+    (wide != NULL ? wide : hw_mean_variant(type, 0))(out, terms, term_count, divisor, count);
 }
 
 void hw_terms_add(hawser_type type, void *to, const void *from, size_t count)

@@ -2,6 +2,7 @@
 #ifndef HW_VECTOR_MIX_H
 #define HW_VECTOR_MIX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 

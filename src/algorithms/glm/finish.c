@@ -315,10 +315,12 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
                   .choice = &settings->choice,
                   .planned = reached->planned,
                   .ended = training->stop_reason};
-    HAWSER_THEN(status, hw_fit_make(&fit, problem->kind->name, settings->l1_ratio, input, &training->model, error));
+    if (status == HAWSER_OK)
+        status = hw_fit_make(&fit, problem->kind->name, settings->l1_ratio, input, &training->model, error);
     if (status == HAWSER_OK && problem->kind->model_facts != NULL)
         status = problem->kind->model_facts(problem, training->model, error);
-    HAWSER_THEN(status, hw_crossed_put(&fit, training->model, error));
+    if (status == HAWSER_OK)
+        status = hw_crossed_put(&fit, training->model, error);
     free(found);
     if (status != HAWSER_OK)
         return status;

@@ -71,7 +71,8 @@ static hawser_status fact_targets(hawser_model *model, const hawser_dataset *dat
     hawser_status status = hawser_model_fact(model, "outputs", text, error);
     for (char *c = text; *c != '\0'; c++)
         *c = *c == '\n' ? ',' : *c;
-    HAWSER_THEN(status, hawser_model_fact(model, "target", text, error));
+    if (status == HAWSER_OK)
+        status = hawser_model_fact(model, "target", text, error);
     free(text);
     return status;
 }

@@ -278,7 +278,8 @@ static hawser_status launch_all(hw_launch *launch, hawser_error *error)
     HAWSER_TRY(hw_signals_open(&before, &launch->signals, error));
     for (size_t i = 0; i < launch->connection_count && status == HAWSER_OK; i++)
         status = hw_host_connection_start(launch, &launch->connections[i], error);
-    HAWSER_THEN(status, hw_launch_loop(launch, error));
+    if (status == HAWSER_OK)
+        status = hw_launch_loop(launch, error);
     end_connections(launch);
     hw_signals_close(&before, launch->signals);
     return status;
@@ -300,14 +301,18 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
     hawser_status status = cause_words(call, &launch, error);
     for (size_t i = 0; status == HAWSER_OK && i < sizeof of_hosts / sizeof *of_hosts; i++)
         status = hw_refuse_idle(call, of_hosts[i], !hawser_options_has(options, "hosts"), "there is no --hosts FILE", error);
-    HAWSER_THEN(status, read_deadlines(call, &launch, error));
-    HAWSER_THEN(status, assign(call, &launch, &hosts, error));
+    if (status == HAWSER_OK)
+        status = read_deadlines(call, &launch, error);
+    if (status == HAWSER_OK)
+        status = assign(call, &launch, &hosts, error);
     if (status == HAWSER_OK)
         name_nodes(&launch, &hosts);
-    HAWSER_THEN(status, see_to_descriptors(&launch, hawser_options_has(options, "output-dir"), error));
+    if (status == HAWSER_OK)
+        status = see_to_descriptors(&launch, hawser_options_has(options, "output-dir"), error);
     if (status == HAWSER_OK && hawser_options_has(options, "output-dir"))
         status = open_files(&launch, hawser_options_text(options, "output-dir"), error);
-    HAWSER_THEN(status, name_job(&launch, error));
+    if (status == HAWSER_OK)
+        status = name_job(&launch, error);
     if (status == HAWSER_OK && hosts.count > 0 && isatty(STDIN_FILENO) != 1)
         launch.stdin_fd = STDIN_FILENO;
     if (status == HAWSER_OK) {

@@ -28,11 +28,13 @@ hawser_status hw_job_send_all(hawser_job *job, hw_bytes own, hw_bytes *received,
     if (job->cluster == NULL)
         return HAWSER_OK;
     hawser_status status = HW_NEW(&out, nodes, "what node 0 sends to all", error);
-    HAWSER_THEN(status, HW_NEW(&in, nodes, "what node 0 sends to all", error));
+    if (status == HAWSER_OK)
+        status = HW_NEW(&in, nodes, "what node 0 sends to all", error);
     for (uint32_t i = 1; status == HAWSER_OK && hawser_job_leads(job) && i < nodes; i++)
         out[i] = own;
     status = hw_cluster_agree(job->cluster, status, error);
-    HAWSER_THEN(status, hw_cluster_alltoall(job->cluster, out, in, error));
+    if (status == HAWSER_OK)
+        status = hw_cluster_alltoall(job->cluster, out, in, error);
     if (status == HAWSER_OK && !hawser_job_leads(job)) {
         *received = in[0];
         in[0] = (hw_bytes){0};
