@@ -65,13 +65,17 @@ class Cards:
 
 
 class Did:
-    """A job that ended: its last line, its seconds, the bytes over each card, samples of (seconds, bytes sent by each host) while it ran,
+    """A job that ended: its output and the JSON of its last line, its seconds, the bytes over each card, samples of (seconds, bytes sent by each host) while it ran,
     and the segments that TCP sent again."""
 
-    def __init__(self, said, seconds, before, after, samples, resent):
-        self.said, self.seconds, self.samples, self.resent = said, seconds, samples, resent
+    def __init__(self, output, seconds, before, after, samples, resent):
+        self.output, self.seconds, self.samples, self.resent = output, seconds, samples, resent
         self.sent = [b - a for a, b in zip(before[0], after[0])]
         self.got = [b - a for a, b in zip(before[1], after[1])]
+
+    @property
+    def said(self):
+        return common.last_json(self.output)
 
     @property
     def card_bytes(self):
@@ -136,7 +140,7 @@ class Hosts:
                 watcher.join()
         if process.returncode not in allowed:
             raise common.Failed(f"{' '.join(words)}: exit status {process.returncode}\n{err[-2000:]}")
-        return Did(common.last_json(out), time.monotonic() - begun, before, self.cards.read(), samples, self.cards.resent() - resent)
+        return Did(out, time.monotonic() - begun, before, self.cards.read(), samples, self.cards.resent() - resent)
 
 
 def parser_of(description, here):

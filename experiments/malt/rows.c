@@ -27,27 +27,34 @@ static void *allocate(size_t count, size_t size, hawser_error *error)
     return memory;
 }
 
-/* Turns columns into rows; entries of a row stay in the order of their columns. */
-static hawser_status turn(svm *self, const hawser_matrix *columns, hawser_error *error)
+/* Makes rows without entries yet. */
+static hawser_status make_rows(svm *self, const hawser_matrix *columns, hawser_error *error)
 {
     size_t n = columns->rows, stored = (size_t)columns->stored;
-    uint64_t *offsets = allocate(n + 1, sizeof *offsets, error), *next = allocate(n + 1, sizeof *next, error);
-    uint32_t *indices = allocate(stored, sizeof *indices, error);
-    double *values = allocate(stored, sizeof *values, error);
     self->matrix = (hawser_matrix){.rows = n,
                                    .cols = columns->cols,
                                    .stored = stored,
                                    .layout = HAWSER_CSR,
-                                   .offsets = offsets,
-                                   .indices = indices,
-                                   .values = values};
+                                   .offsets = allocate(n + 1, sizeof(uint64_t), error),
+                                   .indices = allocate(stored, sizeof(uint32_t), error),
+                                   .values = allocate(stored, sizeof(double), error)};
     self->labels = allocate(n, sizeof *self->labels, error);
     self->share = allocate(columns->cols, sizeof *self->share, error);
-    if (offsets == NULL || next == NULL || indices == NULL || values == NULL || self->labels == NULL ||
-        self->share == NULL) {
-        free(next);
+    bool fine = self->matrix.offsets != NULL && self->matrix.indices != NULL && self->matrix.values != NULL &&
+                self->labels != NULL && self->share != NULL;
+    return fine ? HAWSER_OK : HAWSER_NO_MEMORY;
+}
+
+/* Turns sparse columns into rows; entries of a row stay in the order of their columns. */
+static hawser_status turn(svm *self, const hawser_matrix *columns, hawser_error *error)
+{
+    HAWSER_TRY(make_rows(self, columns, error));
+    size_t n = columns->rows;
+    uint64_t *offsets = (uint64_t *)self->matrix.offsets, *next = allocate(n + 1, sizeof *next, error);
+    uint32_t *indices = (uint32_t *)self->matrix.indices;
+    double *values = (double *)self->matrix.values;
+    if (next == NULL)
         return HAWSER_NO_MEMORY;
-    }
     const uint64_t *from = columns->offsets;
     for (uint64_t k = from[0]; k < from[columns->cols]; k++)
         offsets[columns->indices[k] + 1]++;
@@ -66,6 +73,23 @@ static hawser_status turn(svm *self, const hawser_matrix *columns, hawser_error 
     return HAWSER_OK;
 }
 
+/* Makes rows with all entries of dense columns. */
+static hawser_status turn_dense(svm *self, const hawser_matrix *columns, hawser_error *error)
+{
+    HAWSER_TRY(make_rows(self, columns, error));
+    size_t n = columns->rows, d = columns->cols;
+    for (size_t i = 0; i < n; i++)
+        ((uint64_t *)self->matrix.offsets)[i + 1] = (i + 1) * d;
+    for (size_t j = 0; j < d; j++) {
+        self->share[j] = 1;
+        for (size_t i = 0; i < n; i++) {
+            ((uint32_t *)self->matrix.indices)[i * d + j] = (uint32_t)j;
+            ((double *)self->matrix.values)[i * d + j] = ((const double *)columns->values)[j * columns->stride + i];
+        }
+    }
+    return HAWSER_OK;
+}
+
 hawser_status svm_open(svm *self, const char *path, char *const *words, int count, hawser_error *error)
 {
     memset(self, 0, sizeof *self);
@@ -76,10 +100,11 @@ hawser_status svm_open(svm *self, const char *path, char *const *words, int coun
     const hawser_matrix *matrix = hawser_dataset_matrix(data);
     const double *target = hawser_dataset_target(data);
     hawser_status status = HAWSER_OK;
-    if (matrix->layout != HAWSER_CSC || matrix->type != HAWSER_F64 || target == NULL)
-        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s is not sparse with a target", path);
+    bool sparse = matrix->layout == HAWSER_CSC;
+    if ((!sparse && matrix->layout != HAWSER_DENSE) || matrix->type != HAWSER_F64 || target == NULL)
+        status = hawser_fail(error, HAWSER_BAD_INPUT, "%s has no columns of f64 with a target", path);
     if (status == HAWSER_OK)
-        status = turn(self, matrix, error);
+        status = sparse ? turn(self, matrix, error) : turn_dense(self, matrix, error);
     for (size_t i = 0; status == HAWSER_OK && i < matrix->rows; i++)
         self->labels[i] = target[i] < 0 ? -1 : 1;
     hawser_dataset_free(data);

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '439e02b00dfb8cedb023b63d1b0668e64ab27711f4d435a9bb134b7a2fd47929'
+DIGEST = '2ff76954784bd460b0c4eb9f4e9caf8932aca7f00c80258e968be5b05c1cf6aa'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1

@@ -8,6 +8,7 @@ trap 'rm -rf "$work"' EXIT
 
 "$top/experiments/pdb/run" --quick --out "$work/pdb" 2d
 "$top/experiments/ps/run" --quick --out "$work/ps" --work "$work/data"
+"$top/experiments/malt/run" --quick --out "$work/malt" --work "$work/data" 4 6 8 12 table-3
 python3 - "$work" "$top" <<'END'
 import csv, pathlib, sys
 import xml.etree.ElementTree as xml
@@ -38,11 +39,30 @@ pushes = [size["mini-batches, L1 0.0003", "key caching" + way] for way in ("", "
 assert pushes[0] > pushes[1] > pushes[2], size
 assert size["mini-batches, L1 0.0003", "key caching, KKT filter of the store"] < size["mini-batches, L1 0.0003", "keys packed"], size  # nodes run apart
 assert size["dbpg, delay:1", "KKT filter"] < size["dbpg, delay:1", "no KKT filter"], size
+
+def last(table, **fields):
+    return [row for row in table if all(row[name] == value for name, value in fields.items())][-1]
+
+# Vectors send what their graphs say: a model to each receiver and step, and Halton's graph of 8 (with a ring) 4/7 of all-to-all.
+for label, receivers in (("one process", 0), ("2, all", 1), ("4, all", 3), ("8, all", 7)):
+    row = last(rows("malt/figure-4"), setting=label, panel="batches of 10")
+    assert abs(float(row["MB"]) - 8e-6 * 600 * receivers * int(row["step"])) < 1e-5 * float(row["MB"]) + 1e-12, row
+layers = rows("malt/figure-6")
+most, halton = [float(last(layers, setting=f"8, {flow}")["MB"]) for flow in ("all", "halton")]
+assert abs(halton / most - 4 / 7) < 1e-4, (halton, most)
+assert all(0.6 < float(last(layers, setting=label)["measure"]) < 0.7 for label in ("one process", "2, all", "8, all", "8, halton"))
+assert all(abs(sum(float(row[part]) for part in ("learn", "scatter", "gather")) - 1) < 1e-4 for row in rows("malt/figure-8"))
+errors = {row["setting"]: float(row["measure"]) for row in rows("malt/figure-12")}
+assert len(errors) == 4 and all(0.9 < error < 1.2 for error in errors.values()), errors
+assert "examples/malt/svm" in (work / "malt/README.md").read_text(encoding="utf-8")
 END
 programs=${HAWSER_BUILD:-$top/build/release}/experiments
 unset HAWSER_BINARY HAWSER_SOURCE HAWSER_BUILD HAWSER_SANITIZE # a program would take them for options
 for bad in "chunks ready even 0.01" "chunks some even 0.01 3" "chunks ready odd 0.01 3" "chunks ready even 0 3" \
-    "traffic no-such.svm 1 10 plain 1 exact" "traffic x 1 10 some 1 exact" "traffic $work/data/signs-300x600.svm 1 10 plain 1 f64"; do
+    "traffic no-such.svm 1 10 plain 1 exact" "traffic x 1 10 some 1 exact" "traffic $work/data/signs-300x600.svm 1 10 plain 1 f64" \
+    "vectors all bsp values 8 0 no-such.svm 16 12" "vectors all bsp models 1 0 x 16 12" "vectors all bsp values 0 0 x 16 12" "vectors all bsp rows 1 0 x 16 12" \
+    "vectors ring bsp values 1 0 $work/data/url-400x600.hwc 16 12" "factors all bsp values 20 10 600 5 3" "factors all bsp rows 20 10 600 5" \
+    "clicks all bsp rows 600 5 3 0.05" "clicks all never values 600 5 3 0.05"; do
     # shellcheck disable=SC2086 # words
     ! "$programs/experiment_"$bad 2>"$work/said" || { echo "FAILED: accepted: $bad"; exit 1; }
     [ "$(wc -l <"$work/said")" = 1 ] || { echo "FAILED: not one line about: $bad"; cat "$work/said"; exit 1; }
