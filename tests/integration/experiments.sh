@@ -57,7 +57,21 @@ assert len(errors) == 4 and all(0.9 < error < 1.2 for error in errors.values()),
 assert "examples/malt/svm" in (work / "malt/README.md").read_text(encoding="utf-8")
 END
 programs=${HAWSER_BUILD:-$top/build/release}/experiments
+hawser=${HAWSER_BINARY:-$top/build/release/src/hawser}
 unset HAWSER_BINARY HAWSER_SOURCE HAWSER_BUILD HAWSER_SANITIZE # a program would take them for options
+# Along Halton's graph 4, 8 and 16 replicas send 2/3, 4/7 and 5/15 of the bytes of all-to-all.
+for nodes in 4 8 16; do
+    for flow in all halton; do
+        "$hawser" run -n $nodes --no-prefix -- "$programs/experiment_vectors" $flow bsp values $nodes 0 "$work/data/url-400x600.hwc" 5 2 >"$work/sent-$nodes-$flow"
+    done
+done
+python3 - "$work" <<'END'
+import json, sys
+sent = lambda nodes, flow: sum(json.loads(line)["sent_bytes"] for line in open(f"{sys.argv[1]}/sent-{nodes}-{flow}", encoding="utf-8"))
+for nodes, receivers in ((4, 2), (8, 4), (16, 5)):
+    assert sent(nodes, "all") == 2 * 8 * 600 * nodes * (nodes - 1), nodes
+    assert sent(nodes, "halton") * (nodes - 1) == sent(nodes, "all") * receivers, (nodes, sent(nodes, "halton"))
+END
 for bad in "chunks ready even 0.01" "chunks some even 0.01 3" "chunks ready odd 0.01 3" "chunks ready even 0 3" \
     "traffic no-such.svm 1 10 plain 1 exact" "traffic x 1 10 some 1 exact" "traffic $work/data/signs-300x600.svm 1 10 plain 1 f64" \
     "vectors all bsp values 8 0 no-such.svm 16 12" "vectors all bsp models 1 0 x 16 12" "vectors all bsp values 0 0 x 16 12" "vectors all bsp rows 1 0 x 16 12" \

@@ -164,9 +164,53 @@ static void a_barrier_without_memory_leaves_nothing(void **state)
     assert_true(succeeded && refused > 0);
 }
 
+/* ------------------------------------------------------------------------------------------------------ long loops ---- */
+
+enum { EARLIER = 1000, MARGIN = 100 /* allocations, of messages on their way */ };
+
+/* Replicas 0 and 1 exchange; what is allocated late in the loop is what was allocated early in it, and a margin. */
+static void long_loop(test_node *node)
+{
+    const char *asked = getenv("HAWSER_TEST_LONG");
+    const hawser_vector_options *options = node->user;
+    uint64_t longest = options->content == HAWSER_VECTOR_VALUES ? 1000000 : 100000;
+    uint64_t steps = asked != NULL && *asked != '\0' ? longest : 4000;
+    hawser_vector *vector = NULL;
+    double array[COUNT] = {0};
+    long early = 0, late = 0;
+    node->status = hawser_vector_open(node->job, options, &vector, &node->error);
+    for (uint64_t t = 0; t < steps && node->status == HAWSER_OK; t++) {
+        long *most = t < EARLIER ? &early : &late, now = atomic_load(&live);
+        *most = now > *most ? now : *most;
+        node->status = hawser_vector_scatter(vector, &(hawser_scatter){.iteration = t, .values = array}, &node->error);
+        if (node->status == HAWSER_OK)
+            node->status = hawser_vector_gather(vector, t, HAWSER_GATHER_SUM, NULL, array, &node->error);
+    }
+    if (node->status == HAWSER_OK && late > early + MARGIN)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%ld allocations live early, %ld late", early, late);
+    if (node->status == HAWSER_OK)
+        node->status = hawser_vector_finish(vector, array, &node->error);
+    hawser_vector_close(vector);
+}
+
+static void memory_is_flat_over_many_scatters(void **state)
+{
+    (void)state;
+    static const char *const pairs[] = {"workers", "2", "timeout", "60", NULL};
+    for (int kind = 0; kind < 3; kind++) {
+        hawser_vector_options options = {.name = "w", .count = COUNT, .sync = kind < 2 ? "bsp" : "tap"};
+        options.content = kind == 0 ? HAWSER_VECTOR_VALUES : HAWSER_VECTOR_DELTAS;
+        test_node nodes[NODES_MOST];
+        run_nodes(nodes, 2, pairs, long_loop, &options);
+        check_all(nodes, 2, "a long loop");
+        assert_int_equal(atomic_load(&live), 0);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_failure_ends_in_words),
-                                       cmocka_unit_test(a_barrier_without_memory_leaves_nothing)};
+                                       cmocka_unit_test(a_barrier_without_memory_leaves_nothing),
+                                       cmocka_unit_test(memory_is_flat_over_many_scatters)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
