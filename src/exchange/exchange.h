@@ -114,6 +114,9 @@ typedef struct hw_stages {
  * exchange of its own. In all other functions "clock" is then the number of the exchange (hw_exchange_of). The policy's
  * staleness and max_held still count the loop's clocks. */
 void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages);
+/* Goes on with such an epoch before an exchange that is not the first: all blocks have merged those before it, and
+ * hw_replica_remember has read the values. */
+void hw_replica_begin_at(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages, uint64_t exchange);
 /* Returns the number of exchanges of a state before a stage of a clock. */
 static inline uint64_t hw_exchange_of(uint64_t updates, uint64_t clock, uint32_t stage)
 {
@@ -199,6 +202,12 @@ void hw_replica_put_back(hw_replica *replica, const void *values);
  * blocks is not visited: the epoch, their clocks and their parked updates. A replica that is filled has the same spec as the
  * one that was written. */
 void hw_replica_visit(hw_replica *replica, hawser_record *record);
+/* keep.c: visits, in either direction, what this block alone has of a replica whose exchanges are all merged: what is held,
+ * with its ages and rests, and the cursor of a filter. The merged values, which the caller visits once for all blocks, are
+ * there already when the record is read. */
+void hw_replica_remember(hw_replica *replica, hawser_record *record);
+/* Makes `values` the merged values of a replica that hw_replica_remember reads next. */
+void hw_replica_set_base(hw_replica *replica, const void *values);
 /* keep.c: overwrites all that hw_replica_visit fills, so that a test notices what it leaves out. */
 void hw_replica_drop(hw_replica *replica);
 

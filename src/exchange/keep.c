@@ -52,6 +52,34 @@ void hw_replica_visit(hw_replica *replica, hawser_record *record)
         hawser_record_bytes(record, replica->rest, hw_words(entries) * sizeof *replica->rest);
 }
 
+void hw_replica_set_base(hw_replica *replica, const void *values)
+{
+    memcpy(replica->base, values, hw_at(replica, replica->spec.count));
+    hw_record_all_tiles(replica);
+}
+
+void hw_replica_remember(hw_replica *replica, hawser_record *record)
+{
+    size_t entries = replica->spec.count, bytes = hw_at(replica, entries);
+    hawser_record_bytes(record, &replica->apart, sizeof replica->apart);
+    hawser_record_bytes(record, &replica->spent, sizeof replica->spent);
+    hawser_record_bytes(record, &replica->cursor, sizeof replica->cursor);
+    hawser_record_bytes(record, &replica->gain, sizeof replica->gain);
+    hawser_record_bytes(record, &replica->next_gain, sizeof replica->next_gain);
+    hawser_record_bytes(record, replica->stale, hw_words(replica->tiles) * sizeof *replica->stale);
+    if (replica->apart) {
+        hawser_record_bytes(record, replica->cache, bytes);
+        hawser_record_bytes(record, replica->origin, bytes);
+    } else if (hawser_record_reads(record)) /* nothing of its own is unsent */
+        memcpy(replica->cache, replica->base, bytes);
+    if (replica->held != NULL)
+        hawser_record_bytes(record, replica->held, bytes);
+    if (replica->since != NULL)
+        hawser_record_bytes(record, replica->since, entries * sizeof *replica->since);
+    if (replica->rest != NULL)
+        hawser_record_bytes(record, replica->rest, hw_words(entries) * sizeof *replica->rest);
+}
+
 static void spoil(void *memory, size_t bytes)
 {
     if (memory != NULL)

@@ -88,6 +88,12 @@ void hw_reduction_begin(hw_reduction *reduction, uint64_t epoch)
     memset(reduction->ends, 0, reduction->spec.blocks * sizeof *reduction->ends);
 }
 
+void hw_reduction_enter(hw_reduction *reduction, uint64_t clock)
+{
+    for (uint32_t block = 0; block < reduction->spec.blocks; block++)
+        reduction->ended[block] = clock;
+}
+
 void hw_reduction_begin_clock(hw_reduction *reduction, uint64_t clock)
 {
     reduction->clock = clock;

@@ -40,6 +40,8 @@ void hw_reduction_free(hw_reduction *reduction);
 
 /* Starts an epoch at clock 0. All blocks have ended every clock of the epoch before. */
 void hw_reduction_begin(hw_reduction *reduction, uint64_t epoch);
+/* Goes on with an epoch that has begun, before a clock that is not its first: all blocks have ended those before it. */
+void hw_reduction_enter(hw_reduction *reduction, uint64_t clock);
 /* Starts a clock: the next one, once hw_reduction_all_ended is true, or the last one again. */
 void hw_reduction_begin_clock(hw_reduction *reduction, uint64_t clock);
 /* Returns the number of the next reduction of this clock. */

@@ -306,6 +306,25 @@ void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy)
 
 void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages)
 {
+    hw_replica_begin_at(replica, epoch, policy, stages, 0);
+}
+
+/* All blocks have ended the exchanges before this one, and their sums are sent. */
+static void go_to(hw_replica *replica, uint64_t exchange)
+{
+    for (uint32_t block = 0; block < replica->spec.blocks; block++)
+        hw_mark_block(replica, block, 0, replica->range_count, exchange);
+    for (uint32_t k = 0; replica->adder != NULL && k < replica->spec.adding->range_count; k++) {
+        hw_range *range = &replica->adder->ranges[k];
+        replica->adder->sent[k] = exchange;
+        for (uint32_t block = 0; block < range->blocks; block++)
+            range->done[block] = exchange;
+    }
+    replica->merged = exchange;
+}
+
+void hw_replica_begin_at(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages, uint64_t exchange)
+{
     assert(!replica->begun && stages->updates != 0 && (stages->exact & ~stages->updates) == 0);
     replica->stages = *stages;
     if (hw_holds(replica) && hw_is_mixed(replica)) /* then the plan has refused rules */
@@ -320,10 +339,13 @@ void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy poli
     replica->policy = replica->strictest = policy;
     replica->epoch = epoch;
     replica->merged = 0;
-    replica->spent = 0;
+    replica->spent = exchange > 0 ? replica->spent : 0;
     replica->span = 0;
-    replica->begun = replica->fresh = true;
+    replica->begun = true;
+    replica->fresh = exchange == 0;
     replica->over = replica->ended = false;
+    if (exchange > 0)
+        go_to(replica, exchange);
     hw_record_begin(replica);
     hw_replay_early(replica);
 }

@@ -23,6 +23,8 @@ static void visit(hawser_record *record, void *object)
     hawser_record_array(record, (void **)&position->memory, 1, position->memory_size, 0);
     hawser_record_array(record, (void **)&position->branches, 1, position->branches_size, 0);
     hawser_record_array(record, (void **)&position->tests, 1, position->tests_size, 0);
+    hawser_record_array(record, (void **)&position->frames, sizeof *position->frames, position->frame_count, 0);
+    hawser_record_array(record, (void **)&position->points, 1, position->points_size, 0);
 }
 
 hawser_status hw_position_write(const hw_position *position, void **bytes, size_t *size, hawser_error *error)
@@ -59,6 +61,8 @@ void hw_position_free(hw_position *position)
     free(position->memory);
     free(position->branches);
     free(position->tests);
+    free(position->frames);
+    free(position->points);
     free(position);
 }
 
@@ -148,6 +152,72 @@ static hawser_status check_transforms(const hawser_operator *op, hawser_error *e
     return HAWSER_OK;
 }
 
+static hawser_status check_program(const hw_position *position, const hawser_program *program, hawser_error *error)
+{
+    if (position->program != hw_position_program(program) || position->states != program->state_count ||
+        position->operators != program->operator_count)
+        REFUSE("program '%s' goes on from a position of another program; operators, states and metrics, with their syncs "
+               "and gains, must be the "
+               "same",
+               program->name);
+    return HAWSER_OK;
+}
+
+static const hawser_operator *child_of(const hawser_operator *op, uint32_t number)
+{
+    const hawser_operator *child = op->first;
+    while (child != NULL && child->number != number)
+        child = child->next;
+    return child;
+}
+
+hawser_status hw_position_fits(const hw_position *position, const hawser_program *program, hawser_error *error)
+{
+    HAWSER_TRY(check_program(position, program, error));
+    const hawser_operator *op = program->root;
+    uint64_t memory = 0;
+    bool fits = position->points_size == 0 || program->points > 0;
+    for (uint64_t i = 0; i < position->frame_count && fits; i++) {
+        const hw_frame *frame = &position->frames[i];
+        fits = op != NULL && frame->op == op->number && frame->memory == op->until.remembers;
+        memory += frame->memory;
+        op = fits && frame->child != HW_NO_CHILD ? child_of(op, frame->child) : NULL;
+    }
+    if (!fits || op != NULL || position->frame_count == 0 || memory != position->memory_size)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the position of program '%s' is damaged", program->name);
+    return HAWSER_OK;
+}
+
+/* Returns whether blocks keep in step in a loop: then all of them are at one clock when a record is written. */
+static bool keeps_step(const hawser_operator *loop, uint32_t blocks)
+{
+    return hw_sync_of_blocks(loop->sync, blocks).tightness == HAWSER_BSP;
+}
+
+hawser_status hw_position_records(const hawser_program *program, uint32_t blocks, hawser_error *error)
+{
+    char sync[HW_SYNC_TEXT];
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        if (state->kind == HW_STORED)
+            REFUSE("program '%s': state '%s' is stored on servers, which a checkpoint does not contain yet; train without "
+                   "--checkpoint",
+                   program->name, state->name);
+    for (size_t i = 0; i < program->operator_count; i++) {
+        const hawser_operator *op = program->operators[i];
+        if (hw_unit_transforms(op))
+            REFUSE("program '%s': unit '%s' changes data, which a checkpoint does not contain; train without --checkpoint",
+                   program->name, op->name);
+        if (op->kind == HW_LOOP && hw_operator_shipped(op) && !keeps_step(op, blocks))
+            REFUSE("program '%s': loop '%s' runs under %s, and a checkpoint needs blocks in step; give --sync bsp, or train "
+                   "without --checkpoint",
+                   program->name, op->name, hw_sync_text(op->sync, sync));
+    }
+    if (program->pause != 0 || program->position != NULL)
+        REFUSE("program '%s' pauses or goes on from a pause (hawser_program_pause), so it takes no checkpoints",
+               program->name);
+    return HAWSER_OK;
+}
+
 hawser_status hw_position_check(const hawser_program *program, hawser_error *error)
 {
     const hw_position *position = program->position;
@@ -155,12 +225,7 @@ hawser_status hw_position_check(const hawser_program *program, hawser_error *err
         HAWSER_TRY(check_transforms(program->operators[i], error));
     if (position == NULL)
         return HAWSER_OK;
-    if (position->program != hw_position_program(program) || position->states != program->state_count ||
-        position->operators != program->operator_count)
-        REFUSE("program '%s' goes on from a position of another program; operators, states and metrics, with their syncs "
-               "and gains, must be the "
-               "same",
-               program->name);
+    HAWSER_TRY(check_program(position, program, error));
     const hawser_operator *next = program->root->first;
     for (uint64_t i = 0; i < position->child && next != NULL; i++)
         next = next->next;

@@ -69,6 +69,7 @@ void hw_worker_close(hw_worker *worker)
     hw_message_free(worker->failure_report);
     hw_message_free(worker->trigger);
     hw_message_free(worker->obeyed);
+    hw_message_free(worker->record);
     hw_worker_drop_credits(worker);
     hw_recorder_drop(worker->log);
 }

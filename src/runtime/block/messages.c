@@ -106,6 +106,8 @@ static void keep_trigger(hw_worker *worker, hw_message *message)
 {
     const hw_control *control = message->payload;
     hw_worker_drop_credits(worker);
+    hw_message_free(worker->record); /* of a clock that the phase before has not begun */
+    worker->record = NULL;
     worker->paused = false;
     worker->started = 0;
     worker->empty_from = UINT64_MAX;
@@ -148,6 +150,7 @@ hawser_status hw_worker_handle(void *owner, hw_message *message)
     }
     switch (kind) {
     case HW_MESSAGE_POINT: return hw_points_take(worker, message);
+    case HW_MESSAGE_RECORD: return hw_remember_take(worker, message);
     case HW_MESSAGE_COLUMNS: return hw_fetch_take(&worker->mailbox, message);
     case HW_MESSAGE_ADDEND:
     case HW_MESSAGE_COMBINED:

@@ -24,7 +24,8 @@ typedef struct hw_part_kind {
     /* A phase, in the order of the calls. Those marked "live" are made for the parts that units of the phase update, if the
      * kind has begin_epoch: blocks send each other changes of such states, and wait for each other's clocks. */
     hawser_status (*begin_phase)(hw_worker *worker, hw_state_part *part);
-    void (*begin_epoch)(hw_worker *worker, hw_state_part *part, uint64_t epoch); /* live: clocks are counted from zero */
+    void (*begin_epoch)(hw_worker *worker, hw_state_part *part,
+                        uint64_t epoch); /* live: clocks are counted from zero, or go on from worker->begins */
     bool (*ready)(const hw_worker *worker,
                   const hw_state_part *part); /* live: returns whether all that this stage must see has arrived */
     hawser_status (*merge)(hw_worker *worker, hw_state_part *part); /* live: makes it visible to the stage's units */
@@ -76,6 +77,11 @@ typedef struct hw_part_kind {
      * servers. */
     void (*visit)(hw_state_part *part, hawser_record *record);
     void (*drop)(hw_state_part *part); /* overwrites all that `visit` fills */
+    /* The same for another process, of a block whose clocks so far are merged. Of an `alike` kind it visits what the block
+     * has besides the merged values, which are read before, by `set_merged`. NULL: nothing (data), or no checkpoint is taken
+     * of such programs (stored states). */
+    void (*remember)(hw_worker *worker, hw_state_part *part, hawser_record *record);
+    void (*set_merged)(hw_state_part *part, const void *values); /* of an `alike` kind */
 } hw_part_kind;
 
 #define HW_PART_ROW(id, row) extern const hw_part_kind hw_part_##row;

@@ -94,7 +94,8 @@ static void expect_waits(const hw_worker *worker, const hw_state_part *part)
 
 static void begin_epoch(hw_worker *worker, hw_state_part *part, uint64_t epoch)
 {
-    hw_replica_begin_stages(part->replica, epoch, worker->policy, &part->use);
+    hw_replica_begin_at(part->replica, epoch, worker->policy, &part->use,
+                        hw_exchange_of(part->use.updates, worker->begins, 0));
     if (worker->own_syncs)
         expect_waits(worker, part);
 }
@@ -212,12 +213,31 @@ static void drop(hw_state_part *part)
     part->fresh = !part->fresh;
 }
 
+static void remember(hw_worker *worker, hw_state_part *part, hawser_record *record)
+{
+    bool retired = part->retired;
+    hawser_record_bytes(record, &part->unfilled, sizeof part->unfilled);
+    hawser_record_bytes(record, &part->fresh, sizeof part->fresh);
+    hawser_record_bytes(record, &retired, sizeof retired);
+    if (!part->unfilled && !retired)
+        hw_replica_remember(part->replica, record);
+    if (hawser_record_reads(record) && retired && !part->retired) {
+        part->retired = true;
+        retire(worker, part);
+    }
+}
+
+static void set_merged(hw_state_part *part, const void *values)
+{
+    hw_replica_set_base(part->replica, values);
+}
+
 /* What both kinds do alike. */
 #define EXCHANGED                                                                                                           \
     .close = close_part, .begin_epoch = begin_epoch, .ready = ready, .merge = merge, .cut = cut, .settled = settled,        \
     .end_epoch = end_epoch, .read = read_all, .roll_back = roll_back, .accept = accept, .retire = retire,                   \
     .take_merged = take_merged, .merged = merged, .alike = true, .kept_count = kept_count, .keep = keep,                    \
-    .put_back = put_back, .visit = visit, .drop = drop
+    .put_back = put_back, .visit = visit, .drop = drop, .remember = remember, .set_merged = set_merged
 
 const hw_part_kind hw_part_replicated = {EXCHANGED, .open = open_replicated, .write = write_all, .set_gain = set_gain};
 const hw_part_kind hw_part_partitioned = {EXCHANGED, .open = open_partitioned, .write = write_own};

@@ -147,6 +147,18 @@ static void visit(hw_state_part *part, hawser_record *record)
         hawser_record_bytes(record, part->before, hw_part_size(part));
 }
 
+static void remember(hw_worker *worker, hw_state_part *part, hawser_record *record)
+{
+    bool retired = part->retired;
+    hawser_record_bytes(record, &retired, sizeof retired);
+    if (hawser_record_reads(record) && retired && !part->retired) {
+        part->retired = true;
+        if (part->kind->retire != NULL)
+            part->kind->retire(worker, part);
+    }
+    visit(part, record);
+}
+
 static void drop(hw_state_part *part)
 {
     void *const arrays[] = {part->work, part->copy, part->before};
@@ -170,7 +182,8 @@ const hw_part_kind hw_part_local = {.open = open_local,
                                     .keep = keep,
                                     .put_back = put_back,
                                     .visit = visit,
-                                    .drop = drop};
+                                    .drop = drop,
+.remember = remember};
 const hw_part_kind hw_part_entries = {.open = open_entries,
                                       .close = close_entries,
                                       .read = read_work,
@@ -182,4 +195,5 @@ const hw_part_kind hw_part_entries = {.open = open_entries,
                                       .keep = keep,
                                       .put_back = put_back,
                                       .visit = visit,
-                                      .drop = drop};
+                                      .drop = drop,
+.remember = remember};

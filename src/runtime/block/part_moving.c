@@ -206,6 +206,8 @@ static hawser_status begin_phase(hw_worker *worker, hw_state_part *part)
     if (updates == 0)
         return HAWSER_OK;
     find_inner(worker, part);
+    if (worker->begins > 0) /* the parts are where this phase had them */
+        return HAWSER_OK;
     uint64_t clock = clock_of(worker, part, updates, 0);
     if (!moving->begun)
         HAWSER_TRY(fill(worker, part, clock));
@@ -516,6 +518,40 @@ static void visit(hw_state_part *part, hawser_record *record)
             hawser_record_bytes(record, part->moving->here[p]->payload, bytes_of(part, p));
 }
 
+static void recall_part(hw_worker *worker, hw_state_part *part, hawser_record *record, uint32_t number)
+{
+    struct hw_moving *moving = part->moving;
+    hw_message_free(moving->here[number]);
+    moving->here[number] = NULL;
+    if (moving->owners[number] != worker->block)
+        return;
+    hawser_status status = hw_message_new(bytes_of(part, number), &moving->here[number], &worker->error);
+    if (status != HAWSER_OK) {
+        hawser_record_fail(record, status, worker->error.text);
+        return;
+    }
+    moving->here[number]->envelope.epoch = moving->epoch;
+    moving->here[number]->envelope.clock = moving->use;
+    if (bytes_of(part, number) > 0)
+        hawser_record_bytes(record, moving->here[number]->payload, bytes_of(part, number));
+}
+
+/* Parts that have come for a later use are in the record of the block that had them before. */
+static void remember(hw_worker *worker, hw_state_part *part, hawser_record *record)
+{
+    struct hw_moving *moving = part->moving;
+    hawser_record_bytes(record, &moving->begun, sizeof moving->begun);
+    hawser_record_bytes(record, &moving->returned, sizeof moving->returned);
+    hawser_record_bytes(record, &moving->epoch, sizeof moving->epoch);
+    hawser_record_bytes(record, &moving->use, sizeof moving->use);
+    hawser_record_bytes(record, moving->owners, parts_of(part) * sizeof *moving->owners);
+    for (uint32_t p = 0; moving->begun && p < parts_of(part); p++)
+        if (hawser_record_reads(record))
+            recall_part(worker, part, record, p);
+        else if (moving->owners[p] == worker->block && bytes_of(part, p) > 0)
+            hawser_record_bytes(record, moving->here[p]->payload, bytes_of(part, p));
+}
+
 static void drop(hw_state_part *part)
 {
     for (uint32_t p = 0; p < parts_of(part); p++)
@@ -541,4 +577,5 @@ const hw_part_kind hw_part_moving = {.open = open_part,
                                      .keep = keep,
                                      .put_back = put_back,
                                      .visit = visit,
-                                     .drop = drop};
+                                     .drop = drop,
+                                     .remember = remember};

@@ -615,10 +615,10 @@ static bool is_rebuilt(const hw_worker *worker, const hw_state_part *part)
            hw_phase_updates(worker->current, part->state);
 }
 
-/* Rebuilds derived states when a loop is entered (fresh ones need nothing) or left. */
+/* Rebuilds derived states when a loop is entered (fresh ones need nothing) or left. One that goes on is neither. */
 static hawser_status rebuild_derived(hw_worker *worker, uint64_t epoch, bool leaving)
 {
-    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+    for (uint32_t i = 0; (leaving || worker->begins == 0) && i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
         if (part->state->rebuild == NULL)
             continue;
@@ -663,7 +663,7 @@ static hawser_status begin(hw_worker *worker, hw_message *trigger)
     worker->entry = control->entry;
     worker->first_clock = control->first_clock;
     atomic_store_explicit(&worker->mailbox.work.clock, 0, memory_order_relaxed);
-    worker->clock = worker->sent = 0;
+    worker->begins = worker->clock = worker->sent = worker->started = control->begins;
     worker->in_phase = true;
     worker->branches = hw_loop_branches(worker->current) > 0;
     worker->choices = 0;
@@ -698,6 +698,17 @@ static hawser_status send_done(hw_worker *worker)
     return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
 
+/* Brings the block to where it begins the clock, as all others are, and writes its record. */
+static hawser_status write_record(hw_worker *worker)
+{
+    HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
+    hw_worker_commit(worker);
+    EACH_REPLICA(worker, part)
+    HAWSER_TRY(part->kind->merge(worker, part));
+    HAWSER_TRY(hw_points_begin_clock(worker));
+    return hw_remember(worker);
+}
+
 hawser_status hw_phase_run(hw_worker *worker)
 {
     hw_session *session = worker->session;
@@ -712,6 +723,8 @@ hawser_status hw_phase_run(hw_worker *worker)
     worker->reduces = hw_operator_reduces(worker->current) > 0;
     if (worker->reduces)
         hw_reduction_begin(worker->reduction, worker->epoch + states);
+    if (worker->reduces && worker->begins > 0)
+        hw_reduction_enter(worker->reduction, worker->begins);
     for (;;) {
         /* Not in step, updates for blocks that wait for a thread would pile up. */
         if (worker->policy.kind != HW_POLICY_BSP && session->executor->ops->give_way != NULL)
@@ -720,6 +733,8 @@ hawser_status hw_phase_run(hw_worker *worker)
         if (!may_go_on(worker) || worker->clock >= worker->final_limit)
             HAWSER_TRY(send_deferred(worker));
         HAWSER_TRY(wait_to_go_on(worker));
+        if (hw_remembers_now(worker))
+            HAWSER_TRY(write_record(worker));
         if (worker->clock >= worker->final_limit)
             break;
         HAWSER_TRY(run_clock(worker));

@@ -176,6 +176,38 @@ static void see_all(hw_worker *worker, hawser_record *record, void (*see)(hawser
     }
 }
 
+/* Reads a copy that the node's first block has. */
+static void pass_over(hawser_record *record, size_t bytes)
+{
+    void *copy = malloc(bytes > 0 ? bytes : 1);
+    if (copy == NULL)
+        hawser_record_fail(record, HAWSER_NO_MEMORY, "no memory for a kept point of a record");
+    else
+        hawser_record_bytes(record, copy, bytes);
+    free(copy);
+}
+
+void hw_points_remember(hw_worker *worker, hawser_record *record, bool alike)
+{
+    const hawser_program *program = worker->session->program;
+    for (uint32_t k = 0; worker->points != NULL && k < hw_program_points(program); k++) {
+        hw_point *point = &worker->points[k];
+        if (!alike) {
+            hawser_record_bytes(record, &point->kept, sizeof point->kept);
+            hawser_record_bytes(record, point->fresh, program->state_count * sizeof *point->fresh);
+        }
+        for (uint32_t i = 0; i < program->state_count; i++) {
+            const hw_state_part *part = &worker->parts[i];
+            if (!part->state->keeps || part->kind->alike != alike)
+                continue;
+            if (copies(worker, part))
+                hawser_record_bytes(record, point->values[i], part->kind->kept_count(part) * hw_state_size(part->state));
+            else
+                pass_over(record, part->kind->kept_count(part) * hw_state_size(part->state));
+        }
+    }
+}
+
 void hw_points_visit(hw_worker *worker, hawser_record *record)
 {
     see_all(worker, record, hawser_record_bytes);

@@ -96,6 +96,8 @@ typedef struct hw_worker {
     uint64_t agreed;                  /* clocks of the phase that all blocks have ended, if it is abandoned */
     hw_point *points;                 /* NULL: the program marks no state */
     hw_message *orders, *orders_last; /* to keep points or to return, not carried out yet */
+    hw_message *record;               /* an order to write a record, not carried out yet */
+    uint64_t begins;                  /* the phase goes on from a record before this clock; 0: it begins */
     bool at_end;                      /* they take effect when the phase has ended */
     bool carrying;                    /* it carries out orders */
     uint32_t takes_point;             /* 1 + the number of the kept point that is the result; 0: none is */
@@ -241,6 +243,17 @@ bool hw_rehearses_clock(const hw_worker *worker, uint32_t salt);
 hawser_status hw_rehearsal_keep(hw_worker *worker, hw_rehearsal *rehearsal) HAWSER_MUST_USE;
 hawser_status hw_rehearsal_compare(hw_worker *worker, const hw_rehearsal *rehearsal) HAWSER_MUST_USE;
 void hw_rehearsal_free(const hw_worker *worker, hw_rehearsal *rehearsal);
+/* record.c: a block's record for a checkpoint. hw_remember_take takes an order of the driver, and carries it out at once
+ * between two phases. Within one hw_remember does so before the clock that it names, once all updates before that are in and
+ * merged. An order may also be to read the record of a checkpoint, before the first phase. */
+hawser_status hw_remember_take(hw_worker *worker, hw_message *message) HAWSER_MUST_USE;
+hawser_status hw_remember(hw_worker *worker) HAWSER_MUST_USE;
+static inline bool hw_remembers_now(const hw_worker *worker)
+{
+    return worker->record != NULL && worker->record->envelope.clock == worker->clock;
+}
+/* Visits copies of kept points: those of a block alone, or those of states that are alike on all blocks. */
+void hw_points_remember(hw_worker *worker, hawser_record *record, bool alike);
 /* Visits and overwrites the kept points, for a record of the block. */
 void hw_points_visit(hw_worker *worker, hawser_record *record);
 void hw_points_drop(hw_worker *worker);

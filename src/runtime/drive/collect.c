@@ -103,7 +103,7 @@ static hawser_status make_flows(hawser_run *run, hawser_error *error)
         [HW_MESSAGE_JOIN] = "join",       [HW_MESSAGE_DATA] = "data",     [HW_MESSAGE_ADDEND] = "addend",
         [HW_MESSAGE_ASK] = "ask",         [HW_MESSAGE_SHARE] = "share",   [HW_MESSAGE_FETCH] = "fetch",
         [HW_MESSAGE_COLUMNS] = "columns", [HW_MESSAGE_POINT] = "point",   [HW_MESSAGE_COMBINED] = "combined",
-        [HW_MESSAGE_PART] = "moving"};
+        [HW_MESSAGE_PART] = "moving",     [HW_MESSAGE_RECORD] = "record"};
     HAWSER_TRY(HW_NEW(&run->flows, run->result_count + HW_KINDS, "figures", error));
     for (uint32_t i = 0; i < run->result_count; i++)
         run->flows[i] = (hawser_flow){.name = run->results[i].name, .state = true};

@@ -27,14 +27,17 @@ hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *op, ha
                                 uint64_t limit, bool final)
 {
     HAWSER_TRY(hw_policies_trigger(driver, op, sync, first_clock, limit));
-    driver->entries++;
+    hw_recording *recording = &driver->recording;
+    driver->entries += recording->step == 0;
     driver->done = 0;
     hw_control head = {.limit = limit,
                        .first_clock = first_clock,
                        .entry = driver->entries,
                        .final = final,
                        .tightness = sync.tightness,
-                       .staleness = sync.staleness};
+                       .staleness = sync.staleness,
+                       .begins = recording->step};
+    recording->step = 0;
     hw_message *message = NULL;
     HAWSER_TRY(control(driver, HW_MESSAGE_TRIGGER, &head, &message));
     message->envelope.loop = op->number;
@@ -59,6 +62,11 @@ hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t lim
 {
     HAWSER_TRY(hw_policies_credit(driver, limit));
     return give_credit(driver, sync, limit, final, false);
+}
+
+hawser_status hw_driver_go_on(hw_driver *driver, hawser_sync sync, uint64_t limit)
+{
+    return give_credit(driver, sync, limit, true, false);
 }
 
 hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, bool passes, uint64_t *limit)

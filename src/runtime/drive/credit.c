@@ -20,6 +20,7 @@ typedef struct hw_shipment {
     const char *reason; /* why the loop ends, once it does */
     bool early;         /* and that is why the whole run ends */
     bool begun;         /* a phase has begun */
+    uint64_t step;      /* clocks of the phase that had ended where the run goes on; 0: it begins the phase */
     uint64_t chosen;    /* own iterations of the loop whose branches are chosen, */
     char *memories;     /* and for each of the last `window` of them, what tests of branches remembered before it */
     uint64_t window;
@@ -54,11 +55,24 @@ static const char *asked_to_end(hw_shipment *shipment)
     return NULL;
 }
 
+/* Returns whether a checkpoint may be taken in this phase, whose blocks keep in step. */
+static bool may_record(const hw_shipment *shipment)
+{
+    const hw_driver *driver = shipment->driver;
+    return driver->recording.by != NULL && shipment->sync.tightness == HAWSER_BSP && !driver->points.ends_phase;
+}
+
+static bool record_ahead_is_due(const hw_shipment *shipment)
+{
+    return shipment->at_once && !shipment->paused && may_record(shipment) && shipment->driver->done == 0 &&
+           hw_record_due(shipment->driver);
+}
+
 static bool has_news(void *argument)
 {
     hw_shipment *shipment = argument;
     return row_complete(shipment->driver) || hw_driver_all_done(shipment->driver) ||
-           (shipment->reason == NULL && asked_to_end(shipment) != NULL);
+           (shipment->reason == NULL && (asked_to_end(shipment) != NULL || record_ahead_is_due(shipment)));
 }
 
 static uint64_t window_of(const hw_shipment *shipment)
@@ -156,6 +170,48 @@ static hawser_status stop_credit(hw_shipment *shipment)
     return hw_driver_credit(shipment->driver, shipment->sync, shipment->limit, true);
 }
 
+/* Takes a checkpoint before the clock that follows: no block has begun it, because its credit has not been given. */
+static hawser_status record_here(hw_shipment *shipment)
+{
+    hw_driver *driver = shipment->driver;
+    if (shipment->at_once || shipment->final || !may_record(shipment) || !hw_record_due(driver))
+        return HAWSER_OK;
+    HAWSER_TRY(hw_record_order(driver, shipment->combined, false));
+    return hw_record_place(driver, shipment->combined);
+}
+
+/* Pauses all blocks, and asks for their records before the first clock that none has begun. Returns that clock in *at. */
+static hawser_status pause_to_record(hw_shipment *shipment, uint64_t *at)
+{
+    hw_driver *driver = shipment->driver;
+    hw_executor *executor = driver->session->executor;
+    double began = executor->ops->now(executor);
+    HAWSER_TRY(hw_driver_ask_pause(driver, false));
+    HAWSER_TRY(hw_driver_wait(driver, hw_driver_paused, driver));
+    driver->recording.waited = executor->ops->now(executor) - began;
+    *at = driver->furthest;
+    if (*at == 0 || *at >= shipment->cap)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_record_order(driver, *at, false));
+    return hw_record_place(driver, shipment->combined);
+}
+
+/* Takes a checkpoint in a loop whose blocks have got all credit. */
+static hawser_status record_ahead(hw_shipment *shipment)
+{
+    uint64_t at;
+    HAWSER_TRY(pause_to_record(shipment, &at));
+    return hw_driver_go_on(shipment->driver, shipment->sync, shipment->limit);
+}
+
+/* Ends the phase at the first clock that no block has begun, with a checkpoint: the run was asked to end. */
+static hawser_status end_with_record(hw_shipment *shipment)
+{
+    shipment->final = shipment->paused = true;
+    HAWSER_TRY(pause_to_record(shipment, &shipment->limit));
+    return hw_driver_go_on(shipment->driver, shipment->sync, shipment->limit);
+}
+
 /* Handles one combined clock: observers, the stop test, then more credit or none. */
 static hawser_status judge(hw_shipment *shipment)
 {
@@ -168,13 +224,17 @@ static hawser_status judge(hw_shipment *shipment)
         HAWSER_TRY(driver->error.status);
         if (shipment->reason != NULL)
             return stop_credit(shipment);
-    } else if (shipment->early &&
-               driver->session->program->pause != 0) /* the last clocks count for a run that goes on, too */
+    } else if (shipment->early && (driver->session->program->pause != 0 || driver->recording.by != NULL)) /* the last clocks count for a run that goes on, too */
         shipment->early = hw_until_ends(&shipment->until, driver, clock) == NULL;
     HAWSER_TRY(driver->error.status);
     if ((sync_changed(shipment) || driver->points.ends_phase) && !shipment->final)
         return end_now(shipment, !sync_changed(shipment)); /* clocks before a change of policy are run by all blocks */
-    return shipment->reason == NULL ? extend(shipment) : HAWSER_OK;
+    if (shipment->early || shipment->reason == NULL)
+        HAWSER_TRY(hw_record_place(driver, shipment->combined));
+    if (shipment->reason != NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(record_here(shipment));
+    return extend(shipment);
 }
 
 static hawser_status follow(hw_shipment *shipment)
@@ -188,8 +248,9 @@ static hawser_status follow(hw_shipment *shipment)
             shipment->early = driver->stopping != NULL;
             /* A limit of clocks of the whole run is part of `cap`. */
             if (shipment->limit > shipment->combined && driver->done < driver->session->blocks)
-                HAWSER_TRY(end_now(shipment, true));
-        }
+                HAWSER_TRY(shipment->early && may_record(shipment) ? end_with_record(shipment) : end_now(shipment, true));
+        } else if (shipment->reason == NULL && record_ahead_is_due(shipment))
+            HAWSER_TRY(record_ahead(shipment));
         if (hw_driver_combine(driver))
             HAWSER_TRY(judge(shipment));
         else if (hw_driver_all_done(driver))
@@ -213,11 +274,11 @@ static void plan_phase(hw_shipment *shipment)
     hw_driver *driver = shipment->driver;
     uint64_t whole = driver->session->job->max_clocks;
     shipment->sync = driver->syncs[shipment->loop->number];
-    shipment->combined = 0;
+    shipment->combined = shipment->step;
     shipment->paused = false;
     shipment->cap = until->clocks != 0 ? until->clocks - shipment->first : UINT64_MAX;
     if (whole != 0)
-        shipment->cap = least(shipment->cap, whole - driver->clocks);
+        shipment->cap = least(shipment->cap, shipment->step + whole - driver->clocks);
     shipment->cap = least(shipment->cap, hw_position_left(driver, shipment->loop));
     /* The store has no clocks for its tables here, so only credit keeps blocks from running ahead on stored states; and on
      * moving ones, whose parts would pile up before a slow block. */
@@ -225,7 +286,7 @@ static void plan_phase(hw_shipment *shipment)
                 (shipment->sync.tightness == HAWSER_CENTRIC || !hw_operator_stores(shipment->loop));
     shipment->at_once = hw_loop_untested(shipment->loop) && tied;
     uint64_t window = window_of(shipment);
-    shipment->limit = shipment->at_once ? shipment->cap : least(shipment->cap, window);
+    shipment->limit = shipment->at_once ? shipment->cap : least(shipment->cap, shipment->step + window);
     shipment->final = shipment->limit == shipment->cap;
     if (driver->session->blocks > 1 && driver->repeatable == NULL)
         driver->repeatable = not_repeatable(shipment);
@@ -266,15 +327,20 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
     shipment->first = shipment->until.first;
     shipment->reason = driver->stopping;
     shipment->early = driver->stopping != NULL;
+    shipment->step = hw_record_step(driver);
     while (shipment->reason == NULL) {
+        hw_level_at(driver, NULL, shipment->first);
+        if (shipment->step == 0)
+            HAWSER_TRY(hw_record_between(driver));
         plan_phase(shipment);
         driver->points.loop = shipment->loop;
         driver->points.sync = shipment->sync;
         driver->points.ends_phase = false;
         HAWSER_TRY(begin_choices(shipment));
-        HAWSER_TRY(choose(shipment, 0));
+        HAWSER_TRY(choose(shipment, shipment->step));
         HAWSER_TRY(trigger(shipment));
         shipment->begun = true;
+        shipment->step = 0;
         HAWSER_TRY(follow(shipment));
         shipment->first += shipment->combined;
         hw_driver_check(driver);

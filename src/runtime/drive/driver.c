@@ -94,6 +94,8 @@ static hawser_status handle(void *owner, hw_message *message)
         take_pause(driver, &message->envelope);
     } else if (message->envelope.kind == HW_MESSAGE_POINT) {
         hw_points_done(driver, &message->envelope);
+    } else if (message->envelope.kind == HW_MESSAGE_RECORD) {
+        status = hw_record_reply(driver, &message->envelope);
     } else if (message->envelope.kind == HW_MESSAGE_DONE && message->payload != NULL && driver->points.failed != NULL &&
                driver->points.settling) {
         driver->points.failed[source] = true;
@@ -145,6 +147,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(hw_memories_open(driver, error));
     HAWSER_TRY(hw_points_new(driver, error));
     HAWSER_TRY(hw_position_open(driver, error));
+    HAWSER_TRY(hw_record_open(driver, error));
     HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
     HAWSER_TRY(HW_NEW(&driver->node_reports, session->nodes, "reports of nodes", error));
     HAWSER_TRY(HW_NEW(&driver->equal, session->nodes, "reports of nodes", error));
@@ -180,14 +183,23 @@ void hw_driver_close(hw_driver *driver)
     hw_memories_close(&driver->memories);
     hw_points_free(&driver->points);
     hw_position_close(driver);
+    hw_record_close(driver);
     free(driver->aborts);
 }
 
 static hawser_status interpret(hw_driver *driver, const hawser_operator *op);
 
+/* Runs a child of the innermost operator, in its own iteration `clock`. */
+static hawser_status interpret_child(hw_driver *driver, const hawser_operator *child, uint64_t clock)
+{
+    hw_level_at(driver, child, clock);
+    return interpret(driver, child);
+}
+
 /* Runs one unit, or the units of a parallel operator together. */
 static hawser_status run_units(hw_driver *driver, const hawser_operator *op)
 {
+    HAWSER_TRY(hw_record_between(driver));
     driver->progress.clock = driver->around; /* a loop that has ended left its own */
     HAWSER_TRY(hw_driver_trigger(driver, op, hawser_bsp(), driver->around, 1, true));
     HAWSER_TRY(hw_driver_wait(driver, hw_driver_all_done, driver));
@@ -203,11 +215,13 @@ static hawser_status run_units(hw_driver *driver, const hawser_operator *op)
 
 static hawser_status run_parallel(hw_driver *driver, const hawser_operator *parallel)
 {
-    if (hw_phase_first(parallel) != NULL)
+    const hw_frame *entered = hw_level_entered(driver);
+    const hawser_operator *first = hw_level_child(driver, parallel);
+    if (hw_phase_first(parallel) != NULL && (entered == NULL || entered->child == HW_NO_CHILD))
         HAWSER_TRY(run_units(driver, parallel));
-    for (const hawser_operator *child = parallel->first; child != NULL; child = child->next)
+    for (const hawser_operator *child = first; child != NULL; child = child->next)
         if (child->kind != HW_UNIT)
-            HAWSER_TRY(interpret(driver, child));
+            HAWSER_TRY(interpret_child(driver, child, 0));
     return HAWSER_OK;
 }
 
@@ -232,9 +246,9 @@ static hawser_status step_until(hw_driver *driver, const hawser_operator *loop, 
                 HAWSER_TRY(hw_position_keep(driver, until, clock, driver->entries, driver->memories.bytes));
             break;
         }
-        for (const hawser_operator *child = loop->first; child != NULL; child = child->next) {
+        for (const hawser_operator *child = hw_level_child(driver, loop); child != NULL; child = child->next) {
             driver->progress.clock = driver->around = clock;
-            HAWSER_TRY(interpret(driver, child));
+            HAWSER_TRY(interpret_child(driver, child, clock));
         }
         partial = driver->stopping != NULL;
         driver->progress.name = loop->name;
@@ -263,12 +277,14 @@ static hawser_status step_loop(hw_driver *driver, const hawser_operator *loop)
 static hawser_status run_branch(hw_driver *driver, const hawser_operator *branch)
 {
     bool yes;
+    if (hw_level_entered(driver) != NULL) /* it was tested before the checkpoint */
+        return interpret_child(driver, hw_level_child(driver, branch), 0);
     HAWSER_TRY(hw_branch_test(driver, branch, &yes));
     const hawser_operator *child = yes ? branch->first : branch->first->next;
-    return child != NULL ? interpret(driver, child) : HAWSER_OK;
+    return child != NULL ? interpret_child(driver, child, 0) : HAWSER_OK;
 }
 
-static hawser_status interpret(hw_driver *driver, const hawser_operator *op)
+static hawser_status interpret_in(hw_driver *driver, const hawser_operator *op)
 {
     switch (op->kind) {
     case HW_SEQUENCE: break;
@@ -282,9 +298,17 @@ static hawser_status interpret(hw_driver *driver, const hawser_operator *op)
         note_stop(driver, op, driver->stop_reason);
         return HAWSER_OK;
     }
-    for (const hawser_operator *child = op->first; child != NULL; child = child->next)
-        HAWSER_TRY(interpret(driver, child));
+    for (const hawser_operator *child = hw_level_child(driver, op); child != NULL; child = child->next)
+        HAWSER_TRY(interpret_child(driver, child, 0));
     return HAWSER_OK;
+}
+
+static hawser_status interpret(hw_driver *driver, const hawser_operator *op)
+{
+    HAWSER_TRY(hw_level_push(driver, op));
+    hawser_status status = interpret_in(driver, op);
+    hw_level_pop(driver);
+    return status;
 }
 
 /* Runs the children of the root, from where an earlier run has ended. Data that units have transformed are made again. */
@@ -292,7 +316,9 @@ static hawser_status run_root(hw_driver *driver)
 {
     const hawser_program *program = driver->session->program;
     const hw_position *from = program->position;
-    for (const hawser_operator *child = program->root->first; child != NULL; child = child->next, driver->child++) {
+    HAWSER_TRY(hw_level_push(driver, program->root));
+    for (const hawser_operator *child = hw_level_child(driver, program->root); child != NULL;
+         child = child->next, driver->child++) {
         bool again = from != NULL && driver->child < from->child;
         if (again && !hw_unit_transforms(child))
             continue;
@@ -301,7 +327,7 @@ static hawser_status run_root(hw_driver *driver)
         else if (from != NULL && driver->child == from->child)
             HAWSER_TRY(hw_position_enter(driver));
         driver->begun[driver->child] = driver->entries;
-        HAWSER_TRY(interpret(driver, child));
+        HAWSER_TRY(interpret_child(driver, child, 0));
         bool over = false;
         HAWSER_TRY(hw_position_between(driver, child, &over));
         if (over)
@@ -415,6 +441,8 @@ void hw_driver_main(hw_driver *driver)
 {
     bool alone = driver->session->nodes == 1;
     hawser_status status = alone ? HAWSER_OK : driver_greet(driver);
+    if (status == HAWSER_OK)
+        status = hw_record_enter(driver);
     if (status == HAWSER_OK)
         status = run_root(driver);
     if (status == HAWSER_OK && driver->stopping != NULL) {

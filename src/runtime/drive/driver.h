@@ -59,6 +59,33 @@ typedef struct hw_points {
     struct hw_points_kept *last; /* by number: when it was kept */
 } hw_points;
 
+/* An operator that runs, as in hw_frame. */
+typedef struct hw_level {
+    uint32_t op, child;
+    uint64_t clock;
+    const struct hw_until *until; /* of a loop */
+} hw_level;
+
+/* Checkpoints of the run (record.c). */
+typedef struct hw_recording {
+    const struct hw_checkpointer *by; /* NULL: none are taken */
+    uint64_t number;                  /* of the last one that blocks were asked for */
+    bool open;                        /* it is not complete: */
+    uint64_t at;                      /* the clock of the phase before which it is */
+    uint32_t replies;                 /* blocks that have written their record */
+    void *bytes;                      /* the position, once the driver is there; else NULL */
+    size_t size;
+    const char *loop; /* what a checkpoint is of: */
+    uint64_t clock, clocks;
+    double metrics[HW_METRICS_MOST], seconds;
+    double waited; /* seconds that the driver waited for all blocks to pause */
+    hw_level *levels; /* operators that run, from the root down */
+    size_t depth, capacity;
+    struct hw_position *from; /* from which the run goes on; NULL: from the start */
+    bool entering;            /* it has not reached the operator where that stands */
+    uint64_t step;            /* of the next trigger: hw_control.begins */
+} hw_recording;
+
 /* The least seconds for the rest of a run that is about to be abandoned. */
 #define HW_LEAST_RUN 0.5
 
@@ -75,6 +102,7 @@ typedef struct hw_driver {
     hw_policies policies;
     hw_memories memories;
     hw_points points;
+    hw_recording recording;
     hw_message **aborts;       /* one per block, preallocated */
     hw_message **node_reports; /* by node: its program before the run, its results after; NULL: not received yet */
     uint32_t node_report_count;
@@ -128,6 +156,8 @@ hawser_status hw_driver_wait_until(hw_driver *driver, bool (*ready)(void *argume
 /* Sends a PAUSE to all blocks; hw_driver_paused returns true once all have answered. */
 hawser_status hw_driver_ask_pause(hw_driver *driver, bool abandon) HAWSER_MUST_USE;
 bool hw_driver_paused(void *driver);
+/* Lets blocks that have paused go on with the clocks up to a limit that is final. */
+hawser_status hw_driver_go_on(hw_driver *driver, hawser_sync sync, uint64_t limit) HAWSER_MUST_USE;
 /* Asks all blocks for their clocks. *limit becomes the first clock that none has begun, and is announced as the end.
  * `passes`: under TAP a block that lags passes the clocks up to it without work, because no block waits for them. */
 hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, bool passes, uint64_t *limit) HAWSER_MUST_USE;
@@ -207,6 +237,33 @@ hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_op
 void hw_until_end(hw_until *state);
 /* Returns the reason why the loop ends after its own iteration `clock`, or NULL. */
 const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock);
+
+/* record.c: takes checkpoints, and goes on from one. hw_record_open reads the position, and hw_record_enter takes it over,
+ * before the first operator runs. */
+hawser_status hw_record_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
+void hw_record_close(hw_driver *driver);
+hawser_status hw_record_enter(hw_driver *driver) HAWSER_MUST_USE;
+/* The path of operators that run. hw_level_child returns the child of the innermost one with which it begins, and hw_level_at
+ * notes which child runs. hw_level_entered returns its frame in the position from which the run goes on; NULL: there is
+ * none. */
+hawser_status hw_level_push(hw_driver *driver, const hawser_operator *op) HAWSER_MUST_USE;
+void hw_level_pop(hw_driver *driver);
+const struct hw_frame *hw_level_entered(const hw_driver *driver);
+const hawser_operator *hw_level_child(const hw_driver *driver, const hawser_operator *op);
+void hw_level_at(hw_driver *driver, const hawser_operator *child, uint64_t clock);
+/* Fills the end condition of the innermost loop if the run goes on within it. Returns whether it does. */
+bool hw_record_until(hw_driver *driver, hw_until *until);
+/* Returns the clocks of the phase that had ended where the run goes on, if this is the operator; else 0. */
+uint64_t hw_record_step(hw_driver *driver);
+/* Returns whether a checkpoint is to be taken now. */
+bool hw_record_due(hw_driver *driver);
+/* Asks all blocks for their records before a clock of the phase; `now`: at once, between two phases. */
+hawser_status hw_record_order(hw_driver *driver, uint64_t at, bool now) HAWSER_MUST_USE;
+/* Keeps the position of the checkpoint that was asked for, once `ended` clocks of the phase have been judged. */
+hawser_status hw_record_place(hw_driver *driver, uint64_t ended) HAWSER_MUST_USE;
+/* Takes a checkpoint between two phases, if one is due. */
+hawser_status hw_record_between(hw_driver *driver) HAWSER_MUST_USE;
+hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply) HAWSER_MUST_USE;
 
 /* position.c: opens and closes what follows. */
 hawser_status hw_position_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;

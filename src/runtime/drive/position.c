@@ -46,6 +46,8 @@ hawser_status hw_position_begin(hw_driver *driver, const hawser_operator *loop, 
 {
     const hw_position *from = driver->from;
     driver->from = NULL;
+    if (hw_record_until(driver, until))
+        return driver->error.status;
     if (from == NULL || from->clock == 0 || loop->parent != driver->session->program->root) {
         hw_memories_clear(driver, loop);
         return HAWSER_OK;

@@ -16,6 +16,8 @@
 
 #include "base/argument.h"
 #include "base/memory.h"
+#include "program/position.h"
+#include "runtime/job/checkpointer.h"
 
 static void wake_endpoint(void *argument)
 {
@@ -282,6 +284,9 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     hawser_status counted = hw_job_count_entries(job, program, error);
     job->named.failed |= counted != HAWSER_OK;
     HAWSER_TRY(counted);
+    const hw_checkpointer *checkpointer = has_loop(program) ? job->checkpointer : NULL;
+    if (checkpointer != NULL)
+        HAWSER_TRY(hw_position_records(program, job->settings.blocks, error));
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
     atomic_store(&job->waits, NULL);
     hw_session session = {.job = job,
@@ -289,6 +294,7 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
                           .plan = plan,
                           .cluster = job->cluster,
                           .blocks = job->settings.blocks,
+                          .checkpointer = checkpointer,
                           .number = number,
                           .after_loss = hw_after_loss,
                           .run = hw_recorder_run(job->recorder)};

@@ -102,6 +102,7 @@ struct hawser_job {
     hw_scratch_drops drops;
     hw_view_changes changes;
     uint64_t rehearse; /* --rehearse; 0: never */
+    const struct hw_checkpointer *checkpointer; /* NULL: no checkpoints are taken */
     hw_chunk_memory chunks;
     const hawser_cancellation *cancellation; /* NULL: none */
     /* What ends waits of the store: the same, or NULL during a run, whose units must end their clock, and while the job

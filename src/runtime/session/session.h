@@ -33,6 +33,7 @@ typedef struct hw_session {
     struct hw_status_table *status_table;   /* NULL where there is one node */
     struct hawser_store *store;             /* NULL: the program has no stored states */
     uint32_t *tables;                       /* of the store, by state number */
+    const struct hw_checkpointer *checkpointer; /* NULL: the run takes no checkpoints */
     uint64_t number;                        /* of the run among those of the job, from 1 */
     struct hw_kept_run *kept;      /* shares of local and stored states that the run leaves; NULL: none, or not yet */
     atomic_uint ended;             /* local blocks that have ended */
@@ -67,6 +68,10 @@ static inline uint32_t hw_agent_endpoint(const hw_session *session, uint32_t nod
  * abandoned and blocks wait for no update any more. The reply has the clocks begun in `clock`, and in `count` the clocks
  * done, whose changes were sent. An ABORT has in `count` the clocks of the phase that all blocks have done; UINT64_MAX:
  * unknown. Its `part` is 1 + the number of the kept point that is the result; 0: none is.
+ *
+ * A RECORD has in `clock` the number of the clock of the phase before which it is written, with `last` 1: at once, between
+ * two phases. Its `part` is the number of the checkpoint, which the reply repeats. With `span` 1 blocks read their records of
+ * that checkpoint instead, before the first phase, and do not reply.
  *
  * A POINT has in `clock` its number in the run, which the reply repeats; `last` is 1 if it takes effect when the phase has
  * ended, and not before the next clock. The payload is `count` orders. */
@@ -151,6 +156,7 @@ typedef struct hw_control {
     uint32_t final;       /* no more credit follows: the phase ends at `limit` */
     uint32_t tightness, staleness;
     uint32_t empty;   /* with final: a block does its remaining clocks without work (the end of a tap loop) */
+    uint64_t begins;  /* of a trigger: the phase goes on from a record before this clock; 0: it begins */
     uint64_t choices; /* number of the last clocks below `limit` for which a u64 says how the loop's branches were chosen */
 } hw_control;
 

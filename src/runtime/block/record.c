@@ -1,0 +1,159 @@
+/*
+ * record.c - a block's record for a checkpoint: what this block alone has, as it begins a clock with everything before it
+ * merged. Block 0 writes the merged values, too, which are the same on all blocks. A block of another process that reads both
+ * goes on with the same bits.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "runtime/block/part.h"
+#include "runtime/job/checkpointer.h"
+
+static bool is_zero(const char *bytes, size_t count)
+{
+    return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
+}
+
+/* The object of a record. */
+typedef struct visited {
+    hw_worker *worker;
+    void *scratch; /* as its visit wrote it; NULL: it is all zeros, or a cache */
+    uint64_t scratch_bytes;
+} visited;
+
+static void visit_block(hawser_record *record, void *object)
+{
+    visited *given = object;
+    hw_worker *worker = given->worker;
+    hawser_record_bytes(record, &worker->clocks, sizeof worker->clocks);
+    hawser_record_bytes(record, &worker->most_lead, sizeof worker->most_lead);
+    hawser_record_bytes(record, &worker->mailbox.bytes_sent, sizeof worker->mailbox.bytes_sent);
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_state_part *part = &worker->parts[i];
+        if (part->kind->remember != NULL)
+            part->kind->remember(worker, part, record);
+    }
+    hw_points_remember(worker, record, false);
+    hawser_record_bytes(record, &given->scratch_bytes, sizeof given->scratch_bytes);
+    hawser_record_array(record, &given->scratch, 1, given->scratch_bytes, 0);
+}
+
+/* Visits merged values, which are set by a call of the part when they are read. */
+static void visit_values(hawser_record *record, hw_state_part *part)
+{
+    const void *from = part->kind->merged(part);
+    void *values = NULL;
+    memcpy(&values, &from, sizeof values); /* a visit that writes changes nothing */
+    hawser_record_array(record, &values, hw_state_size(part->state), hw_state_count(part->state), 0);
+    if (!hawser_record_reads(record))
+        return;
+    if (values != NULL && values != from)
+        part->kind->set_merged(part, values);
+    if (values != from)
+        free(values);
+}
+
+/* Visits the states that are the same on all blocks, once for all. */
+static void visit_merged(hawser_record *record, void *object)
+{
+    hw_worker *worker = object;
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_state_part *part = &worker->parts[i];
+        bool there = part->kind->alike && !part->unfilled;
+        hawser_record_bytes(record, &there, sizeof there);
+        if (!there)
+            continue;
+        visit_values(record, part);
+    }
+    hw_points_remember(worker, record, true);
+}
+
+static hawser_status hand_over(hw_worker *worker, hw_piece_kind kind, void *bytes, size_t size)
+{
+    const hw_checkpointer *checkpointer = worker->session->job->checkpointer;
+    const hw_piece piece = {kind, worker->session->number, worker->record->envelope.part, worker->block};
+    return checkpointer->take(checkpointer->user, &piece, NULL, bytes, size, &worker->error);
+}
+
+static hawser_status reply(hw_worker *worker)
+{
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_message_new(0, &message, &worker->error));
+    message->envelope.kind = HW_MESSAGE_RECORD;
+    message->envelope.part = worker->record->envelope.part;
+    message->quiet = true; /* the driver rarely waits for it */
+    return hw_send(&worker->mailbox, worker->session->blocks, message);
+}
+
+static hawser_status write_block(hw_worker *worker)
+{
+    void *bytes = NULL;
+    size_t size = 0, scratch_bytes = 0;
+    visited given = {.worker = worker};
+    if (worker->scratch != NULL && !is_zero(worker->scratch, worker->session->program->scratch_bytes))
+        HAWSER_TRY(hw_worker_save_scratch(worker, &given.scratch, &scratch_bytes));
+    given.scratch_bytes = scratch_bytes;
+    hawser_status status = hawser_record_save(visit_block, &given, &bytes, &size, &worker->error);
+    free(given.scratch);
+    HAWSER_TRY(status);
+    return hand_over(worker, HW_PIECE_BLOCK, bytes, size);
+}
+
+hawser_status hw_remember(hw_worker *worker)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    HAWSER_TRY(write_block(worker));
+    if (worker->block == 0) {
+        HAWSER_TRY(hawser_record_save(visit_merged, worker, &bytes, &size, &worker->error));
+        HAWSER_TRY(hand_over(worker, HW_PIECE_MERGED, bytes, size));
+    }
+    HAWSER_TRY(reply(worker));
+    hw_message_free(worker->record);
+    worker->record = NULL;
+    return HAWSER_OK;
+}
+
+static hawser_status read_piece(hw_worker *worker, hw_piece_kind kind, uint64_t number, hawser_record_function *visit,
+                                void *object)
+{
+    const hw_checkpointer *checkpointer = worker->session->job->checkpointer;
+    const hw_piece piece = {kind, worker->session->number, number, worker->block};
+    void *bytes = NULL;
+    size_t size = 0;
+    HAWSER_TRY(checkpointer->give(checkpointer->user, &piece, &bytes, &size, &worker->error));
+    if (bytes == NULL)
+        return hawser_fail(&worker->error, HAWSER_BAD_INPUT, "checkpoint %llu has no record of block %u",
+                           (unsigned long long)number, worker->block);
+    hawser_status status = hawser_record_restore(visit, object, bytes, size, &worker->error);
+    free(bytes);
+    return status;
+}
+
+static hawser_status recall(hw_worker *worker, uint64_t number)
+{
+    visited given = {.worker = worker};
+    HAWSER_TRY(read_piece(worker, HW_PIECE_MERGED, number, visit_merged, worker));
+    hawser_status status = read_piece(worker, HW_PIECE_BLOCK, number, visit_block, &given);
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+        worker->parts[i].page_filled = false;
+    if (status == HAWSER_OK && given.scratch != NULL)
+        status = hw_worker_renew_scratch(worker, given.scratch, given.scratch_bytes);
+    free(given.scratch);
+    return status;
+}
+
+hawser_status hw_remember_take(hw_worker *worker, hw_message *message)
+{
+    const hw_envelope order = message->envelope;
+    if (order.span != 0) {
+        hw_message_free(message);
+        return recall(worker, order.part);
+    }
+    hw_message_free(worker->record); /* of a clock that was never begun */
+    worker->record = message;
+    if (order.last == 0 || worker->in_phase || worker->trigger != NULL)
+        return HAWSER_OK;
+    hw_worker_commit(worker);
+    return hw_remember(worker);
+}

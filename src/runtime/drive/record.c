@@ -1,0 +1,368 @@
+/*
+ * record.c - checkpoints on the driver: when one is taken, the position that belongs to it, and a run that goes on from one.
+ *
+ * All blocks write their records before the same clock, and the driver keeps its position when it has judged the clocks
+ * before that. In a loop with tests the driver asks for records before it gives the credit of the next clock, so no block
+ * waits. In a loop that ends by clocks alone blocks have all their credit, so they pause first. Between two phases blocks
+ * write their records at once.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "program/position.h"
+#include "runtime/drive/driver.h"
+#include "runtime/job/checkpointer.h"
+
+/* ---------------------------------------------------------------------------------------------------------- the path ---- */
+
+hawser_status hw_level_push(hw_driver *driver, const hawser_operator *op)
+{
+    hw_recording *recording = &driver->recording;
+    HAWSER_TRY(HW_GROW(&recording->levels, &recording->capacity, recording->depth + 1, "the path of a run", &driver->error));
+    recording->levels[recording->depth++] = (hw_level){.op = op->number, .child = HW_NO_CHILD};
+    return HAWSER_OK;
+}
+
+void hw_level_pop(hw_driver *driver)
+{
+    driver->recording.depth--;
+}
+
+const hw_frame *hw_level_entered(const hw_driver *driver)
+{
+    const hw_recording *recording = &driver->recording;
+    return recording->entering ? &recording->from->frames[recording->depth - 1] : NULL;
+}
+
+const hawser_operator *hw_level_child(const hw_driver *driver, const hawser_operator *op)
+{
+    const hw_frame *entered = hw_level_entered(driver);
+    const hawser_operator *child = op->first;
+    while (entered != NULL && entered->child != HW_NO_CHILD && child != NULL && child->number != entered->child)
+        child = child->next;
+    return child;
+}
+
+void hw_level_at(hw_driver *driver, const hawser_operator *child, uint64_t clock)
+{
+    hw_level *level = &driver->recording.levels[driver->recording.depth - 1];
+    level->child = child != NULL ? child->number : HW_NO_CHILD;
+    level->clock = clock;
+}
+
+/* Returns whether the innermost operator is the last of the path, and ends the way there. */
+static bool arrive(hw_driver *driver)
+{
+    hw_recording *recording = &driver->recording;
+    bool there = recording->entering && recording->depth == recording->from->frame_count;
+    recording->entering = recording->entering && !there;
+    return there;
+}
+
+bool hw_record_until(hw_driver *driver, hw_until *until)
+{
+    hw_recording *recording = &driver->recording;
+    const hw_frame *entered = hw_level_entered(driver);
+    recording->levels[recording->depth - 1].until = until;
+    if (entered == NULL)
+        return false;
+    const char *memory = recording->from->memory;
+    for (size_t i = 0; i + 1 < recording->depth; i++)
+        memory += recording->from->frames[i].memory;
+    until->first = entered->clock;
+    until->began -= entered->seconds;
+    until->previous = entered->previous;
+    until->best = entered->best;
+    until->since_best = entered->since_best;
+    until->seen = entered->seen != 0;
+    if (recording->depth == recording->from->frame_count && recording->from->step > 0)
+        until->shown = recording->from->shown;
+    if (entered->memory > 0)
+        memcpy(until->memory, memory, entered->memory);
+    return true;
+}
+
+uint64_t hw_record_step(hw_driver *driver)
+{
+    return arrive(driver) ? driver->recording.step : 0;
+}
+
+/* --------------------------------------------------------------------------------------------------- where a run is ---- */
+
+static void copy_until(hw_frame *frame, const hw_until *until, double now)
+{
+    frame->seconds = now - until->began;
+    frame->previous = until->previous;
+    frame->best = until->best;
+    frame->since_best = until->since_best;
+    frame->seen = until->seen;
+    frame->memory = until->until->remembers;
+}
+
+static hawser_status copy_path(hw_position *position, hw_driver *driver, double now)
+{
+    const hw_recording *recording = &driver->recording;
+    static const char what[] = "where a run stands";
+    HAWSER_TRY(HW_NEW(&position->frames, recording->depth, what, &driver->error));
+    position->frame_count = recording->depth;
+    for (size_t i = 0; i < recording->depth; i++) {
+        const hw_level *level = &recording->levels[i];
+        position->frames[i] = (hw_frame){.op = level->op, .child = level->child, .clock = level->clock};
+        if (level->until != NULL)
+            copy_until(&position->frames[i], level->until, now);
+        position->memory_size += position->frames[i].memory;
+    }
+    HAWSER_TRY(HW_NEW(&position->memory, position->memory_size, what, &driver->error));
+    char *to = position->memory;
+    for (size_t i = 0; i < recording->depth; i++) {
+        if (position->frames[i].memory > 0)
+            memcpy(to, recording->levels[i].until->memory, position->frames[i].memory);
+        to += position->frames[i].memory;
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status copy(void *out, const void *from, size_t count, size_t size, hawser_error *error)
+{
+    void **made = out;
+    HAWSER_TRY(hw_new_array(made, count, size, "where a run stands", error));
+    if (count > 0)
+        memcpy(*made, from, count * size);
+    return HAWSER_OK;
+}
+
+static hawser_status copy_arrays(hw_position *position, hw_driver *driver)
+{
+    const hawser_program *program = driver->session->program;
+    hawser_error *error = &driver->error;
+    HAWSER_TRY(copy(&position->gains, driver->gains, position->states, sizeof *position->gains, error));
+    HAWSER_TRY(copy(&position->syncs, driver->syncs, position->operators, sizeof *position->syncs, error));
+    HAWSER_TRY(copy(&position->branches, driver->memories.bytes, position->branches_size, 1, error));
+    HAWSER_TRY(copy(&position->points, driver->points.last, position->points_size, 1, error));
+    if (program->tests_visit == NULL)
+        return HAWSER_OK;
+    void *tests = NULL;
+    size_t size = 0;
+    HAWSER_TRY(hawser_record_save(program->tests_visit, program->tests_object, &tests, &size, error));
+    position->tests = tests;
+    position->tests_size = size;
+    return HAWSER_OK;
+}
+
+static hawser_status fill(hw_position *position, hw_driver *driver, uint64_t step)
+{
+    const hw_session *session = driver->session;
+    const hawser_program *program = session->program;
+    double now = session->executor->ops->now(session->executor);
+    *position = (hw_position){.program = hw_position_program(program),
+                              .entries = driver->entries,
+                              .clocks = driver->clocks,
+                              .number = driver->recording.number,
+                              .step = step,
+                              .points_sent = driver->points.sent,
+                              .points_returned = driver->points.returned,
+                              .bytes = driver->bytes,
+                              .staleness = driver->staleness,
+                              .run_seconds = now - session->began,
+                              .states = program->state_count,
+                              .operators = program->operator_count,
+                              .points_size = driver->points.last != NULL
+                                                 ? hw_program_points(program) * sizeof *driver->points.last
+                                                 : 0,
+                              .branches_size = driver->memories.size};
+    (void)snprintf(position->repeatable, sizeof position->repeatable, "%s",
+                   driver->repeatable != NULL ? driver->repeatable : "");
+    memcpy(position->metrics, driver->metrics, sizeof position->metrics);
+    memcpy(position->shown, driver->shown, sizeof position->shown);
+    HAWSER_TRY(copy_path(position, driver, now));
+    return copy_arrays(position, driver);
+}
+
+static void describe(hw_driver *driver)
+{
+    hw_recording *recording = &driver->recording;
+    const hw_session *session = driver->session;
+    const hw_level *level = &recording->levels[recording->depth - 1];
+    const char *name = session->program->operators[level->op]->name;
+    recording->loop = name != NULL ? name : session->program->name;
+    recording->clock = level->clock + recording->at;
+    recording->clocks = driver->clocks;
+    recording->seconds = session->executor->ops->now(session->executor) - session->began;
+    memcpy(recording->metrics, driver->metrics, sizeof recording->metrics);
+}
+
+static hawser_status hand_over(hw_driver *driver)
+{
+    hw_recording *recording = &driver->recording;
+    const hw_session *session = driver->session;
+    const hawser_program *program = session->program;
+    const hw_piece piece = {.kind = HW_PIECE_POSITION, .run = session->number, .number = recording->number};
+    const char *names[HW_METRICS_MOST];
+    void *bytes = recording->bytes;
+    for (uint32_t i = 0; i < program->metric_count; i++)
+        names[i] = program->metrics[i].name;
+    const hw_checkpoint_about about = {.program = program->name,
+                                       .loop = recording->loop,
+                                       .clock = recording->clock,
+                                       .clocks = recording->clocks,
+                                       .seconds = recording->seconds,
+                                       .blocks = session->blocks,
+                                       .metrics = names,
+                                       .values = recording->metrics,
+                                       .metric_count = program->metric_count,
+                                       .waited = recording->waited};
+    recording->open = false;
+    recording->bytes = NULL;
+    return recording->by->take(recording->by->user, &piece, &about, bytes, recording->size, &driver->error);
+}
+
+/* -------------------------------------------------------------------------------------------------- taking checkpoints ---- */
+
+bool hw_record_due(hw_driver *driver)
+{
+    const hw_recording *recording = &driver->recording;
+    return recording->by != NULL && !recording->open && !recording->entering && driver->stopping == NULL &&
+           recording->by->due(recording->by->user, driver->session->number, driver->clocks);
+}
+
+hawser_status hw_record_order(hw_driver *driver, uint64_t at, bool now)
+{
+    hw_recording *recording = &driver->recording;
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_message_new(0, &message, &driver->error));
+    free(recording->bytes);
+    recording->bytes = NULL;
+    recording->open = true;
+    recording->number++;
+    recording->replies = 0;
+    recording->at = at;
+    message->envelope.kind = HW_MESSAGE_RECORD;
+    message->envelope.part = (uint32_t)recording->number;
+    message->envelope.clock = at;
+    message->envelope.last = now;
+    return hw_driver_send_all(driver, message);
+}
+
+static hawser_status finish(hw_driver *driver)
+{
+    const hw_recording *recording = &driver->recording;
+    bool whole = recording->open && recording->bytes != NULL && recording->replies == driver->session->blocks;
+    return whole ? hand_over(driver) : HAWSER_OK;
+}
+
+hawser_status hw_record_place(hw_driver *driver, uint64_t ended)
+{
+    hw_recording *recording = &driver->recording;
+    if (!recording->open || recording->bytes != NULL || recording->at != ended)
+        return HAWSER_OK;
+    hw_position *position = NULL;
+    HAWSER_TRY(HW_NEW(&position, 1, "where a run stands", &driver->error));
+    hawser_status status = fill(position, driver, ended);
+    if (status == HAWSER_OK)
+        status = hw_position_write(position, &recording->bytes, &recording->size, &driver->error);
+    hw_position_free(position);
+    HAWSER_TRY(status);
+    describe(driver);
+    return finish(driver);
+}
+
+hawser_status hw_record_between(hw_driver *driver)
+{
+    (void)arrive(driver);
+    if (!hw_record_due(driver))
+        return HAWSER_OK;
+    driver->recording.waited = 0;
+    HAWSER_TRY(hw_record_order(driver, 0, true));
+    return hw_record_place(driver, 0);
+}
+
+hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply)
+{
+    hw_recording *recording = &driver->recording;
+    if (!recording->open || reply->part != (uint32_t)recording->number)
+        return HAWSER_OK; /* to a checkpoint that was given up */
+    recording->replies++;
+    return finish(driver);
+}
+
+/* ------------------------------------------------------------------------------------------------ going on from one ---- */
+
+hawser_status hw_record_open(hw_driver *driver, hawser_error *error)
+{
+    hw_recording *recording = &driver->recording;
+    const hw_session *session = driver->session;
+    const hw_piece piece = {.kind = HW_PIECE_POSITION, .run = session->number};
+    void *bytes = NULL;
+    size_t size = 0;
+    recording->by = session->checkpointer;
+    if (recording->by == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(recording->by->give(recording->by->user, &piece, &bytes, &size, error));
+    if (bytes == NULL)
+        return HAWSER_OK;
+    hawser_status status = hw_position_read(bytes, size, &recording->from, error);
+    free(bytes);
+    HAWSER_TRY(status);
+    const hw_position *from = recording->from;
+    size_t points =
+        driver->points.last != NULL ? hw_program_points(session->program) * sizeof *driver->points.last : 0;
+    HAWSER_TRY(hw_position_fits(from, session->program, error));
+    if (from->branches_size != driver->memories.size || from->points_size != points)
+        return hawser_fail(error, HAWSER_BAD_INPUT, "the position of program '%s' is damaged", session->program->name);
+    recording->entering = true;
+    recording->number = from->number;
+    recording->step = from->step;
+    return HAWSER_OK;
+}
+
+void hw_record_close(hw_driver *driver)
+{
+    free(driver->recording.levels);
+    free(driver->recording.bytes);
+    hw_position_free(driver->recording.from);
+}
+
+static hawser_status send_recall(hw_driver *driver)
+{
+    hw_message *message = NULL;
+    HAWSER_TRY(hw_message_new(0, &message, &driver->error));
+    message->envelope.kind = HW_MESSAGE_RECORD;
+    message->envelope.part = (uint32_t)driver->recording.from->number;
+    message->envelope.last = message->envelope.span = 1;
+    return hw_driver_send_all(driver, message);
+}
+
+hawser_status hw_record_enter(hw_driver *driver)
+{
+    const hawser_program *program = driver->session->program;
+    const hw_position *from = driver->recording.from;
+    if (from == NULL)
+        return HAWSER_OK;
+    driver->entries = from->entries;
+    driver->clocks = from->clocks;
+    driver->bytes = from->bytes;
+    driver->staleness = from->staleness;
+    driver->points.sent = from->points_sent;
+    driver->points.returned = from->points_returned;
+    if (from->points_size > 0)
+        memcpy(driver->points.last, from->points, from->points_size);
+    for (uint32_t b = 0; driver->points.done != NULL && b < driver->session->blocks; b++)
+        driver->points.done[b] = from->points_sent;
+    if (from->repeatable[0] != '\0')
+        driver->repeatable = from->repeatable;
+    memcpy(driver->metrics, from->metrics, sizeof driver->metrics);
+    memcpy(driver->shown, from->shown, sizeof driver->shown);
+    for (uint32_t i = 0; i < program->state_count; i++)
+        driver->gains[i] = driver->policies.gains[i] = from->gains[i];
+    for (size_t i = 0; i < program->operator_count; i++)
+        driver->syncs[i] = driver->policies.syncs[i] = from->syncs[i];
+    if (from->branches_size > 0)
+        memcpy(driver->memories.bytes, from->branches, from->branches_size);
+    HAWSER_TRY(send_recall(driver));
+    if (program->tests_visit == NULL)
+        return HAWSER_OK;
+    return hawser_record_restore(program->tests_visit, program->tests_object, from->tests, from->tests_size, &driver->error);
+}

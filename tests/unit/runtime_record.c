@@ -1,0 +1,273 @@
+/*
+ * Random programs that are thrown away and go on from a checkpoint. Checkpoints are taken at drawn clocks, and the run has the
+ * oracle's bits all the same. Another run begins from the bytes of one of them, with other threads, nodes or topology, and has
+ * the oracle's bits, too.
+ *
+ * HAWSER_TEST_SEED=N tries one seed alone, and HAWSER_TEST_LONG=1 twenty times as many.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "directory.h"
+#include "memory_checkpointer.h"
+#include "programs_run.h"
+#include "sanitized.h"
+
+static const char *const topologies[] = {"all", "tree", "halton", "servers:1", "servers:2"};
+enum { TOPOLOGIES = 5 };
+
+static uint64_t seed_asked(void)
+{
+    const char *seed = getenv("HAWSER_TEST_SEED");
+    return seed != NULL ? strtoull(seed, NULL, 10) : 0;
+}
+
+static uint64_t first_seed(void)
+{
+    return seed_asked() > 0 ? seed_asked() : 1;
+}
+
+static uint64_t last_seed(uint64_t count)
+{
+    return seed_asked() > 0 ? seed_asked() : runs_long() ? 20 * count : SANITIZED ? count / 8 : count;
+}
+
+static void fail_drawn(const drawn *d, const char *how, const char *text)
+{
+    say(d, stderr);
+    fail_msg("seed %llu (HAWSER_TEST_SEED), %s: %s", (unsigned long long)d->seed, how, text);
+}
+
+static void compare(const drawn *d, const drawn_values *wanted, const drawn_values *got, const char *how)
+{
+    char text[200];
+    for (uint32_t s = 0; s < d->states; s++)
+        for (size_t i = 0; i < d->state[s].count; i++)
+            if (wanted->of[s][i] != got->of[s][i]) {
+                (void)snprintf(text, sizeof text, "state %c, entry %zu is %.17g and not %.17g", (char)('a' + s), i,
+                               got->of[s][i], wanted->of[s][i]);
+                fail_drawn(d, how, text);
+            }
+    for (size_t i = 0; d->moving.there && i < d->moving.offsets[d->moving.lines]; i++)
+        if (wanted->parts[i] != got->parts[i])
+            fail_drawn(d, how, "the moving state differs");
+    for (size_t i = 0; d->entries.there && i < entries_before(d, d->rows); i++)
+        if (wanted->entries[i] != got->entries[i])
+            fail_drawn(d, how, "the entries state differs");
+}
+
+/* How a program is run. */
+typedef struct manner {
+    memory_checkpointer *checkpoints; /* NULL: none are taken */
+    const char *threads;
+    uint64_t schedule; /* of fibers; 0: threads */
+    const char *filter, *quota;
+    const char *name;
+} manner;
+
+/* Runs a program on this node. Returns false if it is refused. */
+static bool run_here(drawn *d, const manner *how, drawn_values *got)
+{
+    char workers[12];
+    hawser_error error = {0};
+    (void)snprintf(workers, sizeof workers, "%u", d->blocks);
+    const char *pairs[20] = {"workers", workers, "check", "yes", "timeout", "60"};
+    size_t count = 6;
+    const char *const more[][2] = {{"threads", how->threads}, {"filter", how->filter}, {"quota", how->quota}};
+    for (size_t i = 0; i < 3; i++)
+        if (more[i][1] != NULL) {
+            pairs[count++] = more[i][0];
+            pairs[count++] = more[i][1];
+        }
+    test_job test = open_job(pairs);
+    if (how->schedule > 0)
+        hw_job_use_fibers(test.job, how->schedule);
+    test.job->checkpointer = how->checkpoints != NULL ? &how->checkpoints->own : NULL;
+    hawser_status status = run_drawn(test.job, d, NULL, got, &error);
+    close_job(test);
+    bool refused = refusals_of(d, 1) != 0 || (how->checkpoints != NULL && strstr(error.text, "checkpoint") != NULL);
+    if (status != HAWSER_OK && !refused)
+        fail_drawn(d, how->name, error.text);
+    return status == HAWSER_OK;
+}
+
+static bool has_loop(const drawn *d)
+{
+    for (uint32_t i = 0; i < d->operators; i++)
+        if (d->op[i].kind == LOOP)
+            return true;
+    return false;
+}
+
+/* Returns whether a filter of the job would have something to hold. */
+static bool sends_deltas(const drawn *d)
+{
+    bool sends = false;
+    for (uint32_t s = 0; s < d->states; s++)
+        for (uint32_t u = 0; u < d->units; u++)
+            sends |= d->state[s].kind == REPLICATED && d->unit[u].updates[s];
+    return sends && d->blocks > 1;
+}
+
+/* A drawn program, with a filter for what it sends, or without. */
+static drawn draw_one(uint64_t seed, manner *how)
+{
+    static const char *const filters[] = {"random", "round-robin", "absolute", "fifo"};
+    static const char *const quotas[] = {"12", "24", "40"};
+    bool held = seed % 4 == 0;
+    drawn d = draw(seed, (choices){.flat = seed % 3 == 0, .rounds = held});
+    *how = (manner){.schedule = seed, .name = "undisturbed"};
+    d.filtered = held && sends_deltas(&d);
+    if (d.filtered) {
+        how->filter = filters[seed / 4 % 4];
+        how->quota = quotas[seed / 16 % 3];
+    }
+    return d;
+}
+
+/* Where runs went on. */
+typedef struct counts {
+    uint64_t ran, refused, went_on, within, held;
+} counts;
+
+static void throw_away(uint64_t seed, counts *count)
+{
+    static drawn_values wanted, got;
+    static memory_checkpointer kept;
+    manner how;
+    drawn d = draw_one(seed, &how);
+    if (!has_loop(&d) || !run_here(&d, &how, &wanted))
+        return;
+    if (!d.filtered && seed % 4 != 0) {
+        drawn_values known = oracle(&d);
+        compare(&d, &known, &wanted, how.name);
+    }
+    memory_open(&kept, 1 + seed % 2, 1 + seed / 2 % 8, seed);
+    how.checkpoints = &kept;
+    how.name = "with checkpoints";
+    if (seed % 5 == 0) {
+        how.schedule = 0;
+        how.threads = "2";
+    }
+    bool ran = run_here(&d, &how, &got);
+    const memory_checkpoint *from = &kept.kept[1];
+    count->ran += ran;
+    count->refused += !ran;
+    if (ran)
+        compare(&d, &wanted, &got, how.name);
+    if (from->position.bytes != NULL) {
+        count->went_on++;
+        count->within += from->clock > 0;
+        count->held += d.filtered && from->clock > 0;
+        memory_again(&kept, 1 + seed % 3, seed % 2 * 3);
+        how.name = "from a checkpoint";
+        how.schedule = seed % 7 == 0 ? 0 : seed + 1;
+        how.threads = seed % 7 == 0 ? "4" : NULL;
+        (void)run_here(&d, &how, &got);
+        compare(&d, &wanted, &got, how.name);
+    }
+    memory_close(&kept);
+}
+
+static void a_run_goes_on_from_its_bytes_with_other_threads(void **state)
+{
+    (void)state;
+    counts count = {0};
+    uint64_t last = last_seed(4000);
+    for (uint64_t seed = first_seed(); seed <= last; seed++)
+        throw_away(seed, &count);
+    printf("%llu ran, %llu were refused, %llu went on, %llu within a loop, %llu with held entries\n",
+           (unsigned long long)count.ran, (unsigned long long)count.refused, (unsigned long long)count.went_on,
+           (unsigned long long)count.within, (unsigned long long)count.held);
+    assert_true(seed_asked() > 0 || (count.ran > last / 8 && count.went_on > count.ran * 3 / 4 &&
+                                     count.within > count.ran / 8 && count.held > last / 800));
+}
+
+/* What nodes run together. They are threads of this process, so they share the checkpoints. */
+typedef struct everywhere {
+    drawn d;
+    memory_checkpointer *checkpoints;
+    drawn_values got[NODES_MOST];
+} everywhere;
+
+static void run_on_node(test_node *node)
+{
+    everywhere *all = node->user;
+    drawn d = all->d; /* the program's pointer is each node's own */
+    node->job->checkpointer = &all->checkpoints->own;
+    node->status = run_drawn(node->job, &d, NULL, &all->got[node->node], &node->error);
+}
+
+/* Runs a program on several nodes. Returns false if it was refused, by all of them. */
+static bool run_there(everywhere *all, uint32_t count, const char *topology, const manner *how)
+{
+    test_node nodes[NODES_MOST];
+    char workers[12];
+    (void)snprintf(workers, sizeof workers, "%u", all->d.blocks);
+    const char *pairs[] = {"workers", workers, "topology", topology, "check", "yes", "timeout",
+                           "60",      NULL,    NULL,       NULL,     NULL,    NULL};
+    if (how->filter != NULL) {
+        pairs[8] = "filter";
+        pairs[9] = how->filter;
+        pairs[10] = "quota";
+        pairs[11] = how->quota;
+    }
+    all->checkpoints = how->checkpoints;
+    run_nodes(nodes, count, pairs, run_on_node, all);
+    if (nodes[0].status != HAWSER_OK && strstr(nodes[0].error.text, "checkpoint") == NULL &&
+        refusals_of(&all->d, count) == 0)
+        fail_drawn(&all->d, how->name, nodes[0].error.text);
+    return nodes[0].status == HAWSER_OK;
+}
+
+/* Nodes and threads write what the other reads. Returns whether a run went on. */
+static bool change_nodes(uint64_t seed)
+{
+    static drawn_values wanted, got;
+    static everywhere all;
+    static memory_checkpointer kept;
+    manner how;
+    all.d = draw_one(seed, &how);
+    uint32_t count = all.d.blocks < 3 ? all.d.blocks : 2 + (uint32_t)(seed % 2);
+    if (count == 1 || !has_loop(&all.d) || refusals_of(&all.d, count) != 0 || !run_here(&all.d, &how, &wanted))
+        return false;
+    memory_open(&kept, 1, 2 + seed / 2 % 8, seed);
+    how.checkpoints = &kept;
+    how.name = topologies[seed % TOPOLOGIES];
+    bool ran = seed % 2 == 0 ? run_here(&all.d, &how, &got) : run_there(&all, count, how.name, &how);
+    bool went_on = ran && kept.kept[1].position.bytes != NULL;
+    if (went_on) {
+        memory_again(&kept, 2, 3);
+        (void)run_there(&all, seed % 4 == 1 ? 2 : count, topologies[(seed + 1) % TOPOLOGIES], &how);
+        compare(&all.d, &wanted, &all.got[0], how.name);
+        compare(&all.d, &wanted, &all.got[1], how.name);
+    }
+    memory_close(&kept);
+    return went_on;
+}
+
+static void a_run_goes_on_from_its_bytes_on_other_nodes(void **state)
+{
+    (void)state;
+    uint64_t went_on = 0, last = last_seed(300);
+    for (uint64_t seed = first_seed(); seed <= last; seed++)
+        went_on += change_nodes(seed);
+    printf("%llu went on\n", (unsigned long long)went_on);
+    assert_true(seed_asked() > 0 || went_on > last / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_goes_on_from_its_bytes_with_other_threads),
+        cmocka_unit_test(a_run_goes_on_from_its_bytes_on_other_nodes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
