@@ -112,11 +112,10 @@ typedef struct hw_stages {
 } hw_stages;
 /* Starts the epoch of a loop whose units update the state in several stages of each clock. Each stage that updates it is an
  * exchange of its own. In all other functions "clock" is then the number of the exchange (hw_exchange_of). The policy's
- * staleness and max_held still count the loop's clocks. */
-void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages);
-/* Goes on with such an epoch before an exchange that is not the first: all blocks have merged those before it, and
- * hw_replica_remember has read the values. */
-void hw_replica_begin_at(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages, uint64_t exchange);
+ * staleness and max_held still count the loop's clocks. With `exchange` above 0 the epoch goes on before that exchange: all
+ * blocks have merged those before it, and hw_replica_remember has read the values. */
+void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages,
+                             uint64_t exchange);
 /* Returns the number of exchanges of a state before a stage of a clock. */
 static inline uint64_t hw_exchange_of(uint64_t updates, uint64_t clock, uint32_t stage)
 {

@@ -301,12 +301,7 @@ void hw_replica_begin(hw_replica *replica, uint64_t epoch, hw_policy policy)
     uint32_t source = only_source(&replica->spec);
     hw_replica_begin_stages(
         replica, epoch, policy,
-        &(hw_stages){.updates = 1, .exact = source != UINT32_MAX && replica->spec.blocks > 1, .source = source});
-}
-
-void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages)
-{
-    hw_replica_begin_at(replica, epoch, policy, stages, 0);
+        &(hw_stages){.updates = 1, .exact = source != UINT32_MAX && replica->spec.blocks > 1, .source = source}, 0);
 }
 
 /* All blocks have ended the exchanges before this one, and their sums are sent. */
@@ -323,7 +318,8 @@ static void go_to(hw_replica *replica, uint64_t exchange)
     replica->merged = exchange;
 }
 
-void hw_replica_begin_at(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages, uint64_t exchange)
+void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy policy, const hw_stages *stages,
+                             uint64_t exchange)
 {
     assert(!replica->begun && stages->updates != 0 && (stages->exact & ~stages->updates) == 0);
     replica->stages = *stages;

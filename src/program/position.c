@@ -178,7 +178,7 @@ hawser_status hw_position_fits(const hw_position *position, const hawser_program
     uint64_t memory = 0;
     bool fits = position->points_size == 0 || program->points > 0;
     for (uint64_t i = 0; i < position->frame_count && fits; i++) {
-        const hw_frame *frame = &position->frames[i];
+        const hw_path_frame *frame = &position->frames[i];
         fits = op != NULL && frame->op == op->number && frame->memory == op->until.remembers;
         memory += frame->memory;
         op = fits && frame->child != HW_NO_CHILD ? child_of(op, frame->child) : NULL;

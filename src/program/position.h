@@ -7,13 +7,13 @@
 #include "program/program.h"
 
 /* An operator that runs: the child of it that does, and of a loop the end condition (hw_until) and its own iteration. */
-typedef struct hw_frame {
+typedef struct hw_path_frame {
     uint32_t op, child; /* numbers; child HW_NO_CHILD: its own units, or those of a shipped loop */
     uint64_t clock;     /* of a shipped loop: the first of its phase */
     double seconds, previous, best;
     uint64_t since_best, seen;
     uint64_t memory; /* bytes of its test, in hw_position.memory behind those of the frames before */
-} hw_frame;
+} hw_path_frame;
 #define HW_NO_CHILD UINT32_MAX
 
 typedef struct hw_position {
@@ -40,7 +40,7 @@ typedef struct hw_position {
     char *memory;   /* of the loop's test */
     char *branches; /* of the tests of branches */
     char *tests;    /* of hawser_tests_record */
-    hw_frame *frames;
+    hw_path_frame *frames;
     char *points; /* when each point was kept, and the metrics then */
     uint64_t states, operators, memory_size, branches_size, tests_size, frame_count, points_size;
 } hw_position;

@@ -35,7 +35,7 @@ typedef struct memory_checkpointer {
     memory_checkpoint making[MEMORY_RUNS], kept[MEMORY_RUNS];
 } memory_checkpointer;
 
-static memory_bytes *memory_place(memory_checkpoint *checkpoint, const hw_piece *piece)
+static memory_bytes *memory_place(memory_checkpoint *checkpoint, const hw_record_piece *piece)
 {
     return piece->kind == HW_PIECE_POSITION ? &checkpoint->position
            : piece->kind == HW_PIECE_MERGED ? &checkpoint->merged
@@ -59,7 +59,7 @@ static bool memory_due(void *user, uint64_t run, uint64_t clocks)
     return own->taken < own->stop && hw_random_below(&random, own->every) == 0;
 }
 
-static hawser_status memory_take(void *user, const hw_piece *piece, const hw_checkpoint_about *about, void *bytes,
+static hawser_status memory_take(void *user, const hw_record_piece *piece, const hw_checkpoint_about *about, void *bytes,
                                  size_t size, hawser_error *error)
 {
     memory_checkpointer *own = user;
@@ -89,7 +89,7 @@ static hawser_status memory_take(void *user, const hw_piece *piece, const hw_che
     return status;
 }
 
-static hawser_status memory_give(void *user, const hw_piece *piece, void **bytes, size_t *size, hawser_error *error)
+static hawser_status memory_give(void *user, const hw_record_piece *piece, void **bytes, size_t *size, hawser_error *error)
 {
     memory_checkpointer *own = user;
     pthread_mutex_lock(&own->mutex);

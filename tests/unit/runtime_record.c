@@ -1,7 +1,7 @@
 /*
- * Random programs that are thrown away and go on from a checkpoint. Checkpoints are taken at drawn clocks, and the run has the
- * oracle's bits all the same. Another run begins from the bytes of one of them, with other threads, nodes or topology, and has
- * the oracle's bits, too.
+ * Random programs that are thrown away and go on from a checkpoint. Checkpoints are taken at drawn clocks, and the run has
+ * the bits of an undisturbed one. Another run begins from the bytes of one of them, with other threads, nodes or topology,
+ * and has these bits, too.
  *
  * HAWSER_TEST_SEED=N tries one seed alone, and HAWSER_TEST_LONG=1 twenty times as many.
  */
@@ -122,7 +122,9 @@ static drawn draw_one(uint64_t seed, manner *how)
     static const char *const filters[] = {"random", "round-robin", "absolute", "fifo"};
     static const char *const quotas[] = {"12", "24", "40"};
     bool held = seed % 4 == 0;
-    drawn d = draw(seed, (choices){.flat = seed % 3 == 0, .rounds = held});
+    drawn d = draw(seed, (choices){.flat = seed % 3 == 0, .rounds = held, .files = seed % 16 == 1});
+    if (d.source >= SVMLIGHT)
+        write_file(&d);
     *how = (manner){.schedule = seed, .name = "undisturbed"};
     d.filtered = held && sends_deltas(&d);
     if (d.filtered) {
@@ -266,8 +268,8 @@ static void a_run_goes_on_from_its_bytes_on_other_nodes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_goes_on_from_its_bytes_with_other_threads),
-        cmocka_unit_test(a_run_goes_on_from_its_bytes_on_other_nodes),
+        cmocka_unit_test_setup_teardown(a_run_goes_on_from_its_bytes_with_other_threads, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_run_goes_on_from_its_bytes_on_other_nodes, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,8 +94,8 @@ static void expect_waits(const hw_worker *worker, const hw_state_part *part)
 
 static void begin_epoch(hw_worker *worker, hw_state_part *part, uint64_t epoch)
 {
-    hw_replica_begin_at(part->replica, epoch, worker->policy, &part->use,
-                        hw_exchange_of(part->use.updates, worker->begins, 0));
+    hw_replica_begin_stages(part->replica, epoch, worker->policy, &part->use,
+                            hw_exchange_of(part->use.updates, worker->begins, 0));
     if (worker->own_syncs)
         expect_waits(worker, part);
 }

@@ -183,7 +183,7 @@ const hw_part_kind hw_part_local = {.open = open_local,
                                     .put_back = put_back,
                                     .visit = visit,
                                     .drop = drop,
-.remember = remember};
+                                    .remember = remember};
 const hw_part_kind hw_part_entries = {.open = open_entries,
                                       .close = close_entries,
                                       .read = read_work,
@@ -196,4 +196,4 @@ const hw_part_kind hw_part_entries = {.open = open_entries,
                                       .put_back = put_back,
                                       .visit = visit,
                                       .drop = drop,
-.remember = remember};
+                                      .remember = remember};

@@ -1,7 +1,7 @@
 /*
  * record.c - a block's record for a checkpoint: what this block alone has, as it begins a clock with everything before it
- * merged. Block 0 writes the merged values, too, which are the same on all blocks. A block of another process that reads both
- * goes on with the same bits.
+ * merged. Block 0 writes the merged values, too, which are the same on all blocks. A block of another process that reads
+ * both goes on with the same bits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,15 @@ static bool is_zero(const char *bytes, size_t count)
 }
 
 /* The object of a record. */
-typedef struct visited {
+typedef struct visited_block {
     hw_worker *worker;
     void *scratch; /* as its visit wrote it; NULL: it is all zeros, or a cache */
     uint64_t scratch_bytes;
-} visited;
+} visited_block;
 
 static void visit_block(hawser_record *record, void *object)
 {
-    visited *given = object;
+    visited_block *given = object;
     hw_worker *worker = given->worker;
     hawser_record_bytes(record, &worker->clocks, sizeof worker->clocks);
     hawser_record_bytes(record, &worker->most_lead, sizeof worker->most_lead);
@@ -68,10 +68,10 @@ static void visit_merged(hawser_record *record, void *object)
     hw_points_remember(worker, record, true);
 }
 
-static hawser_status hand_over(hw_worker *worker, hw_piece_kind kind, void *bytes, size_t size)
+static hawser_status hand_over(hw_worker *worker, hw_record_kind kind, void *bytes, size_t size)
 {
     const hw_checkpointer *checkpointer = worker->session->job->checkpointer;
-    const hw_piece piece = {kind, worker->session->number, worker->record->envelope.part, worker->block};
+    const hw_record_piece piece = {kind, worker->session->number, worker->record->envelope.part, worker->block};
     return checkpointer->take(checkpointer->user, &piece, NULL, bytes, size, &worker->error);
 }
 
@@ -89,7 +89,7 @@ static hawser_status write_block(hw_worker *worker)
 {
     void *bytes = NULL;
     size_t size = 0, scratch_bytes = 0;
-    visited given = {.worker = worker};
+    visited_block given = {.worker = worker};
     if (worker->scratch != NULL && !is_zero(worker->scratch, worker->session->program->scratch_bytes))
         HAWSER_TRY(hw_worker_save_scratch(worker, &given.scratch, &scratch_bytes));
     given.scratch_bytes = scratch_bytes;
@@ -114,11 +114,11 @@ hawser_status hw_remember(hw_worker *worker)
     return HAWSER_OK;
 }
 
-static hawser_status read_piece(hw_worker *worker, hw_piece_kind kind, uint64_t number, hawser_record_function *visit,
+static hawser_status read_piece(hw_worker *worker, hw_record_kind kind, uint64_t number, hawser_record_function *visit,
                                 void *object)
 {
     const hw_checkpointer *checkpointer = worker->session->job->checkpointer;
-    const hw_piece piece = {kind, worker->session->number, number, worker->block};
+    const hw_record_piece piece = {kind, worker->session->number, number, worker->block};
     void *bytes = NULL;
     size_t size = 0;
     HAWSER_TRY(checkpointer->give(checkpointer->user, &piece, &bytes, &size, &worker->error));
@@ -132,7 +132,7 @@ static hawser_status read_piece(hw_worker *worker, hw_piece_kind kind, uint64_t 
 
 static hawser_status recall(hw_worker *worker, uint64_t number)
 {
-    visited given = {.worker = worker};
+    visited_block given = {.worker = worker};
     HAWSER_TRY(read_piece(worker, HW_PIECE_MERGED, number, visit_merged, worker));
     hawser_status status = read_piece(worker, HW_PIECE_BLOCK, number, visit_block, &given);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)

@@ -224,8 +224,10 @@ static hawser_status judge(hw_shipment *shipment)
         HAWSER_TRY(driver->error.status);
         if (shipment->reason != NULL)
             return stop_credit(shipment);
-    } else if (shipment->early && (driver->session->program->pause != 0 || driver->recording.by != NULL)) /* the last clocks count for a run that goes on, too */
+    } else if (shipment->early && (driver->session->program->pause != 0 || driver->recording.by != NULL)) {
+        /* the last clocks count for a run that goes on, too */
         shipment->early = hw_until_ends(&shipment->until, driver, clock) == NULL;
+    }
     HAWSER_TRY(driver->error.status);
     if ((sync_changed(shipment) || driver->points.ends_phase) && !shipment->final)
         return end_now(shipment, !sync_changed(shipment)); /* clocks before a change of policy are run by all blocks */

@@ -215,7 +215,7 @@ static hawser_status run_units(hw_driver *driver, const hawser_operator *op)
 
 static hawser_status run_parallel(hw_driver *driver, const hawser_operator *parallel)
 {
-    const hw_frame *entered = hw_level_entered(driver);
+    const hw_path_frame *entered = hw_level_entered(driver);
     const hawser_operator *first = hw_level_child(driver, parallel);
     if (hw_phase_first(parallel) != NULL && (entered == NULL || entered->child == HW_NO_CHILD))
         HAWSER_TRY(run_units(driver, parallel));

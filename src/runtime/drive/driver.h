@@ -59,7 +59,7 @@ typedef struct hw_points {
     struct hw_points_kept *last; /* by number: when it was kept */
 } hw_points;
 
-/* An operator that runs, as in hw_frame. */
+/* An operator that runs, as in hw_path_frame. */
 typedef struct hw_level {
     uint32_t op, child;
     uint64_t clock;
@@ -78,7 +78,7 @@ typedef struct hw_recording {
     const char *loop; /* what a checkpoint is of: */
     uint64_t clock, clocks;
     double metrics[HW_METRICS_MOST], seconds;
-    double waited; /* seconds that the driver waited for all blocks to pause */
+    double waited;    /* seconds that the driver waited for all blocks to pause */
     hw_level *levels; /* operators that run, from the root down */
     size_t depth, capacity;
     struct hw_position *from; /* from which the run goes on; NULL: from the start */
@@ -243,12 +243,12 @@ const char *hw_until_ends(hw_until *state, hw_driver *driver, uint64_t clock);
 hawser_status hw_record_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
 void hw_record_close(hw_driver *driver);
 hawser_status hw_record_enter(hw_driver *driver) HAWSER_MUST_USE;
-/* The path of operators that run. hw_level_child returns the child of the innermost one with which it begins, and hw_level_at
- * notes which child runs. hw_level_entered returns its frame in the position from which the run goes on; NULL: there is
- * none. */
+/* The path of operators that run. hw_level_child returns the child of the innermost one with which it begins, and
+ * hw_level_at notes which child runs. hw_level_entered returns its frame in the position from which the run goes on; NULL:
+ * there is none. */
 hawser_status hw_level_push(hw_driver *driver, const hawser_operator *op) HAWSER_MUST_USE;
 void hw_level_pop(hw_driver *driver);
-const struct hw_frame *hw_level_entered(const hw_driver *driver);
+const struct hw_path_frame *hw_level_entered(const hw_driver *driver);
 const hawser_operator *hw_level_child(const hw_driver *driver, const hawser_operator *op);
 void hw_level_at(hw_driver *driver, const hawser_operator *child, uint64_t clock);
 /* Fills the end condition of the innermost loop if the run goes on within it. Returns whether it does. */

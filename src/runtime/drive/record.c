@@ -16,7 +16,7 @@
 #include "runtime/drive/driver.h"
 #include "runtime/job/checkpointer.h"
 
-/* ---------------------------------------------------------------------------------------------------------- the path ---- */
+/* -------------------------------------------------------------------------------------------------------- the path ---- */
 
 hawser_status hw_level_push(hw_driver *driver, const hawser_operator *op)
 {
@@ -31,7 +31,7 @@ void hw_level_pop(hw_driver *driver)
     driver->recording.depth--;
 }
 
-const hw_frame *hw_level_entered(const hw_driver *driver)
+const hw_path_frame *hw_level_entered(const hw_driver *driver)
 {
     const hw_recording *recording = &driver->recording;
     return recording->entering ? &recording->from->frames[recording->depth - 1] : NULL;
@@ -39,7 +39,7 @@ const hw_frame *hw_level_entered(const hw_driver *driver)
 
 const hawser_operator *hw_level_child(const hw_driver *driver, const hawser_operator *op)
 {
-    const hw_frame *entered = hw_level_entered(driver);
+    const hw_path_frame *entered = hw_level_entered(driver);
     const hawser_operator *child = op->first;
     while (entered != NULL && entered->child != HW_NO_CHILD && child != NULL && child->number != entered->child)
         child = child->next;
@@ -65,7 +65,7 @@ static bool arrive(hw_driver *driver)
 bool hw_record_until(hw_driver *driver, hw_until *until)
 {
     hw_recording *recording = &driver->recording;
-    const hw_frame *entered = hw_level_entered(driver);
+    const hw_path_frame *entered = hw_level_entered(driver);
     recording->levels[recording->depth - 1].until = until;
     if (entered == NULL)
         return false;
@@ -90,9 +90,9 @@ uint64_t hw_record_step(hw_driver *driver)
     return arrive(driver) ? driver->recording.step : 0;
 }
 
-/* --------------------------------------------------------------------------------------------------- where a run is ---- */
+/* -------------------------------------------------------------------------------------------------- where a run is ---- */
 
-static void copy_until(hw_frame *frame, const hw_until *until, double now)
+static void copy_until(hw_path_frame *frame, const hw_until *until, double now)
 {
     frame->seconds = now - until->began;
     frame->previous = until->previous;
@@ -110,7 +110,7 @@ static hawser_status copy_path(hw_position *position, hw_driver *driver, double 
     position->frame_count = recording->depth;
     for (size_t i = 0; i < recording->depth; i++) {
         const hw_level *level = &recording->levels[i];
-        position->frames[i] = (hw_frame){.op = level->op, .child = level->child, .clock = level->clock};
+        position->frames[i] = (hw_path_frame){.op = level->op, .child = level->child, .clock = level->clock};
         if (level->until != NULL)
             copy_until(&position->frames[i], level->until, now);
         position->memory_size += position->frames[i].memory;
@@ -169,9 +169,8 @@ static hawser_status fill(hw_position *position, hw_driver *driver, uint64_t ste
                               .run_seconds = now - session->began,
                               .states = program->state_count,
                               .operators = program->operator_count,
-                              .points_size = driver->points.last != NULL
-                                                 ? hw_program_points(program) * sizeof *driver->points.last
-                                                 : 0,
+                              .points_size =
+                                  driver->points.last != NULL ? hw_program_points(program) * sizeof *driver->points.last : 0,
                               .branches_size = driver->memories.size};
     (void)snprintf(position->repeatable, sizeof position->repeatable, "%s",
                    driver->repeatable != NULL ? driver->repeatable : "");
@@ -199,7 +198,7 @@ static hawser_status hand_over(hw_driver *driver)
     hw_recording *recording = &driver->recording;
     const hw_session *session = driver->session;
     const hawser_program *program = session->program;
-    const hw_piece piece = {.kind = HW_PIECE_POSITION, .run = session->number, .number = recording->number};
+    const hw_record_piece piece = {.kind = HW_PIECE_POSITION, .run = session->number, .number = recording->number};
     const char *names[HW_METRICS_MOST];
     void *bytes = recording->bytes;
     for (uint32_t i = 0; i < program->metric_count; i++)
@@ -219,7 +218,7 @@ static hawser_status hand_over(hw_driver *driver)
     return recording->by->take(recording->by->user, &piece, &about, bytes, recording->size, &driver->error);
 }
 
-/* -------------------------------------------------------------------------------------------------- taking checkpoints ---- */
+/* ---------------------------------------------------------------------------------------------- taking checkpoints ---- */
 
 bool hw_record_due(hw_driver *driver)
 {
@@ -288,13 +287,13 @@ hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply)
     return finish(driver);
 }
 
-/* ------------------------------------------------------------------------------------------------ going on from one ---- */
+/* ----------------------------------------------------------------------------------------------- going on from one ---- */
 
 hawser_status hw_record_open(hw_driver *driver, hawser_error *error)
 {
     hw_recording *recording = &driver->recording;
     const hw_session *session = driver->session;
-    const hw_piece piece = {.kind = HW_PIECE_POSITION, .run = session->number};
+    const hw_record_piece piece = {.kind = HW_PIECE_POSITION, .run = session->number};
     void *bytes = NULL;
     size_t size = 0;
     recording->by = session->checkpointer;
@@ -307,8 +306,7 @@ hawser_status hw_record_open(hw_driver *driver, hawser_error *error)
     free(bytes);
     HAWSER_TRY(status);
     const hw_position *from = recording->from;
-    size_t points =
-        driver->points.last != NULL ? hw_program_points(session->program) * sizeof *driver->points.last : 0;
+    size_t points = driver->points.last != NULL ? hw_program_points(session->program) * sizeof *driver->points.last : 0;
     HAWSER_TRY(hw_position_fits(from, session->program, error));
     if (from->branches_size != driver->memories.size || from->points_size != points)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the position of program '%s' is damaged", session->program->name);

@@ -12,15 +12,15 @@
 
 #include "hawser/status.h"
 
-typedef enum hw_piece_kind { HW_PIECE_POSITION, HW_PIECE_MERGED, HW_PIECE_BLOCK } hw_piece_kind;
+typedef enum hw_record_kind { HW_PIECE_POSITION, HW_PIECE_MERGED, HW_PIECE_BLOCK } hw_record_kind;
 
 /* A piece of a checkpoint: its kind, the number of the run in the job (from 1), that of the checkpoint in the run (from 1),
  * and the block of a record. */
-typedef struct hw_piece {
-    hw_piece_kind kind;
+typedef struct hw_record_piece {
+    hw_record_kind kind;
     uint64_t run, number;
     uint32_t block;
-} hw_piece;
+} hw_record_piece;
 
 /* What a checkpoint is of, for people. */
 typedef struct hw_checkpoint_about {
@@ -40,11 +40,11 @@ typedef struct hw_checkpointer {
     bool (*due)(void *user, uint64_t run, uint64_t clocks);
     /* Takes a piece, whose bytes are from malloc, also after a failure, which ends the run. Any block's thread, several at
      * once. The position is the last piece of a checkpoint, and `about` is given with it alone. */
-    hawser_status (*take)(void *user, const hw_piece *piece, const hw_checkpoint_about *about, void *bytes, size_t size,
-                          hawser_error *error);
+    hawser_status (*take)(void *user, const hw_record_piece *piece, const hw_checkpoint_about *about, void *bytes,
+                          size_t size, hawser_error *error);
     /* Stores a piece of the checkpoint from which a run is to go on; the caller frees *bytes. `number` is ignored for the
      * position, which node 0 asks for first: *bytes is NULL if there is none, so that the run begins from the start. */
-    hawser_status (*give)(void *user, const hw_piece *piece, void **bytes, size_t *size, hawser_error *error);
+    hawser_status (*give)(void *user, const hw_record_piece *piece, void **bytes, size_t *size, hawser_error *error);
 } hw_checkpointer;
 
 #endif

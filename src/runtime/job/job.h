@@ -101,7 +101,7 @@ struct hawser_job {
     hw_chooser chooser;
     hw_scratch_drops drops;
     hw_view_changes changes;
-    uint64_t rehearse; /* --rehearse; 0: never */
+    uint64_t rehearse;                          /* --rehearse; 0: never */
     const struct hw_checkpointer *checkpointer; /* NULL: no checkpoints are taken */
     hw_chunk_memory chunks;
     const hawser_cancellation *cancellation; /* NULL: none */

@@ -25,16 +25,16 @@ typedef struct hw_session {
     hw_view view;
     uint32_t *own; /* this node's blocks */
     uint32_t node, nodes;
-    struct hw_worker *workers;              /* `local` entries */
-    struct hw_mailbox **mailboxes;          /* of the workers */
-    struct hw_driver *driver;               /* node 0's */
-    const struct hawser_progress *progress; /* node 0's: the driver's progress */
-    struct hw_agent *agent;                 /* of the other nodes */
-    struct hw_status_table *status_table;   /* NULL where there is one node */
-    struct hawser_store *store;             /* NULL: the program has no stored states */
-    uint32_t *tables;                       /* of the store, by state number */
+    struct hw_worker *workers;                  /* `local` entries */
+    struct hw_mailbox **mailboxes;              /* of the workers */
+    struct hw_driver *driver;                   /* node 0's */
+    const struct hawser_progress *progress;     /* node 0's: the driver's progress */
+    struct hw_agent *agent;                     /* of the other nodes */
+    struct hw_status_table *status_table;       /* NULL where there is one node */
+    struct hawser_store *store;                 /* NULL: the program has no stored states */
+    uint32_t *tables;                           /* of the store, by state number */
     const struct hw_checkpointer *checkpointer; /* NULL: the run takes no checkpoints */
-    uint64_t number;                        /* of the run among those of the job, from 1 */
+    uint64_t number;                            /* of the run among those of the job, from 1 */
     struct hw_kept_run *kept;      /* shares of local and stored states that the run leaves; NULL: none, or not yet */
     atomic_uint ended;             /* local blocks that have ended */
     atomic_bool ending;            /* the driver was asked to end the run */
@@ -70,8 +70,8 @@ static inline uint32_t hw_agent_endpoint(const hw_session *session, uint32_t nod
  * unknown. Its `part` is 1 + the number of the kept point that is the result; 0: none is.
  *
  * A RECORD has in `clock` the number of the clock of the phase before which it is written, with `last` 1: at once, between
- * two phases. Its `part` is the number of the checkpoint, which the reply repeats. With `span` 1 blocks read their records of
- * that checkpoint instead, before the first phase, and do not reply.
+ * two phases. Its `part` is the number of the checkpoint, which the reply repeats. With `span` 1 blocks read their records
+ * of that checkpoint instead, before the first phase, and do not reply.
  *
  * A POINT has in `clock` its number in the run, which the reply repeats; `last` is 1 if it takes effect when the phase has
  * ended, and not before the next clock. The payload is `count` orders. */
