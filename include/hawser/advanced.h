@@ -34,6 +34,11 @@ HAWSER_API void hawser_scratch_record(hawser_program *program, hawser_scratch_vi
  *  test has left it, so `visit` first frees what it allocates. Without this call, and without memory of their own, tests
  *  are called once, except under --rehearse. It must outlive the runs. Called only on node 0. visit NULL: nothing. */
 HAWSER_API void hawser_tests_record(hawser_program *program, hawser_record_function *visit, void *object);
+/** Declares memory that the blocks of one process share besides states, and that is the same in all processes between two
+ *  clocks: an object of the program's. A checkpoint has it once. `visit` (record.h) writes it while no unit runs, and reads
+ *  it back in each process of a run that goes on, before the scratches are read; it first frees what it allocates. The
+ *  object must outlive the runs. Called on every node. visit NULL: nothing. */
+HAWSER_API void hawser_process_record(hawser_program *program, hawser_record_function *visit, void *object);
 
 /* ------------------------------------------------------------------------------------------- estimates of memory ---- */
 

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '2ff76954784bd460b0c4eb9f4e9caf8932aca7f00c80258e968be5b05c1cf6aa'
+DIGEST = '7d613de5ba2500e24c87a455713baf5762aa9f63a246b8d69622f65aba51e247'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1808,6 +1808,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_record_restore": (c_int, [hawser_record_function, c_void_p, c_void_p, c_size_t, POINTER(hawser_error)]),
     "hawser_scratch_record": (None, [POINTER(hawser_program), hawser_scratch_visit]),
     "hawser_tests_record": (None, [POINTER(hawser_program), hawser_record_function, c_void_p]),
+    "hawser_process_record": (None, [POINTER(hawser_program), hawser_record_function, c_void_p]),
     "hawser_scratch_expect": (None, [POINTER(hawser_program), c_uint64, c_uint64]),
     "hawser_reduces_expect": (None, [POINTER(hawser_operator), c_size_t, c_size_t]),
     "hawser_result_expect": (None, [POINTER(hawser_state)]),

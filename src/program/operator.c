@@ -245,6 +245,14 @@ void hawser_tests_record(hawser_program *program, hawser_record_function *visit,
     program->tests_object = object;
 }
 
+void hawser_process_record(hawser_program *program, hawser_record_function *visit, void *object)
+{
+    if (program == NULL || program->root == NULL)
+        return;
+    program->process_visit = visit;
+    program->process_object = object;
+}
+
 void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node)
 {
     if (program == NULL || program->root == NULL)

@@ -99,6 +99,8 @@ struct hawser_program {
     hawser_scratch_visit *scratch_visit; /* NULL: the scratch is a cache */
     hawser_record_function *tests_visit; /* of tests_object (hawser_tests_record); NULL: nothing */
     void *tests_object;
+    hawser_record_function *process_visit; /* of process_object (hawser_process_record); NULL: nothing */
+    void *process_object;
     uint32_t points;              /* kept at the same time (hawser_kept_points); 0: no state is marked, or one */
     char *note;                   /* of hawser_plan_note; NULL: none */
     uint64_t pause;               /* of hawser_program_pause; 0: none */

@@ -135,6 +135,7 @@ OPTIONAL = {
     ("hawser_branch", "name"), ("hawser_loop", "name"),
     ("hawser_scratch_size", "release"), ("hawser_scratch_record", "visit"),
     ("hawser_tests_record", "visit"), ("hawser_tests_record", "object"),
+    ("hawser_process_record", "visit"), ("hawser_process_record", "object"),
     ("hawser_part", "first"), ("hawser_result_as", "count"),
     ("hawser_prefetch", "keys"), ("hawser_observe", "observer"),
     ("hawser_store_open", "options"), ("hawser_store_find", "table"), ("hawser_store_serve", "serving"),

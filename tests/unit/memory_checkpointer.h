@@ -32,6 +32,7 @@ typedef struct memory_checkpointer {
     hw_checkpointer own;
     pthread_mutex_t mutex;
     uint64_t every, seed, asked, stop, taken;
+    uint64_t complete; /* checkpoints so far, also of runs before */
     memory_checkpoint making[MEMORY_RUNS], kept[MEMORY_RUNS];
 } memory_checkpointer;
 
@@ -84,6 +85,7 @@ static hawser_status memory_take(void *user, const hw_record_piece *piece, const
         own->kept[piece->run] = *making;
         memset(making, 0, sizeof *making);
         own->taken++;
+        own->complete++;
     }
     pthread_mutex_unlock(&own->mutex);
     return status;

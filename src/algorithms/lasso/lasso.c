@@ -19,6 +19,7 @@
 #include "algorithms/list.h"
 #include "algorithms/measures/errors.h"
 #include "algorithms/model/add.h"
+#include "algorithms/solve/memory.h"
 #include "hawser/job_data.h"
 
 enum { PRODUCTS = 400 }; /* expected products of conjugate gradients in a clock */
@@ -297,6 +298,8 @@ static void add_work(const hw_linear_frame *frame)
     const hw_linear *lasso = driver->linear;
     const hw_linear_choices *choices = &lasso->choices;
     hw_linear_shared_reset(lasso->shared);
+    if (choices->route == HW_LINEAR_JOINT)
+        hawser_process_record(frame->program, hw_linear_shared_visit, lasso->shared);
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
     bool extrapolated = hw_linear_extrapolates(choices), asynchronous = choices->route == HW_LINEAR_ASYNCHRONOUS;
     uint64_t every = choices->settings.certify_every;

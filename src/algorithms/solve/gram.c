@@ -82,6 +82,17 @@ static hawser_status grow(hw_linear_gram *gram, size_t needed, hawser_error *err
     return HAWSER_OK;
 }
 
+void hw_linear_gram_show(hw_linear_gram *gram)
+{
+    gram->view = (hawser_matrix){.rows = gram->count,
+                                 .cols = gram->count,
+                                 .stored = (uint64_t)gram->count * gram->count,
+                                 .layout = HAWSER_DENSE,
+                                 .type = HAWSER_F64,
+                                 .values = gram->values,
+                                 .stride = gram->capacity};
+}
+
 hawser_status hw_linear_gram_admit(hw_linear_gram *gram, const uint32_t *list, size_t count, size_t *fresh,
                                    hawser_error *error)
 {
@@ -99,13 +110,7 @@ hawser_status hw_linear_gram_admit(hw_linear_gram *gram, const uint32_t *list, s
             gram->slot[list[k]] = (uint32_t)gram->count;
             gram->columns[gram->count++] = list[k];
         }
-    gram->view = (hawser_matrix){.rows = gram->count,
-                                 .cols = gram->count,
-                                 .stored = (uint64_t)gram->count * gram->count,
-                                 .layout = HAWSER_DENSE,
-                                 .type = HAWSER_F64,
-                                 .values = gram->values,
-                                 .stride = gram->capacity};
+    hw_linear_gram_show(gram);
     return HAWSER_OK;
 }
 

@@ -30,6 +30,8 @@ typedef struct hw_linear_gram {
 hawser_status hw_linear_gram_new(hw_linear_gram *gram, size_t columns, hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_gram_free(hw_linear_gram *gram);
 void hw_linear_gram_clear(hw_linear_gram *gram);
+/* Makes `view` that of the present slots. */
+void hw_linear_gram_show(hw_linear_gram *gram);
 /* Assigns a slot to every listed column, from *fresh on to new ones. Drops columns that are not listed if memory or the
  * limit requires it. */
 hawser_status hw_linear_gram_admit(hw_linear_gram *gram, const uint32_t *list, size_t count, size_t *fresh,

@@ -115,3 +115,29 @@ void hw_linear_accelerator_visit(hawser_record *record, hw_linear_accelerator *a
     hawser_record_array(record, (void **)&accelerator->alphas, sizeof *accelerator->alphas,
                         (HW_LINEAR_HISTORY + 2) * accelerator->capacity, 0);
 }
+
+void hw_linear_shared_visit(hawser_record *record, void *object)
+{
+    hw_linear_shared *shared = object;
+    size_t columns = shared->columns;
+    bool used = shared->mean != NULL;
+    hawser_error error = {0};
+    HW_LINEAR_REMEMBER(record, shared->step);
+    HW_LINEAR_REMEMBER(record, shared->taken);
+    HW_LINEAR_REMEMBER(record, shared->use_gram);
+    HW_LINEAR_REMEMBER(record, shared->fresh);
+    HW_LINEAR_REMEMBER(record, used);
+    HW_LINEAR_REMEMBER(record, columns);
+    if (!used)
+        return;
+    if (hawser_record_reads(record) && hw_linear_shared_renew(shared, columns, &error) != HAWSER_OK) {
+        hawser_record_fail(record, error.status, error.text);
+        return;
+    }
+    hawser_record_bytes(record, shared->mean, 2 * columns * sizeof *shared->mean); /* with `norm` behind it */
+    HW_LINEAR_REMEMBER(record, shared->gram.most);
+    HW_LINEAR_REMEMBER(record, shared->gram.epochs);
+    HW_LINEAR_REMEMBER(record, shared->gram.rounds);
+    hw_linear_gram_visit(record, &shared->gram, columns);
+    hw_linear_gram_show(&shared->gram);
+}

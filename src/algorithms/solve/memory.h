@@ -9,6 +9,7 @@
 #include "algorithms/solve/descent.h"
 #include "algorithms/solve/gram.h"
 #include "algorithms/solve/scan.h"
+#include "algorithms/solve/shared.h"
 #include "hawser/hawser.h"
 #include "hawser/record.h"
 
@@ -23,6 +24,8 @@ bool hw_linear_prepared_visit(hawser_record *record, hawser_context *context, bo
 void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const hawser_matrix *X);
 /* Visits the slots of a matrix over `columns` columns, and their products. The next hw_linear_gram_admit makes the view. */
 void hw_linear_gram_visit(hawser_record *record, hw_linear_gram *gram, size_t columns);
+/* Visits what the blocks of a process share (shared.h). `shared` is a hw_linear_shared. */
+void hw_linear_shared_visit(hawser_record *record, void *shared);
 /* Visits the columns of the members, and their terms. */
 void hw_linear_members_visit(hawser_record *record, hw_linear_members *members);
 /* Visits the points of the last rounds. The candidate is proposed and taken within one unit. */

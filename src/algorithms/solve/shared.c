@@ -38,7 +38,16 @@ static hawser_status allocate(hw_linear_shared *shared, size_t columns, hawser_e
     if (shared->mean == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the columns of a joint working set");
     shared->norm = shared->mean + columns;
+    shared->columns = columns;
     return HAWSER_OK;
+}
+
+hawser_status hw_linear_shared_renew(hw_linear_shared *shared, size_t columns, hawser_error *error)
+{
+    hw_linear_gram_free(&shared->gram);
+    free(shared->mean);
+    shared->mean = shared->norm = NULL;
+    return allocate(shared, columns, error);
 }
 
 hawser_status hw_linear_shared_enter(hw_linear_shared *shared, uint64_t step, size_t columns,

@@ -20,6 +20,7 @@ typedef struct hw_linear_shared {
     hw_linear_gram gram;
     bool use_gram;
     size_t fresh;        /* first slot whose products this step computes */
+    size_t columns;      /* of the whole data; 0: no step has been entered */
     double *mean, *norm; /* by column; valid for columns that were members */
 } hw_linear_shared;
 
@@ -28,6 +29,8 @@ hawser_status hw_linear_shared_new(hw_linear_shared **out, bool alone, hawser_er
 void hw_linear_shared_free(hw_linear_shared *shared);
 /* Resets the steps before a program runs, whose blocks begin with step 1. */
 void hw_linear_shared_reset(hw_linear_shared *shared);
+/* Frees the matrix and the moments, and allocates them for `columns` columns. */
+hawser_status hw_linear_shared_renew(hw_linear_shared *shared, size_t columns, hawser_error *error) HAWSER_MUST_USE;
 /* Calls `work` if this block is the first in the step; blocks number their steps alike, from 1 on. Other blocks wait for the
  * work and get its status. The first step allocates the memory for `columns` columns. */
 hawser_status hw_linear_shared_enter(hw_linear_shared *shared, uint64_t step, size_t columns,

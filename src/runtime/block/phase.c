@@ -273,6 +273,8 @@ static bool inputs_are_in(hw_worker *worker)
 static bool may_go_on(void *argument)
 {
     hw_worker *worker = argument;
+    if (hw_remembers_now(worker))
+        return true;
     if (worker->paused)
         return false;
     if (worker->clock >= worker->final_limit)
@@ -733,8 +735,10 @@ hawser_status hw_phase_run(hw_worker *worker)
         if (!may_go_on(worker) || worker->clock >= worker->final_limit)
             HAWSER_TRY(send_deferred(worker));
         HAWSER_TRY(wait_to_go_on(worker));
-        if (hw_remembers_now(worker))
+        if (hw_remembers_now(worker)) { /* with or without the credit of this clock */
             HAWSER_TRY(write_record(worker));
+            continue;
+        }
         if (worker->clock >= worker->final_limit)
             break;
         HAWSER_TRY(run_clock(worker));

@@ -68,6 +68,21 @@ static void visit_merged(hawser_record *record, void *object)
     hw_points_remember(worker, record, true);
 }
 
+/* What all blocks have together: the merged values, and what the blocks of a process share. */
+typedef struct visited_node {
+    hw_worker *worker;
+    void *process;
+    uint64_t process_bytes;
+} visited_node;
+
+static void visit_node(hawser_record *record, void *object)
+{
+    visited_node *given = object;
+    hawser_record_bytes(record, &given->process_bytes, sizeof given->process_bytes);
+    hawser_record_array(record, &given->process, 1, given->process_bytes, 0);
+    visit_merged(record, given->worker);
+}
+
 static hawser_status hand_over(hw_worker *worker, hw_record_kind kind, void *bytes, size_t size)
 {
     const hw_checkpointer *checkpointer = worker->session->job->checkpointer;
@@ -75,12 +90,12 @@ static hawser_status hand_over(hw_worker *worker, hw_record_kind kind, void *byt
     return checkpointer->take(checkpointer->user, &piece, NULL, bytes, size, &worker->error);
 }
 
-static hawser_status reply(hw_worker *worker)
+static hawser_status reply(hw_worker *worker, uint32_t number)
 {
     hw_message *message = NULL;
     HAWSER_TRY(hw_message_new(0, &message, &worker->error));
     message->envelope.kind = HW_MESSAGE_RECORD;
-    message->envelope.part = worker->record->envelope.part;
+    message->envelope.part = number;
     message->quiet = true; /* the driver rarely waits for it */
     return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
@@ -99,16 +114,28 @@ static hawser_status write_block(hw_worker *worker)
     return hand_over(worker, HW_PIECE_BLOCK, bytes, size);
 }
 
+static hawser_status write_node(hw_worker *worker)
+{
+    const hawser_program *program = worker->session->program;
+    visited_node given = {.worker = worker};
+    void *bytes = NULL;
+    size_t size = 0, process_bytes = 0;
+    if (program->process_visit != NULL)
+        HAWSER_TRY(hawser_record_save(program->process_visit, program->process_object, &given.process, &process_bytes,
+                                      &worker->error));
+    given.process_bytes = process_bytes;
+    hawser_status status = hawser_record_save(visit_node, &given, &bytes, &size, &worker->error);
+    free(given.process);
+    HAWSER_TRY(status);
+    return hand_over(worker, HW_PIECE_MERGED, bytes, size);
+}
+
 hawser_status hw_remember(hw_worker *worker)
 {
-    void *bytes = NULL;
-    size_t size = 0;
     HAWSER_TRY(write_block(worker));
-    if (worker->block == 0) {
-        HAWSER_TRY(hawser_record_save(visit_merged, worker, &bytes, &size, &worker->error));
-        HAWSER_TRY(hand_over(worker, HW_PIECE_MERGED, bytes, size));
-    }
-    HAWSER_TRY(reply(worker));
+    if (worker->block == 0)
+        HAWSER_TRY(write_node(worker));
+    HAWSER_TRY(reply(worker, worker->record->envelope.part));
     hw_message_free(worker->record);
     worker->record = NULL;
     return HAWSER_OK;
@@ -130,10 +157,22 @@ static hawser_status read_piece(hw_worker *worker, hw_record_kind kind, uint64_t
     return status;
 }
 
-static hawser_status recall(hw_worker *worker, uint64_t number)
+/* The first block of a process reads what all of its blocks share, before any of them reads its scratch. */
+static hawser_status recall_node(hw_worker *worker, uint64_t number)
+{
+    const hawser_program *program = worker->session->program;
+    visited_node given = {.worker = worker};
+    hawser_status status = read_piece(worker, HW_PIECE_MERGED, number, visit_node, &given);
+    if (status == HAWSER_OK && worker->mailbox.runner == 0 && program->process_visit != NULL && given.process != NULL)
+        status = hawser_record_restore(program->process_visit, program->process_object, given.process, given.process_bytes,
+                                       &worker->error);
+    free(given.process);
+    return status;
+}
+
+static hawser_status recall_block(hw_worker *worker, uint64_t number)
 {
     visited_block given = {.worker = worker};
-    HAWSER_TRY(read_piece(worker, HW_PIECE_MERGED, number, visit_merged, worker));
     hawser_status status = read_piece(worker, HW_PIECE_BLOCK, number, visit_block, &given);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++)
         worker->parts[i].page_filled = false;
@@ -148,7 +187,8 @@ hawser_status hw_remember_take(hw_worker *worker, hw_message *message)
     const hw_envelope order = message->envelope;
     if (order.span != 0) {
         hw_message_free(message);
-        return recall(worker, order.part);
+        HAWSER_TRY(order.span == 1 ? recall_node(worker, order.part) : recall_block(worker, order.part));
+        return reply(worker, order.part);
     }
     hw_message_free(worker->record); /* of a clock that was never begun */
     worker->record = message;

@@ -64,7 +64,8 @@ static bool may_record(const hw_shipment *shipment)
 
 static bool record_ahead_is_due(const hw_shipment *shipment)
 {
-    return shipment->at_once && !shipment->paused && may_record(shipment) && shipment->driver->done == 0 &&
+    bool apart = shipment->driver->session->program->process_visit == NULL; /* blocks may go on while one writes */
+    return apart && shipment->at_once && !shipment->paused && may_record(shipment) && shipment->driver->done == 0 &&
            hw_record_due(shipment->driver);
 }
 
@@ -177,7 +178,8 @@ static hawser_status record_here(hw_shipment *shipment)
     if (shipment->at_once || shipment->final || !may_record(shipment) || !hw_record_due(driver))
         return HAWSER_OK;
     HAWSER_TRY(hw_record_order(driver, shipment->combined, false));
-    return hw_record_place(driver, shipment->combined);
+    HAWSER_TRY(hw_record_place(driver, shipment->combined));
+    return hw_record_settle(driver);
 }
 
 /* Pauses all blocks, and asks for their records before the first clock that none has begun. Returns that clock in *at. */

@@ -261,6 +261,8 @@ bool hw_record_due(hw_driver *driver);
 hawser_status hw_record_order(hw_driver *driver, uint64_t at, bool now) HAWSER_MUST_USE;
 /* Keeps the position of the checkpoint that was asked for, once `ended` clocks of the phase have been judged. */
 hawser_status hw_record_place(hw_driver *driver, uint64_t ended) HAWSER_MUST_USE;
+/* Waits until all blocks have written their records, if those of a process share memory, which the next clock changes. */
+hawser_status hw_record_settle(hw_driver *driver) HAWSER_MUST_USE;
 /* Takes a checkpoint between two phases, if one is due. */
 hawser_status hw_record_between(hw_driver *driver) HAWSER_MUST_USE;
 hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply) HAWSER_MUST_USE;

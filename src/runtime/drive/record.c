@@ -268,6 +268,17 @@ hawser_status hw_record_place(hw_driver *driver, uint64_t ended)
     return finish(driver);
 }
 
+static bool all_replied(void *argument)
+{
+    const hw_driver *driver = argument;
+    return driver->recording.replies == driver->session->blocks;
+}
+
+hawser_status hw_record_settle(hw_driver *driver)
+{
+    return driver->session->program->process_visit != NULL ? hw_driver_wait(driver, all_replied, driver) : HAWSER_OK;
+}
+
 hawser_status hw_record_between(hw_driver *driver)
 {
     (void)arrive(driver);
@@ -275,13 +286,14 @@ hawser_status hw_record_between(hw_driver *driver)
         return HAWSER_OK;
     driver->recording.waited = 0;
     HAWSER_TRY(hw_record_order(driver, 0, true));
-    return hw_record_place(driver, 0);
+    HAWSER_TRY(hw_record_place(driver, 0));
+    return hw_record_settle(driver);
 }
 
 hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply)
 {
     hw_recording *recording = &driver->recording;
-    if (!recording->open || reply->part != (uint32_t)recording->number)
+    if (reply->part != (uint32_t)recording->number)
         return HAWSER_OK; /* to a checkpoint that was given up */
     recording->replies++;
     return finish(driver);
@@ -323,14 +335,18 @@ void hw_record_close(hw_driver *driver)
     hw_position_free(driver->recording.from);
 }
 
-static hawser_status send_recall(hw_driver *driver)
+/* Has all blocks read `what` of the checkpoint, and waits until they have. */
+static hawser_status recall(hw_driver *driver, uint32_t what)
 {
     hw_message *message = NULL;
+    driver->recording.replies = 0;
     HAWSER_TRY(hw_message_new(0, &message, &driver->error));
     message->envelope.kind = HW_MESSAGE_RECORD;
     message->envelope.part = (uint32_t)driver->recording.from->number;
-    message->envelope.last = message->envelope.span = 1;
-    return hw_driver_send_all(driver, message);
+    message->envelope.last = 1;
+    message->envelope.span = what;
+    HAWSER_TRY(hw_driver_send_all(driver, message));
+    return hw_driver_wait(driver, all_replied, driver);
 }
 
 hawser_status hw_record_enter(hw_driver *driver)
@@ -359,7 +375,8 @@ hawser_status hw_record_enter(hw_driver *driver)
         driver->syncs[i] = driver->policies.syncs[i] = from->syncs[i];
     if (from->branches_size > 0)
         memcpy(driver->memories.bytes, from->branches, from->branches_size);
-    HAWSER_TRY(send_recall(driver));
+    HAWSER_TRY(recall(driver, 1));
+    HAWSER_TRY(recall(driver, 2));
     if (program->tests_visit == NULL)
         return HAWSER_OK;
     return hawser_record_restore(program->tests_visit, program->tests_object, from->tests, from->tests_size, &driver->error);

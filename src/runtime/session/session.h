@@ -70,8 +70,9 @@ static inline uint32_t hw_agent_endpoint(const hw_session *session, uint32_t nod
  * unknown. Its `part` is 1 + the number of the kept point that is the result; 0: none is.
  *
  * A RECORD has in `clock` the number of the clock of the phase before which it is written, with `last` 1: at once, between
- * two phases. Its `part` is the number of the checkpoint, which the reply repeats. With `span` 1 blocks read their records
- * of that checkpoint instead, before the first phase, and do not reply.
+ * two phases. Its `part` is the number of the checkpoint, which the reply repeats. With `span` above 0 blocks
+ * read that checkpoint instead, before the first phase, and reply, too: with 1 what all blocks have together, with 2 their
+ * own records.
  *
  * A POINT has in `clock` its number in the run, which the reply repeats; `last` is 1 if it takes effect when the phase has
  * ended, and not before the next clock. The payload is `count` orders. */
