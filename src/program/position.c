@@ -199,18 +199,16 @@ hawser_status hw_position_records(const hawser_program *program, uint32_t blocks
     char sync[HW_SYNC_TEXT];
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
         if (state->kind == HW_STORED)
-            REFUSE("program '%s': state '%s' is stored on servers, which a checkpoint does not contain yet; train without "
-                   "--checkpoint",
-                   program->name, state->name);
+            REFUSE("state '%s' is stored on servers, which a checkpoint does not contain yet; train without --checkpoint",
+                   state->name);
     for (size_t i = 0; i < program->operator_count; i++) {
         const hawser_operator *op = program->operators[i];
         if (hw_unit_transforms(op))
-            REFUSE("program '%s': unit '%s' changes data, which a checkpoint does not contain; train without --checkpoint",
-                   program->name, op->name);
+            REFUSE("unit '%s' changes data, which a checkpoint does not contain; train without --checkpoint", op->name);
         if (op->kind == HW_LOOP && hw_operator_shipped(op) && !keeps_step(op, blocks))
-            REFUSE("program '%s': loop '%s' runs under %s, and a checkpoint needs blocks in step; give --sync bsp, or train "
-                   "without --checkpoint",
-                   program->name, op->name, hw_sync_text(op->sync, sync));
+            REFUSE("loop '%s' runs under %s, and a checkpoint needs blocks in step; give --sync bsp, or train without "
+                   "--checkpoint",
+                   op->name, hw_sync_text(op->sync, sync));
     }
     if (program->pause != 0 || program->position != NULL)
         REFUSE("program '%s' pauses or goes on from a pause (hawser_program_pause), so it takes no checkpoints",

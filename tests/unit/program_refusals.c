@@ -542,6 +542,31 @@ static void wrong_positions_are_rejected(void **state)
     expect(f, HAWSER_BAD_INPUT, "a position are damaged", "broken");
 }
 
+static fixture in_loop(fixture f, hawser_sync sync, hawser_state *updated)
+{
+    HAWSER_UNIT(hawser_loop(f.root, "loop", (hawser_until){.clocks = 9}, sync), "u", nothing, .updates = {updated});
+    return f;
+}
+
+/* No checkpoint is taken of such programs. */
+static void what_has_no_record_is_rejected(void **state)
+{
+    (void)state;
+    static const hw_checkpointer none = {NULL};
+    checkpointer = &none;
+    fixture f = make();
+    hawser_state *stored = HAWSER_STATE(f.program, "s", HAWSER_STORED, .rows = 8);
+    refused(in_loop(f, hawser_bsp(), stored), "'s'", "stored on servers");
+    f = make();
+    refused(in_loop(f, hawser_bsp(), f.data), "'u'", "changes data");
+    f = make();
+    refused(in_loop(f, hawser_ssp(1), f.v), "'loop' runs under ssp:1", "give --sync bsp");
+    f = in_loop(make(), hawser_bsp(), NULL);
+    hawser_program_pause(f.program, 1);
+    refused(f, "'broken'", "so it takes no checkpoints");
+    checkpointer = NULL;
+}
+
 static void wrong_kept_points_are_rejected(void **state)
 {
     (void)state;
@@ -964,6 +989,7 @@ int main(void)
         cmocka_unit_test(wrong_sizes_and_types_are_rejected),
         cmocka_unit_test(wrong_data_are_rejected),
         cmocka_unit_test(wrong_positions_are_rejected),
+        cmocka_unit_test(what_has_no_record_is_rejected),
         cmocka_unit_test(wrong_kept_points_are_rejected),
         cmocka_unit_test(wrong_fields_are_rejected),
         cmocka_unit_test(wrong_stored_states_are_rejected),

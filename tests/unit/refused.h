@@ -5,6 +5,8 @@
 
 #include "job.h"
 #include "refusals_list.h"
+#include "runtime/job/checkpointer.h"
+#include "runtime/job/job.h"
 
 static double numbers[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 static const hawser_matrix matrix = {.rows = 3, .cols = 4, .stored = 12, .values = numbers, .stride = 3};
@@ -36,12 +38,14 @@ static fixture make(void)
 }
 
 static refusals_list list;
+static const struct hw_checkpointer *checkpointer; /* of the jobs that follow; NULL: they take no checkpoints */
 
 /* Runs the program on two blocks, where it must fail. Returns its status with the text. */
 static hawser_status fail_with(fixture f, hawser_error *error)
 {
     test_job test = OPEN_JOB("workers", "2", "timeout", "20");
     hawser_run *run = NULL;
+    test.job->checkpointer = checkpointer;
     hawser_status status = hawser_run_program(test.job, f.program, &run, error);
     assert_null(run);
     hawser_program_free(f.program);
