@@ -20,6 +20,7 @@
 #include "hawser/stored.h"
 #include "refused.h"
 #include "refused_entries.h"
+#include "refused_records.h"
 #include "sanitized.h"
 
 #define BAD HAWSER_BAD_PROGRAM
@@ -540,31 +541,6 @@ static void wrong_positions_are_rejected(void **state)
     hawser_program_resume(f.program, "nothing", 8);
     HAWSER_UNIT(f.root, "u", nothing);
     expect(f, HAWSER_BAD_INPUT, "a position are damaged", "broken");
-}
-
-static fixture in_loop(fixture f, hawser_sync sync, hawser_state *updated)
-{
-    HAWSER_UNIT(hawser_loop(f.root, "loop", (hawser_until){.clocks = 9}, sync), "u", nothing, .updates = {updated});
-    return f;
-}
-
-/* No checkpoint is taken of such programs. */
-static void what_has_no_record_is_rejected(void **state)
-{
-    (void)state;
-    static const hw_checkpointer none = {NULL};
-    checkpointer = &none;
-    fixture f = make();
-    hawser_state *stored = HAWSER_STATE(f.program, "s", HAWSER_STORED, .rows = 8);
-    refused(in_loop(f, hawser_bsp(), stored), "'s'", "stored on servers");
-    f = make();
-    refused(in_loop(f, hawser_bsp(), f.data), "'u'", "changes data");
-    f = make();
-    refused(in_loop(f, hawser_ssp(1), f.v), "'loop' runs under ssp:1", "give --sync bsp");
-    f = in_loop(make(), hawser_bsp(), NULL);
-    hawser_program_pause(f.program, 1);
-    refused(f, "'broken'", "so it takes no checkpoints");
-    checkpointer = NULL;
 }
 
 static void wrong_kept_points_are_rejected(void **state)
