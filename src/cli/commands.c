@@ -108,7 +108,8 @@ static const hw_command commands[] = {
              "one job, on this host or, by ssh, on --hosts. The name of its node stands before each\n"
              "line. Standard output of node 0 is unchanged, so --json and pipes work. Node 0 gets\n"
              "standard input, unless it is a terminal. All nodes get signals; Ctrl-Z stops all. The\n"
-             "first node that fails is named, and its exit code is that of hawser run.",
+             "first node that fails is named, and its exit code is that of hawser run. --restarts\n"
+             "starts the command again when a node or host was lost or killed ('hawser help cluster').",
      .least = 1,
      .most = SIZE_MAX,
      .rows = hw_run_rows,

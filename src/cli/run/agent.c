@@ -317,25 +317,6 @@ static hawser_status feed(agent *it, hw_child *child, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Kills a process group, of which the first process has ended or ends now, and reaps it. A process that is killed ends a
- * moment later, and its children become this process's (a subreaper), so it waits for all of them; for a second at most,
- * since a process that waits for a disk cannot end. */
-static void end_group(hw_child *child, int *result)
-{
-    enum { SECONDS = 1 };
-    const pid_t group = child->pid;
-    hw_child_signal(child, SIGKILL);
-    (void)waitpid(group, result, 0);
-    child->pid = -1;
-    for (const double until = hw_seconds() + SECONDS; hw_seconds() < until;) {
-        const pid_t found = waitpid(-group, NULL, WNOHANG);
-        if (found < 0)
-            return;
-        if (found == 0)
-            (void)poll(NULL, 0, 1);
-    }
-}
-
 /* The whole process group ends with its first process. The group's number is valid until that process is reaped. */
 static hawser_status reap(agent *it, hw_child *child, hawser_error *error)
 {
@@ -344,7 +325,8 @@ static hawser_status reap(agent *it, hw_child *child, hawser_error *error)
     char text[40];
     if (child->pid <= 0 || waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0)
         return HAWSER_OK;
-    end_group(child, &result);
+    hw_end_group(child->pid, &result);
+    child->pid = -1;
     for (int turns = 0; turns < 64 && (child->out >= 0 || child->err >= 0);
          turns++) { /* reads the last output, at most a pipe's worth */
         if (child->out >= 0)
@@ -510,7 +492,7 @@ static void finish(agent *it)
 {
     for (size_t i = 0; i < it->count; i++) {
         if (it->children[i].pid > 0)
-            end_group(&it->children[i], NULL);
+            hw_end_group(it->children[i].pid, NULL);
         hw_child_close(&it->children[i]);
     }
     hw_wire_close(&it->wire);
@@ -528,7 +510,7 @@ hawser_status hw_agent_serve(int in, int out, int node_in, int node_out, const s
     agent it = {.node_in = node_in, .node_out = node_out, .mask = mask};
     sigset_t before;
     HAWSER_TRY(hw_signals_open(&before, &it.signals, error));
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* for end_group */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1); /* for hw_end_group */
     hw_wire_open(&it.wire, in, out);
     hawser_status status = hw_buffer_add(&it.wire.waiting, HW_AGENT_GREETING, strlen(HW_AGENT_GREETING), error);
     while (status == HAWSER_OK && !all_ended(&it) && !(it.last != 0 && !it.going))

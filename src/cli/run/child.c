@@ -2,12 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
 
@@ -139,6 +141,23 @@ void hw_child_signal(const hw_child *child, int number)
 {
     if (child->pid > 0)
         (void)kill(-child->pid, number);
+}
+
+/* A process that is killed ends a
+ * moment later, and its children become this process's (a subreaper), so it waits for all of them; for a second at most,
+ * since a process that waits for a disk cannot end. */
+void hw_end_group(pid_t group, int *result)
+{
+    enum { SECONDS = 1 };
+    (void)kill(-group, SIGKILL);
+    (void)waitpid(group, result, 0);
+    for (const double until = hw_seconds() + SECONDS; hw_seconds() < until;) {
+        const pid_t found = waitpid(-group, NULL, WNOHANG);
+        if (found < 0)
+            return;
+        if (found == 0)
+            (void)poll(NULL, 0, 1);
+    }
 }
 
 hawser_status hw_child_send(hw_child *child, const char *word, const char *text, hawser_error *error)

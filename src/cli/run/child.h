@@ -35,6 +35,9 @@ typedef struct hw_child_job {
 hawser_status hw_child_start(hw_child *child, const hw_child_job *job, int *code, hawser_error *error) HAWSER_MUST_USE;
 /* Sends a signal to its whole group. */
 void hw_child_signal(const hw_child *child, int number);
+/* Kills a process group whose first process, a child, has ended or ends now; reaps it, and stores its result unless that is
+ * NULL. */
+void hw_end_group(pid_t group, int *result);
 /* Queues a line for its channel. */
 hawser_status hw_child_send(hw_child *child, const char *word, const char *text, hawser_error *error) HAWSER_MUST_USE;
 void hw_child_close(hw_child *child);

@@ -65,6 +65,7 @@ static hawser_status start(hw_launch *launch, hw_host_connection *connection, ch
         (void)fcntl(connection->err, F_SETFL, fcntl(connection->err, F_GETFL) | O_NONBLOCK);
     }
     hw_wire_open(&connection->wire, ends[0], ends[0]);
+    connection->closed = false;
     return HAWSER_OK;
 failed:;
     int reason = errno, all[] = {ends[0], ends[1], err[0], err[1], none};
@@ -164,6 +165,20 @@ static void end_process(const hw_host_connection *connection, int number)
         (void)kill(-connection->pid, number);
 }
 
+hawser_status hw_host_connection_use(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
+{
+    connection->silent = 0;
+    if (connection->closed)
+        return HAWSER_OK;
+    if (connection->count > 0)
+        return send_job(launch, connection, error);
+    if (!connection->greeted) /* no agent runs there */
+        end_process(connection, SIGKILL);
+    connection->closed = true;
+    hw_wire_close(&connection->wire);
+    return HAWSER_OK;
+}
+
 /* Skips what a login shell prints in front of the greeting. */
 static hawser_status greet(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
@@ -187,7 +202,7 @@ static hawser_status greet(hw_launch *launch, hw_host_connection *connection, ha
     hw_buffer_drop(bytes, (size_t)(found - text) + length);
     connection->greeted = true;
     connection->silent = 0;
-    return send_job(launch, connection, error);
+    return launch->gathering ? HAWSER_OK : send_job(launch, connection, error);
 }
 
 /* Sends the manager's address to all agents. An agent that has not greeted yet gets it behind its job: before that it has no
@@ -379,10 +394,15 @@ hawser_status hw_host_connection_settle(hw_launch *launch, hw_host_connection *c
     connection->closed = true;
     why_lost(launch, connection, why, sizeof why);
     hw_wire_close(&connection->wire);
+    if (launch->gathering)
+        hw_gather_failed(launch, connection, why);
     for (uint32_t i = connection->first; i < connection->first + connection->count; i++)
-        if (!launch->nodes[i].ended)
+        if (!launch->nodes[i].ended) {
+            if (connection->host != NULL)
+                connection->host->lost = launch->interrupts == 0;
             HAWSER_TRY(hw_launch_ended(launch, i, killed_by(connection) != 0 ? 0 : HW_EXIT_PEER, killed_by(connection), why,
                                        error));
+        }
     return HAWSER_OK;
 }
 

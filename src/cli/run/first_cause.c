@@ -37,12 +37,13 @@ static void describe_end(const hw_launch *launch, uint32_t number, const char *w
 
 static void name_failure(const hw_launch *launch, uint32_t number, const char *why)
 {
-    char text[1200];
+    char text[1200], next[120];
     if (launch->interrupts != 0) /* after Ctrl-C no failure needs a reason */
         return;
     describe_end(launch, number, why, text, sizeof text);
-    fprintf(launch->stream_err, "hawser run: %s%s\n", text,
-            why == NULL && launch->nodes[number].signal == SIGKILL ? HW_OUT_OF_MEMORY : "");
+    hw_restarts_say(launch, next, sizeof next);
+    fprintf(launch->stream_err, "hawser run: %s%s%s\n", text,
+            why == NULL && launch->nodes[number].signal == SIGKILL ? HW_OUT_OF_MEMORY : "", next);
     (void)fflush(launch->stream_err);
 }
 
@@ -81,6 +82,7 @@ hawser_status hw_launch_ended(hw_launch *launch, uint32_t number, int code, int 
         return HAWSER_OK;
     if (launch->stage == 0) {
         launch->stage = 1;
+        launch->failed_at = hw_seconds();
         launch->next_stage = hw_seconds() + launch->grace;
     }
     bool settled = launch->first_failed != launch->node_count;
@@ -140,10 +142,11 @@ void hw_launch_find_first_cause(hw_launch *launch)
     if (node == launch->node_count) {
         name_failure(launch, launch->follower, NULL);
     } else if (launch->interrupts == 0) {
-        char name[160];
+        char name[160], next[120];
         describe(launch, node, name, sizeof name);
-        fprintf(launch->stream_err, "hawser run: %s) failed first, as node %u saw it: %s\n", name, reporter,
-                launch->nodes[reporter].why);
+        hw_restarts_say(launch, next, sizeof next);
+        fprintf(launch->stream_err, "hawser run: %s) failed first, as node %u saw it: %s%s\n", name, reporter,
+                launch->nodes[reporter].why, next);
         (void)fflush(launch->stream_err);
     }
 }
@@ -155,16 +158,25 @@ static bool ended_by_request(const hw_run_node *node)
                                  node->signal == SIGTERM || node->signal == SIGHUP);
 }
 
+static void say_nothing_began(const hw_launch *launch)
+{
+    fprintf(launch->stream_err, "hawser run: ended by SIG%s before its nodes had begun; nothing was reached\n",
+            sigabbrev_np(launch->first_signal));
+}
+
 int hw_launch_code(const hw_launch *launch)
 {
+    if (launch->node_count == 0) {
+        say_nothing_began(launch);
+        return HW_EXIT_SIGNAL;
+    }
     if (launch->first_failed == launch->node_count)
         return 0;
     const hw_run_node *node = &launch->nodes[launch->first_failed];
     if (ended_by_request(node)) {
         const hw_run_node *leader = &launch->nodes[0]; /* it reports what was reached, unless it could not begin */
         if ((launch->own || node->pid == 0) && leader->code != HW_EXIT_SIGNAL && (leader->code != 0 || leader->signal != 0))
-            fprintf(launch->stream_err, "hawser run: ended by SIG%s before its nodes had begun; nothing was reached\n",
-                    sigabbrev_np(launch->first_signal));
+            say_nothing_began(launch);
         return HW_EXIT_SIGNAL;
     }
     /* It was lost, whatever happened to it later. */

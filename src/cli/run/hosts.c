@@ -107,11 +107,22 @@ hawser_status hw_hosts_read(hw_hosts *hosts, const char *path, hawser_error *err
     return status;
 }
 
-hawser_status hw_hosts_fill(hw_hosts *hosts, uint32_t *nodes, hawser_error *error)
+static uint32_t slots_of(const hw_host *host)
+{
+    return host->out ? 0 : host->slots;
+}
+
+uint64_t hw_hosts_slots(const hw_hosts *hosts)
 {
     uint64_t slots = 0;
     for (size_t i = 0; i < hosts->count; i++)
-        slots += hosts->list[i].slots;
+        slots += slots_of(&hosts->list[i]);
+    return slots;
+}
+
+hawser_status hw_hosts_fill(hw_hosts *hosts, uint32_t *nodes, hawser_error *error)
+{
+    uint64_t slots = hw_hosts_slots(hosts);
     if (slots > HW_PLACE_NODES_MOST)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%llu slots: a job has at most %d nodes", (unsigned long long)slots,
                            HW_PLACE_NODES_MOST);
@@ -125,7 +136,7 @@ hawser_status hw_hosts_fill(hw_hosts *hosts, uint32_t *nodes, hawser_error *erro
     for (size_t i = 0; i < hosts->count; i++) {
         hw_host *host = &hosts->list[i];
         host->first = next;
-        host->count = host->slots < *nodes - next ? host->slots : *nodes - next;
+        host->count = slots_of(host) < *nodes - next ? slots_of(host) : *nodes - next;
         next += host->count;
     }
     return HAWSER_OK;

@@ -40,25 +40,57 @@ typedef struct hw_run_node {
 } hw_run_node;
 
 typedef struct hw_host_connection {
-    const hw_host *host; /* NULL: this one */
+    hw_host *host; /* NULL: this one */
     uint32_t first, count;
     pid_t pid; /* of the agent, or of ssh; 0: reaped */
     int result;
     hw_wire wire;
     int err; /* ssh's standard error */
     hw_lines words;
-    char last[200]; /* its last line */
-    bool greeted, closed;
-    double silent; /* seconds, in our time, since its last frame, or, before its greeting, since its start */
-    double most;   /* 0, or how long it was silent when it was abandoned */
+    char last[200];       /* its last line */
+    bool asked;           /* to take part: gather.c */
+    double again;         /* the time from which a host that failed may be asked again; 0: it has not failed */
+    bool greeted, closed; /* closed: also before its agent is started */
+    double silent;        /* seconds, in our time, since its last frame, or, before its greeting, since its start */
+    double most;          /* 0, or how long it was silent when it was abandoned */
 } hw_host_connection;
 
+/* What the launcher runs. */
+typedef enum hw_run_kind { HW_RUN_PROGRAM, HW_RUN_TRAINS, HW_RUN_SERVES, HW_RUN_PLANS } hw_run_kind;
+
+/* Restarts, over all starts of the command. */
+typedef struct hw_restarts {
+    uint64_t most, done;
+    unsigned idle;   /* restarts in a row, before the present start, that made no progress */
+    bool strict;     /* only a checkpoint is progress */
+    bool reported;   /* an earlier start has reported a checkpoint */
+    double window;   /* seconds that are progress if no checkpoint is ever reported */
+    double began;    /* time of the present start */
+    long long input; /* position of standard input, where each start begins to read; -1: it has none */
+} hw_restarts;
+
+/* Files of --output-dir, over all starts. */
+typedef struct hw_run_logs {
+    const char *directory; /* NULL: none */
+    char (*names)[64];
+    size_t count, capacity;
+} hw_run_logs;
+
+/* One start of the command. */
 typedef struct hw_launch {
     /* From the command line: */
     char *const *words;
     size_t word_count;
-    bool own;      /* the words are a subcommand of this command */
-    bool serves;   /* it is serve */
+    bool own; /* the words are a subcommand of this command */
+    hw_run_kind does;
+    bool keeps_checkpoints;
+    uint32_t workers;     /* 0: unknown */
+    uint32_t least, most; /* nodes */
+    char range[32];       /* as it was given; "": a number */
+    bool gathers;         /* finds the hosts that answer before it places nodes */
+    hw_hosts *hosts;
+    hw_run_logs *logs;
+    hw_restarts *restarts;
     bool terminal; /* the launcher has a terminal that it could lose */
     const char *ssh, *remote;
     bool prefix;
@@ -71,7 +103,9 @@ typedef struct hw_launch {
     hw_host_connection *connections;
     size_t connection_count;
     hw_run_node *nodes;
-    uint32_t node_count;
+    uint32_t node_count;        /* 0: they are not placed yet */
+    hw_host_connection *leader; /* that of node 0 */
+    bool gathering;
     sigset_t mask; /* for children */
     int signals;
     int stdin_fd;     /* sent on to node 0 on another host; -1: no, or not any more */
@@ -81,6 +115,7 @@ typedef struct hw_launch {
     double first_at;       /* and its time */
     uint32_t first_failed; /* the node that is named; node_count: none yet */
     uint32_t follower;     /* the first node that has ended because of another's failure; node_count: none */
+    double failed_at;      /* time of the first failure */
     double name_at;        /* time at which the node that the followers blame is named; 0: none */
     bool inferred;   /* the first cause was inferred; a node that turns out to have failed by itself is named after all */
     bool progressed; /* node 0 has reported a new checkpoint */
@@ -94,6 +129,8 @@ typedef struct hw_launch {
 /* connection.c */
 hawser_status hw_host_connection_start(hw_launch *launch, hw_host_connection *connection,
                                        hawser_error *error) HAWSER_MUST_USE;
+/* Makes use of a connection that was opened before nodes were placed: sends its job, or ends it if it has no nodes. */
+hawser_status hw_host_connection_use(hw_launch *launch, hw_host_connection *connection, hawser_error *error) HAWSER_MUST_USE;
 /* Reads and handles what has arrived. */
 hawser_status hw_host_connection_serve(hw_launch *launch, hw_host_connection *connection,
                                        hawser_error *error) HAWSER_MUST_USE;
@@ -116,8 +153,32 @@ void hw_host_connection_free(hw_host_connection *connection);
 hawser_status hw_lines_take(hw_lines *lines, const char *label, FILE *out, const char *data, size_t length, bool last,
                             hawser_error *error) HAWSER_MUST_USE;
 
+/* start.c */
+/* Starts the command, runs it to its end, and ends what is left of it. Afterwards hw_start_free frees it. */
+hawser_status hw_start(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
+void hw_start_free(hw_launch *launch);
+
+/* gather.c */
+/* Opens connections until hosts have answered that have enough slots, marks the others as out, and ends. HAWSER_PEER_LOST:
+ * too few answer. */
+hawser_status hw_gather(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
+/* Records, with a line, that a host cannot take part. */
+void hw_gather_failed(const hw_launch *launch, hw_host_connection *connection, const char *why);
+
+/* restart.c */
+/* Refuses --restarts for a command that a restart would not help, and finds out what later starts read. */
+hawser_status hw_restarts_check(const hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
+/* Writes what follows the failure that has just been named: "; restart 1 of 3". */
+void hw_restarts_say(const hw_launch *launch, char *text, size_t size);
+/* Called when a start has ended. Returns whether the command starts again, and counts that. */
+bool hw_restarts_next(const hw_launch *launch);
+
 /* loop.c: returns the seconds between two heartbeats of an agent. */
 double hw_launch_beat(const hw_launch *launch);
+/* Waits for one event and handles it. */
+hawser_status hw_launch_turn(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
+/* Handles the signals that have arrived. */
+hawser_status hw_launch_signals(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
 /* Runs until all nodes have ended. */
 hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
 

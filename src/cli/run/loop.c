@@ -53,10 +53,11 @@ static hawser_status end_at_once(hw_launch *launch, hawser_error *error)
 static hawser_status interrupt(hw_launch *launch, int number, hawser_error *error)
 {
     double now = hw_seconds();
-    if (number == SIGHUP && launch->serves && !launch->terminal) /* servers log it and continue */
+    if (number == SIGHUP && launch->does == HW_RUN_SERVES && !launch->terminal) /* servers log it and continue */
         return hw_host_connection_signal(launch, number, error);
     bool again = launch->interrupts > 0;
-    if (number == SIGHUP && launch->serves) { /* our terminal is lost; servers on other hosts have none and would continue */
+    if (number == SIGHUP &&
+        launch->does == HW_RUN_SERVES) { /* our terminal is lost; servers on other hosts have none and would continue */
         if (again)
             return HAWSER_OK;
         number = SIGTERM;
@@ -93,7 +94,7 @@ static hawser_status reap(hw_launch *launch, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status serve_signals(hw_launch *launch, hawser_error *error)
+hawser_status hw_launch_signals(hw_launch *launch, hawser_error *error)
 {
     for (int number; (number = hw_signals_next(launch->signals)) != 0;)
         switch (number) {
@@ -131,7 +132,8 @@ static hawser_status serve_silence(hw_launch *launch, hawser_error *error)
     launch->looked_at = now;
     for (size_t i = 0; i < launch->connection_count; i++) {
         hw_host_connection *connection = &launch->connections[i];
-        if (!connection->closed && !have_ended(launch, connection->first, connection->count))
+        bool awaited = launch->gathering ? !connection->greeted : !have_ended(launch, connection->first, connection->count);
+        if (!connection->closed && awaited)
             HAWSER_TRY(hw_host_connection_wait(launch, connection, passed, error));
     }
     return HAWSER_OK;
@@ -166,13 +168,14 @@ static hawser_status pass_input(hw_launch *launch, hawser_error *error)
         got = 0;
     }
     launch->input_out += (size_t)got;
-    return hw_wire_put(&launch->connections[0].wire, HW_FRAME_INPUT, 0, piece, (size_t)got, error);
+    return hw_wire_put(&launch->leader->wire, HW_FRAME_INPUT, 0, piece, (size_t)got, error);
 }
 
 static void watch_all(hw_launch *launch)
 {
     struct pollfd *set = launch->set;
-    bool input = launch->connections[0].greeted && !launch->connections[0].closed && launch->input_out < INPUT_MOST;
+    const hw_host_connection *leader = launch->leader;
+    bool input = leader != NULL && leader->greeted && !leader->closed && launch->input_out < INPUT_MOST;
     set[0] = hw_watch(launch->signals, POLLIN);
     set[1] = hw_watch(launch->stdin_fd, input ? POLLIN : 0);
     for (size_t i = 0; i < launch->connection_count; i++) {
@@ -193,7 +196,7 @@ static int poll_timeout(const hw_launch *launch)
     return hw_poll_milliseconds(until - hw_seconds());
 }
 
-static hawser_status turn(hw_launch *launch, hawser_error *error)
+hawser_status hw_launch_turn(hw_launch *launch, hawser_error *error)
 {
     struct pollfd *set = launch->set;
     watch_all(launch);
@@ -212,15 +215,14 @@ static hawser_status turn(hw_launch *launch, hawser_error *error)
     if (set[1].revents != 0)
         HAWSER_TRY(pass_input(launch, error));
     if (set[0].revents != 0)
-        HAWSER_TRY(serve_signals(launch, error));
+        HAWSER_TRY(hw_launch_signals(launch, error));
     return serve_time(launch, error);
 }
 
 hawser_status hw_launch_loop(hw_launch *launch, hawser_error *error)
 {
-    launch->looked_at = hw_seconds();
     while (!have_ended(launch, 0, launch->node_count))
-        HAWSER_TRY(turn(launch, error));
+        HAWSER_TRY(hw_launch_turn(launch, error));
     hw_launch_find_first_cause(launch);
     return HAWSER_OK;
 }
