@@ -123,11 +123,12 @@ static const hawser_topic topics[] = {
      "before, and takes the hosts that answer: spare lines of --hosts replace lost ones, and -n\n"
      "4:10 takes as many nodes as they have slots. After two restarts in a row without a new\n"
      "checkpoint there is no third. A program that never reports one makes progress if it runs\n"
-     "for --restart-window. Each start prints, reads standard input from its beginning and adds\n"
-     "to the files of --output-dir, so what nodes print before a loss may come twice.\n"
+     "for --restart-window. Each start reads standard input from its beginning, and prints: of\n"
+     "the lines of --json the last has the result, and files of --output-dir have all starts.\n"
      "Ctrl-Z stops all nodes, fg continues them. Ctrl-C, SIGTERM, --time-limit and the end of a\n"
      "Slurm job (SLURM_JOB_END_TIME) save the model that was reached.\n\n"
-     "deploy/ in the source has units for systemd, manifests for Kubernetes and a Dockerfile.\n"},
+     "deploy/ in the source has units for systemd, a script for Slurm, manifests for Kubernetes\n"
+     "and a Dockerfile.\n"},
     {"shared-store", "Tables that several programs share: hawser serve",
      "  hawser key secret\n"
      "  hawser serve --key-file secret --port-range 7000          (one server)\n"

@@ -148,6 +148,15 @@ def pod_of(document):
     return document["spec"]["template"]["spec"]
 
 
+def starts_again(job, code):
+    """Returns whether Kubernetes makes another pod after this exit code, as its rules say: the first one that fits counts."""
+    for rule in job["spec"]["podFailurePolicy"]["rules"]:
+        codes = rule.get("onExitCodes")
+        if codes and (code in codes["values"]) == (codes["operator"] == "In"):
+            return rule["action"] != "FailJob"
+    return True
+
+
 def fit_together(documents):
     """Checks what a schema cannot: names, numbers and ports on which another document relies."""
     kinds = {(d["kind"], d["metadata"]["name"]): d for d in documents}
@@ -168,6 +177,7 @@ def fit_together(documents):
     check(int(port) == int(listen["port-range"]) == service["spec"]["ports"][0]["port"], "ports")
     for document in (driver, nodes):
         check_pod(document, documents)
+    check([code for code in range(1, 256) if starts_again(driver, code)] == [8, 130, 137, 143], "after which exit codes the driver starts again")
     for probe in ("readinessProbe", "livenessProbe"):
         check(any(probe in pod_of(d)["containers"][0] for d in (driver, nodes)), f"nobody has a {probe}")
     return driver, nodes
@@ -386,6 +396,18 @@ def train(scratch, driver, nodes):
         check(False, f"SIGTERM: not within the grace period: {pods[0].said()}")
     ended(pods[1:], (0, 130), "SIGTERM")
     check(os.path.exists(model), f"SIGTERM: no model: {pods[0].said()}")
+
+    # A node is killed: the driver ends with a code after which it is started again, and then goes on from the model.
+    os.unlink(trace)
+    pods = deploy(scratch, data, secret, driver, nodes, "lost", HAWSER_TOL="1e-15", HAWSER_EXCHANGE_EVERY="1", HAWSER_SLOW="1:1000",
+                  HAWSER_TRACE="/tmp/trace.csv")
+    trace = os.path.join(scratch, "lost-driver", "tmp", "trace.csv")
+    until(lambda: os.path.exists(trace) and sum(1 for _ in open(trace, encoding="ascii")) > 3, "clocks")
+    pods[1].process.kill()
+    ended(pods[:1], (8,), "a lost node")
+    ended(pods[1:], (-signal.SIGKILL, 8), "a lost node")
+    pods = deploy(scratch, data, secret, driver, nodes, "again")
+    ended(pods, (0,), "the start after a loss")
 
 
 def main():
