@@ -134,11 +134,11 @@ def a_lost_peer_is_repeated():
 
 
 def an_error_is_not_repeated():
-    for code in (1, 2, 3, 7, 130):
+    for code in (2, 130):
         run = Run(f"[ $node = 1 ] && exit {code}; sleep 1000", "--restarts", "3").end(code)
         assert not run.restarts() and "; no restart, since an error is not repeated\n" in run.err, run.err
-        run = Run(f"[ $node = 1 ] && exit {code}; sleep 1000").end(code)
-        assert "restart" not in run.err, run.err
+    run = Run("[ $node = 1 ] && exit 8; sleep 1000").end(8)
+    assert "restart" not in run.err, run.err
     run = Run("", "--restarts", "3", words=["./missing"]).end(127)
     assert not run.restarts(), run.err
 
@@ -314,8 +314,8 @@ def wrong_words_are_refused():
     train = ["train", "lasso", "d.svm"]
     for options, words, text in (
             (["--restarts", "-1"], ["true"], "restarts"), (["--restarts", "x"], ["true"], "restarts"),
-            (["--restarts", "1.5"], ["true"], "restarts"), (["-n", "0:3"], ["true"], "nodes = '0:3': expected N or LEAST:MOST"),
-            (["-n", "5:2"], ["true"], "nodes = '5:2'"), (["-n", "3:"], ["true"], "nodes = '3:'"), (["-n", ":3"], ["true"], "nodes = ':3'"),
+            (["--restarts", "1.5"], ["true"], "restarts"), (["-n", "0:3"], ["true"], "nodes: '0:3' is neither a number nor LEAST:MOST"),
+            (["-n", "5:2"], ["true"], "nodes: '5:2'"), (["-n", "3:"], ["true"], "nodes: '3:'"), (["-n", ":3"], ["true"], "nodes: ':3'"),
             (["-n", "-1"], ["true"], "nodes"), (["-n", "2:70000"], ["true"], "70000"), (["-n", "2:3:4"], ["true"], "2:3:4"),
             (["-n", "4x"], ["true"], "4x"), (["-n", "2:3"], ["true"], "without --hosts FILE"),
             (["-n", "99999999999999999999"], ["true"], "nodes"),

@@ -178,11 +178,12 @@ static hawser_status limit_by_workers(hw_launch *launch, hawser_error *error)
 
 static hawser_status count_nodes(const hw_call *call, hw_launch *launch, hawser_error *error)
 {
-    const char *text = hawser_options_text(call->options, "nodes");
+    const char *text = hawser_options_text(call->options, "nodes"), *where = NULL;
     bool hosts = hawser_options_has(call->options, "hosts");
+    (void)hawser_options_source(call->options, "nodes", &where);
     if (text != NULL && !read_range(text, &launch->least, &launch->most))
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "nodes = '%.60s': expected N or LEAST:MOST, each from 1 to %d, as in 4:10", text,
+                           "%s: '%.60s' is neither a number nor LEAST:MOST, each from 1 to %d, as in 4:10", where, text,
                            HW_PLACE_NODES_MOST);
     if (text != NULL && strchr(text, ':') != NULL && !hosts)
         return hawser_fail(error, HAWSER_BAD_OPTION,
