@@ -319,7 +319,7 @@ def wrong_words_are_refused():
             (["-n", "-1"], ["true"], "nodes"), (["-n", "2:70000"], ["true"], "70000"), (["-n", "2:3:4"], ["true"], "2:3:4"),
             (["-n", "4x"], ["true"], "4x"), (["-n", "2:3"], ["true"], "without --hosts FILE"),
             (["-n", "99999999999999999999"], ["true"], "nodes"),
-            (["--restart-window", "5"], ["true"], "--restarts"), (["--restarts", "2"], train, "'train' has no --checkpoint DIR"),
+            (["--restart-window", "5"], ["true"], "--restarts"), (["--restarts", "2"], train, "'train' keeps no checkpoints"),
             (["--restarts", "2"], ["plan", "lasso", "d.svm"], "'plan' only prints")):
         run = Run("", *options, words=words, nodes=None if "-n" in options else 2).end(2)
         assert text in run.err and run.err.count("\n") == 1, (options, words, run.err)
@@ -330,7 +330,7 @@ def wrong_words_are_refused():
         run.process.wait(SECONDS)
         assert run.process.returncode != 0
         run.end(run.process.returncode)
-        assert "has no --checkpoint" not in run.err and not run.restarts(), run.err
+        assert "keeps no checkpoints" not in run.err and not run.restarts(), run.err
     run = Run("exit 0", "--restarts", "2").end(0)
     assert "note: a restart begins bash from the start, except with what it has saved itself\n" in run.err, run.err
 

@@ -83,11 +83,11 @@ typedef struct hw_launch {
     size_t word_count;
     bool own; /* the words are a subcommand of this command */
     hw_run_kind does;
-    bool keeps_checkpoints;
-    uint32_t workers;     /* 0: unknown */
-    uint32_t least, most; /* nodes */
-    char range[32];       /* as it was given; "": a number */
-    bool gathers;         /* finds the hosts that answer before it places nodes */
+    bool may_keep_checkpoints, keeps_checkpoints; /* a subcommand has an option for it, which is given */
+    uint32_t workers;                             /* 0: unknown */
+    uint32_t least, most;                         /* nodes */
+    char range[32];                               /* as it was given; "": a number */
+    bool gathers;                                 /* finds the hosts that answer before it places nodes */
     hw_hosts *hosts;
     hw_run_logs *logs;
     hw_restarts *restarts;

@@ -108,8 +108,9 @@ hawser_status hw_restarts_check(const hw_launch *launch, hawser_error *error)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--restarts: 'plan' only prints; leave it out");
     if (launch->does == HW_RUN_TRAINS && !keeps)
         return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--restarts, and 'train' has no --checkpoint DIR: each restart would train from the beginning; "
-                           "give train --checkpoint DIR, or leave --restarts out");
+                           "--restarts, and 'train' keeps no checkpoints: each restart would train from the beginning; %s",
+                           launch->may_keep_checkpoints ? "give train --checkpoint DIR, or leave --restarts out"
+                                                        : "leave --restarts out");
     launch->restarts->strict = launch->does == HW_RUN_TRAINS;
     HAWSER_TRY(find_input(launch, error));
     if (!keeps)

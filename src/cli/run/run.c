@@ -33,7 +33,8 @@ const hawser_option *hw_run_rows(void)
          "hosts that do not answer are given up",
          NULL, 0},
         {"restarts", HAWSER_INTEGER, "0", "[0,1000000]", "N",
-         "start the command again, at most N times, when a node or host was lost or killed; 'train' needs --checkpoint",
+         "start the command again, at most N times, when a node or host was lost or killed; not for a training without "
+         "checkpoints",
          NULL, 0},
         {"restart-window", HAWSER_SECONDS, "60", "[0,1e6]", "TIME",
          "a program that reports no checkpoints makes progress if it runs for this long; after two restarts in a row "
@@ -138,6 +139,8 @@ static hawser_status read_own(const hw_call *call, hw_launch *launch, hawser_err
             *deadlines[i] = hawser_options_number(options, keys[i]);
     launch->workers = status == HAWSER_OK ? (uint32_t)hawser_options_integer(options, "workers") : 0;
     launch->keeps_checkpoints = status == HAWSER_OK && hawser_options_has(options, "checkpoint");
+    for (size_t i = 0; status == HAWSER_OK && hawser_options_row(options, i) != NULL; i++)
+        launch->may_keep_checkpoints |= strcmp(hawser_options_row(options, i)->key, "checkpoint") == 0;
     hawser_options_free(options);
     free(words);
     return status;
