@@ -140,7 +140,7 @@ kill -9 "$(cat agent.1)"
 wait $launcher
 equal $? 8
 has err 'node 1 \(birch-1, pid [0-9]+\): the connection to joe@birch is gone'
-kill -9 "$(cat pid.1)" "$(cat pid.2)"
+all_gone "their agents"
 no_folder || complain "a killed agent left a folder"
 rm -f pid.* agent.*
 # A host that does not answer delays no other once the time for SIGKILL has passed.

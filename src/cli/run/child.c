@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -56,6 +57,8 @@ static void become(const hw_child_job *job, const ends *all)
 {
     int from[4] = {all->in[0], all->out[1], all->err[1], all->channel[1]}, code;
     (void)setpgid(0, 0);
+    if (job->directory != NULL) /* no other process of that host would end the node of an agent that was killed */
+        (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
     for (int i = 0; i < 4; i++) /* first moves them above 3 */
         if ((from[i] = fcntl(from[i], F_DUPFD_CLOEXEC, CHANNEL + 1)) < 0)
             goto failed;

@@ -141,7 +141,7 @@ static hawser_status open_files(hw_launch *launch, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Each start has a key of its own, so that nodes of an earlier one that live on elsewhere cannot join. */
+/* Each start has a name and a key of its own, so that nodes of an earlier one that live on elsewhere cannot join. */
 static hawser_status name_job(hw_launch *launch, hawser_error *error)
 {
     unsigned char key[32];
@@ -152,7 +152,9 @@ static hawser_status name_job(hw_launch *launch, hawser_error *error)
     explicit_bzero(key, sizeof key);
     if (gethostname(host, sizeof host - 1) != 0)
         host[0] = '\0';
-    snprintf(launch->job, sizeof launch->job, "run-%.40s-%ld", host, (long)getpid());
+    int used = snprintf(launch->job, sizeof launch->job, "run-%.36s-%ld", host, (long)getpid());
+    if (launch->restarts->done > 0)
+        snprintf(launch->job + used, sizeof launch->job - (size_t)used, ".%llu", (unsigned long long)launch->restarts->done);
     return HAWSER_OK;
 }
 
@@ -276,7 +278,7 @@ hawser_status hw_start(hw_launch *launch, hawser_error *error)
         status = hw_launch_loop(launch, error);
     end_connections(launch);
     end_orphans(launch);
-    if (status == HAWSER_OK)
+    if (status == HAWSER_OK && launch->restarts->most > 0)
         status = hw_launch_signals(launch, error);
     launch->restarts->reported |= launch->progressed;
     return status;
