@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/option_value.h"
@@ -17,7 +18,7 @@
 
 #define OTHER_GREETING "hawser-agent "
 
-enum { WIRE = 3, GREETING_MOST = 1 << 16, SSH_WORDS = 64, NODES_FIRST = 1 /* seconds */ };
+enum { WIRE = 3, GREETING_MOST = 1 << 16, SSH_WORDS = 64, NODES_FIRST = 1 /* seconds */, AGAIN_SECONDS = 1 };
 
 /* ------------------------------------------------------------------------------------------------- starting ---- */
 
@@ -386,6 +387,16 @@ static void why_lost(const hw_launch *launch, const hw_host_connection *connecti
                  launch->ssh, connection->last[0] != '\0' ? connection->last : "it ended without a message");
 }
 
+/* Records that a host cannot take part, with a line the first time, and when it may be asked again. */
+static void leave_out(const hw_launch *launch, hw_host_connection *connection, const char *why)
+{
+    if (launch->interrupts == 0 && connection->again == 0)
+        fprintf(launch->stream_err, "hawser run: %s is left out: %s\n", connection->host->name, why);
+    (void)fflush(launch->stream_err);
+    connection->host->lost = true;
+    connection->again = hw_seconds() + AGAIN_SECONDS;
+}
+
 hawser_status hw_host_connection_settle(hw_launch *launch, hw_host_connection *connection, hawser_error *error)
 {
     char why[600];
@@ -395,7 +406,7 @@ hawser_status hw_host_connection_settle(hw_launch *launch, hw_host_connection *c
     why_lost(launch, connection, why, sizeof why);
     hw_wire_close(&connection->wire);
     if (launch->gathering)
-        hw_gather_failed(launch, connection, why);
+        leave_out(launch, connection, why);
     for (uint32_t i = connection->first; i < connection->first + connection->count; i++)
         if (!launch->nodes[i].ended) {
             if (connection->host != NULL)

@@ -7,8 +7,6 @@
 #include "cli/cli.h"
 #include "cli/run/launch.h"
 
-enum { AGAIN_SECONDS = 1 /* after which a host is asked again that failed */ };
-
 static bool answers(const hw_host_connection *connection)
 {
     return connection->greeted && !connection->closed;
@@ -78,15 +76,6 @@ static bool is_complete(const hw_launch *launch)
             return false;
     }
     return !asks_again(launch);
-}
-
-void hw_gather_failed(const hw_launch *launch, hw_host_connection *connection, const char *why)
-{
-    if (launch->interrupts == 0 && connection->again == 0)
-        fprintf(launch->stream_err, "hawser run: %s is left out: %s\n", connection->host->name, why);
-    (void)fflush(launch->stream_err);
-    connection->host->lost = true;
-    connection->again = hw_seconds() + AGAIN_SECONDS;
 }
 
 static hawser_status too_few(const hw_launch *launch, hawser_error *error)

@@ -162,8 +162,6 @@ void hw_start_free(hw_launch *launch);
 /* Opens connections until hosts have answered that have enough slots, marks the others as out, and ends. HAWSER_PEER_LOST:
  * too few answer. */
 hawser_status hw_gather(hw_launch *launch, hawser_error *error) HAWSER_MUST_USE;
-/* Records, with a line, that a host cannot take part. */
-void hw_gather_failed(const hw_launch *launch, hw_host_connection *connection, const char *why);
 
 /* restart.c */
 /* Refuses --restarts for a command that a restart would not help, and finds out what later starts read. */
