@@ -259,6 +259,8 @@ static const char *missing_of(const hawser_model *model, const hawser_schema *sc
     hawser_schema_column column;
     for (size_t k = 0; hawser_schema_at(schema, k, &column); k++)
         level = level || (column.kind == HAWSER_CATEGORY && column.levels[0][0] == '\0');
+    if (given != NULL && !means && strncmp(given, "mean", 4) == 0) /* of an input without missing values, as svmlight */
+        given = strcmp(given, "mean,level") == 0 ? "level" : strcmp(given, "mean,zero") == 0 ? "refuse,zero" : "refuse";
     if (given != NULL && strcmp(given, "refuse") != 0)
         return given;
     return means && level ? "mean,level" : means ? "mean" : level ? "level" : given;

@@ -87,7 +87,8 @@ static const hawser_topic topics[] = {
      "a missing one is an error. A word that the training data did not have is refused, or with\n"
      "--unseen zero read as none of the known ones. predict needs no target. A model that was\n"
      "trained with --offset or --exposure needs it, or none as its value. Without names on both\n"
-     "sides columns are matched by position: exactly the model's, or the target besides.\n"},
+     "sides columns are matched by position: exactly the model's, or the target besides. One\n"
+     "column of several may have no name, as the numbers of rows that pandas writes.\n"},
     {"cluster", "One training on several processes or machines",
      "Every process is a node, and all nodes are one job. With bsp its result has the bits of\n"
      "one process with as many --workers. Node 0 saves the model and prints.\n\n"

@@ -152,6 +152,8 @@ static hawser_status find_format(hw_reading *reading, hawser_format *format, haw
         reading->format_assumed = reading->load->format == HAWSER_GUESS && !hw_format_is(named, HW_FORMAT_LINES);
         found = hw_format_is(named, HW_FORMAT_LINES) ? named : found;
     }
+    if (reading->load->counts && found == HAWSER_CSV && hw_is_empty_docword(head, bytes))
+        found = HAWSER_MATRIX_MARKET; /* a column of three numbers is no counts of words */
     if (reading->load->format == HAWSER_GUESS && !hw_format_is(found, HW_FORMAT_CERTAIN) && reads_text(reading)) {
         found = reading->load->text != NULL ? HAWSER_CSV : HAWSER_DOCUMENTS;
         reading->format_assumed = false;
@@ -159,6 +161,10 @@ static hawser_status find_format(hw_reading *reading, hawser_format *format, haw
     *format = reading->load->format == HAWSER_GUESS ? found : reading->load->format;
     HAWSER_TRY(refuse_unsupported(reading, *format, error));
     const char *title = hw_format_row_of(*format)->title;
+    if (*format == HAWSER_DOCUMENTS && hw_format_is(found, HW_FORMAT_CERTAIN))
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is a %s file by its first bytes, and no text; leave --format out",
+                           reading->input.files[0].name,
+                           hw_format_row_of(found)->title != NULL ? hw_format_row_of(found)->title : hw_format_name(found));
     if (title != NULL && found != *format)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: is not a %s file, by its first bytes", reading->input.files[0].name,
                            title);

@@ -144,6 +144,8 @@ hawser_status hawser_load_follow(hawser_load *load, const hawser_dataset *data, 
         load->index_base = figures->index_base + 1;
     load->means = hawser_dataset_means(data);
     load->guess_text = figures->text_rules != 0;
+    if (load->guess_text && load->format == HAWSER_DOCUMENTS)
+        load->format = HAWSER_GUESS; /* a table of the words is one here, too, as for a model of text */
     load->min_documents = load->max_documents = load->stop_words = NULL; /* the words are those of `data` */
     load->max_words = 0;
     return HAWSER_OK;

@@ -302,6 +302,36 @@ def what_is_wrong_is_refused():
     assert "--weights" in call("train", "kmeans", "--help-all").stdout
 
 
+def bags_that_are_almost_none():
+    """A bag of words is one by its sizes: without entries it has no words, and a count that is none is refused where it is."""
+    for text, what in (("3\n4\n0\n", "all counts are 0"), ("7\r\n2\r\n0\r\n\r\n", "all counts are 0"), ("3\n4\n2\n", "declares 2 entries, but the file has 0"),
+                       ("3\n4\n1\n1 1 1.5\n", "bag.txt:4:5: 1.5 is no count"), ("3\n4\n1\n1 2 -1\n", "bag.txt:4:5: -1 is no count"),
+                       ("3\n4\n1\n1 1 nan\n", "bag.txt:4:5"), ("3\n4\n1\n1 1 2 7\n", "bag.txt:4:7")):
+        with open("bag.txt", "w", newline="") as out:
+            out.write(text)
+        refused(what, "train", "lda", "bag.txt", status=3)
+        refused(what, "run", "-n", "2", "--", "train", "lda", "bag.txt", status=3)
+    with open("bag.txt", "w") as out:
+        out.write("3\n40\n0\n")
+    found = call("predict", "t.model", "bag.txt", "--proba").stdout.splitlines()
+    assert len(found) == 3 and len(set(found)) == 1, found
+    refused("is a Matrix Market file by its first bytes", "train", "lda", "new.dw", "--format", "text", status=3)
+
+
+def validation_reads_as_evaluation():
+    """Other data of a training on text are read as `evaluate` reads them: by what they are, and not as text because the training's data are."""
+    train = ("train", "lda", "new.txt", "--format", "text", "--topics", "2", "--iterations", "10", "--seed", "3", "-q")
+    call(*train, "-o", "text.model")
+    with open("lines.csv", "w") as out:
+        out.write("word01,word02\n1,2\n")
+    for name in "new.txt", "new.csv":
+        target = ("--target", "none")
+        there = json.loads(call("evaluate", "text.model", name, *target, "--json").stdout.splitlines()[-1])["perplexity"]
+        here = json.loads(call(*train, "--validation", name, *target, "--json").stdout.splitlines()[-1])["perplexity"]
+        assert there == here is not None, (name, there, here)
+    refused("has no column", *train, "--validation", "lines.csv", status=3)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -319,6 +349,8 @@ def main():
         coherence_is_that_of_the_definition(documents)
         what_is_left_out_is_said()
         what_is_wrong_is_refused()
+        bags_that_are_almost_none()
+        validation_reads_as_evaluation()
     print("ok")
 
 

@@ -61,21 +61,65 @@ size_t hw_csv_column(const char *spec, char *const *names, size_t width)
     return (size_t)(number < 0 ? number + (long long)width : number);
 }
 
-/* Returns whether there are several words and all are numbers: other words with blanks between them may be one column's
- * name. */
-static bool several_numbers(const char *at, const char *end)
+/* Returns whether each of several words in a line is a number. */
+static bool several_numbers(const char *at, const char *end, size_t *count)
 {
-    size_t count = 0;
-    for (double value; at = hw_skip_blanks(at), at < end && *at != '\n'; count++) {
+    *count = 0;
+    for (double value; at = hw_skip_blanks(at), at < end && *at != '\n' && *at != '\r'; ++*count) {
         at = hw_number(at, &value);
-        if (at == NULL || (*at != '\n' && hw_skip_blanks(at) == at))
+        if (at == NULL || (*at != '\n' && *at != '\r' && hw_skip_blanks(at) == at))
             return false;
     }
-    return count > 1;
+    return *count > 1;
 }
 
-/* Guesses the delimiter of a row, which a line end must follow. */
-static char csv_delimiter(const char *line, const char *end)
+/* Counts the words of a line, which blanks separate; 0 if a quote is among them. */
+static size_t count_words(const char *at, const char *end)
+{
+    size_t count = 0;
+    for (; at = hw_skip_blanks(at), at < end && *at != '\n' && *at != '\r'; count++)
+        for (; at < end && strchr(" \t\r\n", *at) == NULL; at++)
+            if (*at == '"')
+                return 0;
+    return count;
+}
+
+/* Returns whether blanks separate the fields of a line without another separator: it has several numbers, or as many words as the
+ * line below it has numbers. Other words with blanks between them may be one column's name. */
+static bool blanks_separate(const char *line, const char *end, const char *below, const char *stop)
+{
+    size_t numbers;
+    if (several_numbers(line, end, &numbers))
+        return true;
+    while (below < stop && (*below == '\n' || *below == '\r'))
+        below++;
+    return below < stop && several_numbers(below, stop, &numbers) && numbers == count_words(line, end);
+}
+
+/* Returns whether fields between `separator` are all numbers, at least one of which has a decimal comma. */
+static bool has_decimal_commas(const char *at, const char *end, char separator)
+{
+    bool comma = false;
+    for (size_t digits = 0, commas = 0;; at++) {
+        const bool ends = at >= end || *at == '\n' || *at == '\r' || *at == separator;
+        if (ends && (digits == 0 || commas > 1))
+            return false;
+        if (at >= end || *at == '\n' || *at == '\r')
+            return comma;
+        if (ends) {
+            digits = commas = 0;
+            continue;
+        }
+        digits += *at >= '0' && *at <= '9';
+        commas += *at == ',';
+        comma |= *at == ',';
+        if (strchr("0123456789,+-eE\" ", *at) == NULL)
+            return false;
+    }
+}
+
+/* Guesses the delimiter of a row, which a line end must follow. `below`: the text of the row below it, or `stop`. */
+static char csv_delimiter(const char *line, const char *end, const char *below, const char *stop)
 {
     const char *begin = line;
     size_t counts[3] = {0};
@@ -87,8 +131,11 @@ static char csv_delimiter(const char *line, const char *end)
             counts[found - candidates]++;
     }
     size_t best = counts[1] > counts[0] ? 1 : 0;
-    if (counts[0] + counts[1] + counts[2] == 0 && several_numbers(begin, end))
+    if (counts[0] + counts[1] + counts[2] == 0 && blanks_separate(begin, end, below, stop))
         return HAWSER_BLANKS;
+    for (size_t k = 1; k < 3; k++) /* 1,5;2,5 */
+        if (counts[0] > 0 && counts[k] > 0 && has_decimal_commas(begin, end, candidates[k]))
+            return candidates[k];
     return candidates[counts[2] > counts[best] ? 2 : best];
 }
 
@@ -235,7 +282,7 @@ static hawser_status common_fields(const hw_reading *reading, const char *first,
     char *copy = NULL;
     HAWSER_TRY(copy_text(first, end, &copy, error));
     const char *at = copy + (second - first), *stop = copy + (end - first);
-    char delimiter = reading->load->delimiter != 0 ? reading->load->delimiter : csv_delimiter(at, stop);
+    char delimiter = reading->load->delimiter != 0 ? reading->load->delimiter : csv_delimiter(at, stop, stop, stop);
     *width = fields_of(at, stop, delimiter);
     if (fields_of(copy, at, delimiter) != *width)
         *width = 0;
@@ -278,7 +325,7 @@ static hawser_status guess_delimiter(const char *row, const char *stop, char *de
 {
     char *copy = NULL;
     HAWSER_TRY(copy_text(row, stop, &copy, error));
-    *delimiter = csv_delimiter(copy, copy + (stop - row));
+    *delimiter = csv_delimiter(copy, copy + (stop - row), copy, copy);
     free(copy);
     return HAWSER_OK;
 }
@@ -406,6 +453,57 @@ static bool names_a_column(const hw_csv *csv, const hw_chunk *line, const hawser
     return false;
 }
 
+/* Puts the fields of a line into a set. */
+static hawser_status set_of_fields(const hw_csv *csv, const hw_chunk *line, hw_levels *fields, hawser_error *error)
+{
+    const char *begin, *stop, *at = csv->delimiter == HAWSER_BLANKS ? hw_skip_blanks(line->begin) : line->begin;
+    uint32_t number;
+    for (size_t j = 0; j < csv->rules.width; j++) {
+        char *text;
+        at = hw_csv_field(at + (j > 0), line->end, csv->delimiter, &begin, &stop);
+        if (at == NULL)
+            return HAWSER_OK;
+        HAWSER_TRY(copy_field(&text, begin, stop, error));
+        hawser_status status = hw_levels_put(fields, text, strlen(text), &number, error);
+        free(text);
+        HAWSER_TRY(status);
+    }
+    return HAWSER_OK;
+}
+
+/* Judges a first line without a word, for a model all of whose columns have names that are no words: 2019, 2020, NA. If the
+ * line has all these names, it is the header, or a row that happens to have the same numbers: an option settles it. */
+static hawser_status judge_numbers(const hw_csv *csv, const hawser_schema *known, const hw_chunk *line, hawser_error *error)
+{
+    hw_levels fields = {0};
+    uint32_t number;
+    bool all = known->count > 0 && known->count <= csv->rules.width;
+    for (size_t k = 0; k < known->count && all; k++) {
+        const char *name = known->columns[k].shape.name, *stop = name + strlen(name);
+        char copy[HW_NUMBER_SLACK + 100] = "";
+        double value;
+        all = stop > name && (size_t)(stop - name) < 100;
+        if (all && !hw_csv_is_missing(name, stop)) {
+            memcpy(copy, name, (size_t)(stop - name));
+            all = hw_number(copy, &value) == copy + (stop - name);
+        }
+    }
+    if (!all)
+        return HAWSER_OK;
+    hawser_status status = set_of_fields(csv, line, &fields, error);
+    for (size_t k = 0; k < known->count && all && status == HAWSER_OK; k++) {
+        const char *name = known->columns[k].shape.name;
+        all = hw_levels_find(&fields, name, strlen(name), &number);
+    }
+    hw_levels_free(&fields);
+    if (status == HAWSER_OK && all)
+        status = hawser_fail(error, HAWSER_BAD_INPUT,
+                             "%s: the first line has the names of the model's columns, which are numbers, so it may be the "
+                             "header or a row; say which with --header yes or no",
+                             line->file->name);
+    return status;
+}
+
 /* For a model a first line with a word is a header if no field is a number, or one is the name of a column: the first line
  * decides, so that a row can be answered before the next one exists. */
 static hawser_status known_header(const hw_csv *csv, const hw_chunk *line, const hawser_schema *known, bool *header,
@@ -430,6 +528,8 @@ static hawser_status guess_header(const hw_csv *csv, const hawser_schema *known,
     size_t width = csv->rules.width, numbers = 0;
     unsigned char *kinds = NULL;
     *header = has_name;
+    if (!has_name && known != NULL)
+        return judge_numbers(csv, known, line, error);
     if (!has_name || !csv->words || (second >= end && known == NULL))
         return HAWSER_OK;
     if (known != NULL)
@@ -527,7 +627,9 @@ static hawser_status settle_columns(hw_reading *reading, hw_csv *csv, const hw_c
                                     const char *end, hawser_error *error)
 {
     bool has_name;
-    csv->delimiter = reading->load->delimiter != 0 ? reading->load->delimiter : csv_delimiter(line->begin, line->end);
+    csv->delimiter = reading->load->delimiter;
+    if (csv->delimiter == 0)
+        csv->delimiter = csv_delimiter(line->begin, line->end, rows, end);
     HAWSER_TRY(walk_line(line, csv, &has_name, false, error));
     csv->header = reading->load->header > 0;
     if (reading->load->header == 0)

@@ -273,13 +273,14 @@ static hawser_status read_missing(const char *spec, hw_table_rules *rules, hawse
     return HAWSER_OK;
 }
 
-/* Returns whether each column of a model has a name. Of several columns without one, none could be told from the others. */
+/* Returns whether the columns of a model differ by their names. One of several may have none, as the numbers of rows that pandas
+ * writes; two could not be told apart, and one column alone without a name is of a file without names. */
 static bool csv_is_named(const hawser_schema *schema)
 {
+    size_t unnamed = 0;
     for (size_t k = 0; k < schema->count; k++)
-        if (schema->columns[k].shape.name[0] == '\0')
-            return false;
-    return true;
+        unnamed += schema->columns[k].shape.name[0] == '\0';
+    return unnamed == 0 || (unnamed == 1 && schema->count > 1);
 }
 
 static hawser_status other_count(const hw_reading *reading, size_t features, size_t count, hawser_error *error)
@@ -291,6 +292,22 @@ static hawser_status other_count(const hw_reading *reading, size_t features, siz
         reading->input.files[0].name, features, count);
 }
 
+/* Refuses a field in the place of a column of the model that has another name. */
+static hawser_status check_place(const hw_reading *reading, const hw_table_rules *rules, size_t field, size_t column,
+                                 hawser_error *error)
+{
+    if (rules->names == NULL || rules->known == NULL || column >= rules->known->count)
+        return HAWSER_OK;
+    const char *name = rules->known->columns[column].shape.name;
+    if (name[0] == '\0' || rules->names[field][0] == '\0' || hw_csv_is_name(name, name + strlen(name), rules->names[field]))
+        return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_BAD_INPUT,
+        "%s: column %zu is '%.100s', and the model has '%.100s' in its place; columns of the model have no name, "
+        "so that all are matched by position: give the columns in the order of the training",
+        reading->input.files[0].name, field, rules->names[field], name);
+}
+
 /* Without names, features are the model's columns in its order: exactly these. */
 static hawser_status match_positions(const hw_reading *reading, hw_csv *csv, size_t count, hawser_error *error)
 {
@@ -299,7 +316,12 @@ static hawser_status match_positions(const hw_reading *reading, hw_csv *csv, siz
     for (size_t j = 0; j < rules->width; j++)
         if (rules->roles[j] == HW_FEATURE)
             rules->source[j] = features++;
-    return features == count ? HAWSER_OK : other_count(reading, features, count, error);
+    if (features != count)
+        return other_count(reading, features, count, error);
+    for (size_t j = 0; j < rules->width; j++)
+        if (rules->roles[j] == HW_FEATURE)
+            HAWSER_TRY(check_place(reading, rules, j, rules->source[j], error));
+    return HAWSER_OK;
 }
 
 static hawser_status match_names(const hw_reading *reading, hw_csv *csv, hawser_error *error)
@@ -328,7 +350,13 @@ static hawser_status match_names(const hw_reading *reading, hw_csv *csv, hawser_
         if (rules->roles[j] != HW_FEATURE)
             continue;
         bool found = hw_levels_find(&names, rules->names[j], strlen(rules->names[j]), &number);
-        if (found)
+        if (found && field[number] != 0)
+            status =
+                hawser_fail(error, HAWSER_BAD_INPUT,
+                            "%s: columns %zu and %zu (from 0) have no name, and the model has one such column; name them, "
+                            "or leave one out (--ignore)",
+                            reading->input.files[0].name, field[number] - 1, j);
+        else if (found)
             field[rules->source[j] = number] = j + 1;
         else
             rules->roles[j] = HW_UNSEEN;

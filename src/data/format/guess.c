@@ -124,31 +124,54 @@ bool hw_is_unsupported(const char *text, size_t bytes, const char **what, const 
     return false;
 }
 
-/* Reads the whole numbers of the next line, at most four; returns 0 if there is anything else. */
-static size_t whole_numbers(const char **at, const char *end)
+/* Reads the whole numbers at the start of the next line, and moves behind the line. Returns how many there are. *alone: nothing
+ * else is in the line. */
+static size_t whole_numbers(const char **at, const char *end, bool *alone)
 {
     size_t count = 0;
-    while (*at < end && **at != '\n') {
-        const char *word = *at;
-        while (*at < end && isdigit((unsigned char)**at))
-            ++*at;
-        count += *at > word;
-        while (*at < end && (**at == ' ' || **at == '\t' || **at == '\r'))
-            ++*at;
-        if (*at == word || count > 3)
-            return 0;
+    const char *stop = memchr(*at, '\n', (size_t)(end - *at)), *word = *at;
+    stop = stop != NULL ? stop : end;
+    for (;; count++) {
+        while (word < stop && (*word == ' ' || *word == '\t' || *word == '\r'))
+            word++;
+        const char *behind = skip_digits(word, stop);
+        if (behind == word || (behind < stop && strchr(" \t\r", *behind) == NULL))
+            break;
+        word = behind;
     }
-    *at += *at < end;
+    *alone = word == stop;
+    *at = stop + (stop < end);
     return count;
 }
 
-/* Recognises UCI's bags of words: documents, words and entries, one per line, then triples. */
+/* Reads the sizes of UCI's bags of words: documents, words and entries, one per line. */
+static bool reads_sizes(const char **text, const char *end)
+{
+    bool alone = true;
+    for (int line = 0; line < 3; line++)
+        if (whole_numbers(text, end, &alone) != 1 || !alone)
+            return false;
+    return true;
+}
+
+/* Recognises UCI's bags of words by their sizes and the first triple. The reader says what is wrong with its count. */
 static bool is_docword(const char *text, const char *end)
 {
-    for (int line = 0; line < 3; line++)
-        if (whole_numbers(&text, end) != 1)
-            return false;
-    return whole_numbers(&text, end) == 3;
+    bool alone;
+    if (!reads_sizes(&text, end))
+        return false;
+    size_t count = whole_numbers(&text, end, &alone);
+    return count > 2 || (count == 2 && !alone);
+}
+
+bool hw_is_empty_docword(const char *text, size_t bytes)
+{
+    const char *end = text + bytes;
+    if (!reads_sizes(&text, end))
+        return false;
+    while (text < end && strchr(" \t\r\n", *text) != NULL)
+        text++;
+    return text == end;
 }
 
 bool hw_is_cache(const char *text, size_t bytes)

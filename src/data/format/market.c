@@ -92,7 +92,7 @@ static hawser_status read_words_size(const hw_chunk *line, uint64_t number, mark
     uint64_t *const sizes[3] = {&m->rows, &m->cols, &m->entries};
     static const char *const names[3] = {"documents", "words", "entries"};
     const char *begin = hw_skip_blanks(line->begin), *end = whole(begin, sizes[number - 1]);
-    if (end == NULL || *hw_skip_blanks(end) != '\n' || *sizes[number - 1] == 0)
+    if (end == NULL || *hw_skip_blanks(end) != '\n' || (*sizes[number - 1] == 0 && number < 3))
         return hw_chunk_fail(line, begin, error, "expected the number of %s, %u at most, alone in its line",
                              names[number - 1], UINT32_MAX - 1);
     return HAWSER_OK;
