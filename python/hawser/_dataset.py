@@ -4,7 +4,7 @@ import glob
 import os
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from ctypes import POINTER, byref
 from typing import Any, NoReturn
 
@@ -16,7 +16,7 @@ from ._arguments import name_bytes, path_bytes, refuse_pickle
 from ._beside import run_beside
 from ._columns import columns_of, is_table, texts_of
 from ._documents import numbers_beside
-from ._errors import BadArgument, BadOption, FileError, check
+from ._errors import BadArgument, BadOption, FileError, check, warn
 from ._exact import Labels
 from ._library import library as lib
 from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix, hawser_schema
@@ -352,6 +352,7 @@ class Dataset:
                     self._files.how.outputs, self._files.how.labels, self._files.how.counts = kinds
                     self._files.follow(data, by_row, named)
                 load_files(self._files.path, self._files.how, self._loaded)
+                warn_idle(self.options, self._loaded)
             finally:
                 lib.hawser_schema_free(named)
             self._handles.append(self._loaded)
@@ -595,6 +596,26 @@ class Files:
             share = lib.hawser_job_workers(job) // lib.hawser_job_nodes(job)
             self.how.threads = max(1, min(share, len(os.sched_getaffinity(0))))
         check(lib.hawser_job_load(job, self.names, len(self.names), byref(self.how), byref(handle), byref(error)), error)
+        warn_idle(self.options, handle)
+
+
+# Options that have an effect on files of some formats only, by their keys, with the value that does nothing anywhere. The library refuses others.
+NUMBERED, TABLES = ("svmlight", "cache"), ("csv",)
+FORMATS = {_native.HAWSER_SVMLIGHT: "svmlight", _native.HAWSER_CSV: "csv", _native.HAWSER_MATRIX_MARKET: "matrix-market", _native.HAWSER_NPY: "npy",
+           _native.HAWSER_CACHE: "cache", _native.HAWSER_IDX: "idx", _native.HAWSER_DOCUMENTS: "text"}
+OF_FORMATS: dict[str, tuple[tuple[str, ...], str]] = {
+    "index-base": (NUMBERED, "guess"), "header": (TABLES, "guess"), "delimiter": (TABLES, ""), "categories": (TABLES, "auto"),
+    "missing": (TABLES, "refuse"), "min-length": (("text",), "2")}
+
+
+def warn_idle(options: Mapping[str, Any], handle: Any) -> None:
+    """Warns of options that do nothing, since they are about files of other formats, as the command does."""
+    found = FORMATS.get(lib.hawser_dataset_figures(handle).contents.format)
+    given = {key_of(key): value for key, value in options.items() if value is not None}
+    for key, (formats, default) in OF_FORMATS.items():
+        if key not in given or str(given[key]) == default or found is None or found in formats or (key == "min-length" and "text" in given):
+            continue
+        warn(f"--{key} does nothing here: it is about {formats[0]} input, and this is {found}", RuntimeWarning)
 
 
 class OwnTable:
@@ -680,4 +701,4 @@ def split_options(options: dict[str, Any], from_files: bool) -> tuple[dict[str, 
     return load, {key: value for key, value in options.items() if key not in load}
 
 
-__all__ = ["Dataset", "Files", "INHERITED", "dataset_of", "is_path", "load_files", "split_options"]
+__all__ = ["Dataset", "Files", "INHERITED", "dataset_of", "is_path", "load_files", "split_options", "warn_idle"]

@@ -17,7 +17,7 @@ from . import _native
 from ._arguments import name_bytes, path_bytes
 from ._changes import PolicyChange
 from ._columns import columns_of, is_table
-from ._dataset import INHERITED, Dataset, dataset_of, is_path, load_files
+from ._dataset import INHERITED, Dataset, dataset_of, is_path, load_files, warn_idle
 from ._documents import numbers_beside
 from ._errors import BadArgument, BadInput, BadOption, NotFinite, check, warn
 from ._evaluate import check_threshold, checked_weights, evaluate, take_targets
@@ -537,6 +537,7 @@ class Model:
             how.means = _doubles(means)
         handle = POINTER(hawser_dataset)()
         load_files(data, how, handle)
+        warn_idle(given, handle)
         return Dataset._from_handle(handle)
 
     def _inherited(self) -> dict[str, str]:
@@ -550,6 +551,8 @@ class Model:
     def _missing(self) -> str | None:
         """Returns how missing values of new data are read: as the training says, or a dataset that was loaded before it by its means and levels."""
         trained, means = self.facts.get("options.missing", "refuse"), self.tensor(MEANS) is not None
+        if trained.startswith("mean") and not means:  # of an input without missing values, as svmlight
+            trained = {"mean,level": "level", "mean,zero": "refuse,zero"}.get(trained, "refuse")
         if trained != "refuse":
             return None if trained == "drop" else trained
         level = any("" in column.get("levels", ()) for column in json.loads(self.facts.get("schema", "{}")).get("columns", ()))

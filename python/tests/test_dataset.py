@@ -1,5 +1,8 @@
 """What a dataset takes, copies and refuses."""
 import gc
+import pathlib
+import re
+import warnings
 import weakref
 
 import numpy as np
@@ -197,3 +200,39 @@ def test_documents_are_texts_in_memory(tmp_path):
         len(hawser.Dataset(hawser.Documents(["a", "b"])))
     with pytest.raises(hawser.BadInput, match="3 numbers"):
         hawser.train("logistic", hawser.Documents(["a cat", "the dog"]), [1, 0, 1])
+
+
+def test_options_of_other_formats_are_said_to_do_nothing(tmp_path):
+    """As the command says it. The formats of an option are those of the command's rows."""
+    files = {"svmlight": "1 1:2 2:1\n2 1:1\n3 2:5\n1 1:1 2:1\n", "csv": "y,a,b\n1,2,1\n2,1,0\n3,0,5\n1,1,1\n",
+             "matrix-market": "%%MatrixMarket matrix array real general\n4 2\n2\n1\n0\n1\n1\n0\n5\n1\n"}
+    values = {"index_base": 1, "header": "yes", "delimiter": ",", "categories": "a", "missing": "mean", "min_length": 3}
+    for kind, text in files.items():
+        path = tmp_path / f"data.{kind}"
+        path.write_text(text)
+        for key, value in values.items():
+            formats = hawser._dataset.OF_FORMATS[key.replace("_", "-")][0]
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                hawser.Dataset(str(path), **{key: value}).shape  # noqa: B018
+                hawser.Dataset(str(path)).shape  # noqa: B018
+            said = [str(warning.message) for warning in caught]
+            assert (said == []) == (kind in formats), (kind, key, said)
+            assert kind in formats or said == [f"{key} does nothing here: it is about {formats[0]} input, and this is {kind}"]
+    source = (pathlib.Path(__file__).resolve().parents[2] / "src" / "data" / "formats.h").read_text()
+    for key, (formats, _) in hawser._dataset.OF_FORMATS.items():
+        rows = re.findall(r'ROW\([A-Z_]+, +"([a-z-]+)".*?hw_is_', source.replace("\\\n", " "), re.S)
+        assert set(formats) <= set(rows)
+        for row in re.findall(r'ROW\([A-Z_]+, .*?hw_is_', source, re.S):
+            name = re.search(r'"([a-z-]+)"', row).group(1)
+            assert (re.search(rf'["\s]{key}["\s]', row) is not None) == (name in formats), (key, name)
+
+
+def test_a_model_predicts_though_missing_was_said_of_data_that_have_none(tmp_path):
+    path = tmp_path / "data.svm"
+    path.write_text("1 1:2 2:1\n2 1:1\n3 2:5\n1 1:1 2:1\n")
+    right = hawser.train("lasso", str(path), lambda_=0.1).predict(str(path))
+    for how in ("zero", "mean", "drop", "level", "mean,level", "mean,zero"):
+        with pytest.warns(RuntimeWarning, match="missing does nothing here"):
+            model = hawser.train("lasso", str(path), lambda_=0.1, missing=how, validation=str(path))
+        assert np.array_equal(model.predict(str(path)), right)

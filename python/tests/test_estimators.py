@@ -383,6 +383,16 @@ except KeyboardInterrupt:
     assert done.stdout.strip() == "True (3000,) (4000,)", done.stderr
 
 
+@pytest.mark.parametrize("name", [*ESTIMATORS_OF_NUMBERS, "LatentDirichletAllocation"])
+def test_an_estimator_that_is_not_fitted_says_so(name):
+    X, made = np.eye(4), getattr(hawser, name)()
+    for method in ("predict", "transform", "predict_proba", "predict_log_proba", "decision_function", "score", "perplexity", "sparsify", "densify", "get_feature_names_out"):
+        if hasattr(made, method):
+            given = {"sparsify": (), "densify": (), "get_feature_names_out": (), "score": (X, np.arange(4) % 2)}.get(method, (X,))
+            with pytest.raises(sklearn.exceptions.NotFittedError):
+                getattr(made, method)(*given)
+
+
 def test_the_package_works_without_scikit_learn():
     script = """
 import sys

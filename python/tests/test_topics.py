@@ -174,5 +174,19 @@ def test_each_keyword_of_the_estimator_has_an_effect_and_refuses_nonsense(counts
     for wrong in (counts * 0.3, -counts):
         with pytest.raises(ValueError, match="is no count|Negative"):
             base.transform(wrong)
+    draw = np.random.default_rng(8)
+    for form in ("csr_matrix", "csc_matrix", "csr_array", "toarray"):
+        whole, row, column = counts.toarray().astype(float), int(draw.integers(80)), int(draw.integers(WORDS))
+        whole[row, column] = 2.25
+        wrong = whole if form == "toarray" else getattr(scipy_sparse, form)(whole)
+        with pytest.raises(ValueError, match=rf"2.25 in row {row}, column {column} \(from 0\) is no count"):
+            base.transform(wrong)
+    for change in (lambda e: e.components_ * 2, lambda e: e.components_[::-1], lambda e: e.components_[:, :5]):
+        written = pickle.loads(pickle.dumps(base))
+        assert np.array_equal(written.transform(counts), base.transform(counts))
+        written.components_ = change(written)
+        for call in (written.transform, written.perplexity, written.score):
+            with pytest.raises(ValueError, match="components_: it was written after the fit"):
+                call(counts)
     with pytest.raises(ValueError, match="features"):
         base.transform(counts[:, :5])

@@ -1,4 +1,5 @@
 """Topics of documents: LatentDirichletAllocation."""
+import zlib
 from typing import Any
 
 import numpy as np
@@ -68,8 +69,28 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         numbers = X.data if issparse(X) else X if is_array(X) else np.empty(0)
         wrong = (numbers < 0) | (numbers != np.floor(numbers)) | (numbers > 2**31 - 1)
         if wrong.any():
-            raise BadInput(f"X: {numbers[wrong].flat[0]!s} is no count; topics need whole numbers from 0 to 2147483647, such as how often a document has a word")
+            raise BadInput(f"X: {self._first(X, numbers, int(np.argmax(wrong)))} is no count; topics need whole numbers from 0 to 2147483647, such as how often a "
+                           "document has a word")
         return csr_array(X) if is_array(X) else X
+
+    def _first(self, X: Any, numbers: Any, place: int) -> str:
+        """Returns a value with its row and column, by its place among the numbers."""
+        if issparse(X):
+            line, other = int(np.searchsorted(X.indptr, place, side="right")) - 1, int(X.indices[place])
+            row, column = (line, other) if X.format == "csr" else (other, line)
+        else:
+            row, column = divmod(place, X.shape[1])
+        names = getattr(self, "feature_names_in_", None)
+        called = "" if names is None or len(names) <= column else f" '{names[column]}'"
+        return f"{numbers.flat[place]!s} in row {row}, column {column}{called} (from 0)"
+
+    def _rows(self, X: Any) -> Any:
+        """Returns documents of the fitted estimator. Raises an error if it does not have the topics of the fit any more, by which they are sampled."""
+        rows = self._counts(self._checked_new(X))
+        if self._print != _print(self.components_):
+            raise ValueError("components_: it was written after the fit, but documents are sampled by the counts of words that `model_` has; fit again, or keep the "
+                             "changed array under another name")
+        return rows
 
     def fit(self, X: Any, y: Any = None) -> "LatentDirichletAllocation":
         """Finds topics. X has shape (n_samples, n_features), dense or sparse; y is ignored."""
@@ -81,10 +102,12 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         counts, self.doc_topic_prior_, self.topic_word_prior_ = words_in_topics(model)
         self.components_ = counts + self.topic_word_prior_
         self._n_features_out = len(counts)
+        self._print = _print(self.components_)
 
     def transform(self, X: Any) -> Array:
         """Returns the probability of each topic in each document, shape (n_samples, n_components)."""
-        return self.model_.predict_proba(self._counts(self._checked_new(X)))
+        rows = self._rows(X)  # refuses an estimator that is not fitted
+        return self.model_.predict_proba(rows)
 
     def fit_transform(self, X: Any, y: Any = None) -> Array:
         """Finds topics, and returns those of the documents, as `transform` draws them."""
@@ -101,7 +124,13 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
         return 0.0 if found["perplexity"] is None else -float(np.log(found["perplexity"])) * float(found["tokens"])
 
     def _evaluate(self, X: Any) -> dict[str, Any]:
-        return self.model_.evaluate(self._counts(self._checked_new(X)))
+        rows = self._rows(X)
+        return self.model_.evaluate(rows)
+
+
+def _print(components: Any) -> int:
+    """Returns a number that changes if an array does."""
+    return zlib.crc32(np.ascontiguousarray(components).view(np.uint8)) ^ hash(np.shape(components)) if np.size(components) else 0
 
 
 __all__ = ["LatentDirichletAllocation"]

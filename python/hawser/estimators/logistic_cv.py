@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
+from sklearn.utils.validation import check_is_fitted
 
 from .._model import Model
 from ._base import UNFINISHED, Array, has_errors, is_array, listed, refuse
@@ -211,6 +212,7 @@ class LogisticRegressionCV(LogisticRegression):
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Returns the score of the samples by `scoring`, as scikit-learn's does."""
+        check_is_fitted(self)
         return score_by(get_scorer("accuracy" if self.scoring is None else self.scoring), self.scoring, self, X, y, sample_weight)
 
     def _choose(self, Cs: Array, ratios: Array, by_fold: Array, scores: Array, errors: Array) -> None:
