@@ -116,7 +116,8 @@ hawser_format hw_guess_format(const char *text, size_t bytes);
 /* guess.c: returns whether the line that decides is one INDEX:VALUE, as 12:01, which may also be a time in a table of one
  * column. */
 bool hw_is_one_entry(const char *text, size_t bytes);
-/* guess.c: returns whether an input is a bag of words (UCI's) of which only the sizes exist: three lines of one whole number. */
+/* guess.c: returns whether an input is a bag of words (UCI's) of which only the sizes exist: three lines of one whole
+ * number. */
 bool hw_is_empty_docword(const char *text, size_t bytes);
 /* guess.c: returns whether an input is, by its first bytes, a known format that cannot be read; *what names it, and the
  * other text says what to do. */

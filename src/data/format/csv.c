@@ -56,6 +56,20 @@ static bool is_weightless(const row_place *p)
     return hw_number(begin, &weight) == stop && weight == 0;
 }
 
+/* Reads True and False where a model has numbers: its training's table had booleans, which pandas writes so. */
+static bool is_boolean(const row_place *p, size_t column, hw_text text, const char *begin, const char *stop, double *value)
+{
+    static const char *const words[] = {"False", "True", "false", "true", "FALSE", "TRUE"};
+    if (p->csv->rules.known == NULL || p->csv->rules.roles[column] != HW_FEATURE || text != HW_TEXT_AUTO)
+        return false;
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+        if ((size_t)(stop - begin) == strlen(words[k]) && memcmp(begin, words[k], (size_t)(stop - begin)) == 0) {
+            *value = (double)(k % 2);
+            return true;
+        }
+    return false;
+}
+
 /* Quoted, indented, missing and wrong fields, words and dates: what the loop below leaves. Returns the field's end or
  * NULL. */
 static const char *odd_field(row_place *p, size_t column, const char *at, hawser_error *error)
@@ -94,6 +108,8 @@ static const char *odd_field(row_place *p, size_t column, const char *at, hawser
         p->row[column] = group_of(begin, stop);
         return end;
     }
+    if (rest != stop && is_boolean(p, column, text, begin, stop, &p->row[column]))
+        return end;
     if (rest != stop)
         return hw_csv_word(csv, p->chunk, p->part, column, begin, stop, rest, &p->row[column], error) == HAWSER_OK ? end
                                                                                                                    : NULL;

@@ -84,8 +84,8 @@ static size_t count_words(const char *at, const char *end)
     return count;
 }
 
-/* Returns whether blanks separate the fields of a line without another separator: it has several numbers, or as many words as the
- * line below it has numbers. Other words with blanks between them may be one column's name. */
+/* Returns whether blanks separate the fields of a line without another separator: it has several numbers, or as many words
+ * as the line below it has numbers. Other words with blanks between them may be one column's name. */
 static bool blanks_separate(const char *line, const char *end, const char *below, const char *stop)
 {
     size_t numbers;
@@ -471,18 +471,19 @@ static hawser_status set_of_fields(const hw_csv *csv, const hw_chunk *line, hw_l
     return HAWSER_OK;
 }
 
-/* Judges a first line without a word, for a model all of whose columns have names that are no words: 2019, 2020, NA. If the
- * line has all these names, it is the header, or a row that happens to have the same numbers: an option settles it. */
+/* Judges a first line without a word, for a model all of whose columns have names that are no words: 2019, 2020, NA, or none.
+ * If the line has all these names, it is the header, or a row that happens to have the same values: an option settles it. */
 static hawser_status judge_numbers(const hw_csv *csv, const hawser_schema *known, const hw_chunk *line, hawser_error *error)
 {
     hw_levels fields = {0};
     uint32_t number;
+    size_t unnamed = 0; /* a file without a header has none of several names */
     bool all = known->count > 0 && known->count <= csv->rules.width;
     for (size_t k = 0; k < known->count && all; k++) {
         const char *name = known->columns[k].shape.name, *stop = name + strlen(name);
         char copy[HW_NUMBER_SLACK + 100] = "";
         double value;
-        all = stop > name && (size_t)(stop - name) < 100;
+        all = (size_t)(stop - name) < 100 && (stop > name || ++unnamed == 1);
         if (all && !hw_csv_is_missing(name, stop)) {
             memcpy(copy, name, (size_t)(stop - name));
             all = hw_number(copy, &value) == copy + (stop - name);
@@ -497,10 +498,11 @@ static hawser_status judge_numbers(const hw_csv *csv, const hawser_schema *known
     }
     hw_levels_free(&fields);
     if (status == HAWSER_OK && all)
-        status = hawser_fail(error, HAWSER_BAD_INPUT,
-                             "%s: the first line has the names of the model's columns, which are numbers, so it may be the "
-                             "header or a row; say which with --header yes or no",
-                             line->file->name);
+        status = hawser_fail(
+            error, HAWSER_BAD_INPUT,
+            "%s: the first line has the names of the model's columns, which are numbers or missing values, so it "
+            "may be the header or a row; say which with --header yes or no",
+            line->file->name);
     return status;
 }
 

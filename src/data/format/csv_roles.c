@@ -273,8 +273,8 @@ static hawser_status read_missing(const char *spec, hw_table_rules *rules, hawse
     return HAWSER_OK;
 }
 
-/* Returns whether the columns of a model differ by their names. One of several may have none, as the numbers of rows that pandas
- * writes; two could not be told apart, and one column alone without a name is of a file without names. */
+/* Returns whether the columns of a model differ by their names. One of several may have none, as the numbers of rows that
+ * pandas writes; two could not be told apart, and one column alone without a name is of a file without names. */
 static bool csv_is_named(const hawser_schema *schema)
 {
     size_t unnamed = 0;

@@ -124,8 +124,8 @@ bool hw_is_unsupported(const char *text, size_t bytes, const char **what, const 
     return false;
 }
 
-/* Reads the whole numbers at the start of the next line, and moves behind the line. Returns how many there are. *alone: nothing
- * else is in the line. */
+/* Reads the whole numbers at the start of the next line, and moves behind the line. Returns how many there are. *alone:
+ * nothing else is in the line. */
 static size_t whole_numbers(const char **at, const char *end, bool *alone)
 {
     size_t count = 0;
