@@ -18,12 +18,13 @@ from ._driver import train
 
 if TYPE_CHECKING:
     from ._estimators import (
-        ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV, MiniBatchKMeans,
-        MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV,
+        ElasticNet, ElasticNetCV, KMeans, Lasso, LassoCV, LinearRegression, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV, MiniBatchKMeans,
+        MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV, PoissonRegressor, Ridge,
     )
 
-ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-              "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "PoissonRegressor")
+ESTIMATORS = ("ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
+              "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
+              "PoissonRegressor", "Ridge")
 
 
 def __getattr__(name: str) -> Any:
@@ -39,6 +40,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-    "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "PoissonRegressor", "train",
+    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
+    "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "PoissonRegressor",
+    "Ridge", "train",
 ]

@@ -319,6 +319,24 @@ class LassoCV(_OnDask, estimators.LassoCV):
     pass
 
 
+class _Squared(_OnDask):
+    """Squared penalties, whose weight is shared among the samples, and none."""
+
+    def _options_of(self, column: int, X: Any, weights: Any) -> dict[str, Any]:
+        client = checked_client(self.client)
+        sums = client.gather(client.map(np.sum, X.parts["weights"], pure=False)) if "weights" in X.parts else X.sizes
+        total = float(np.sum(sums))
+        options: dict[str, Any] = self._options_over(total if total > 0 else 1.0)  # the training refuses weights that add up to nothing
+        return options
+
+    def _finish(self, X: Any, targets: Any, weights: Any) -> None:
+        """Leaves the training's solution: a singular value decomposition needs X in one process."""
+
+
+class LinearRegression(_Squared, estimators.LinearRegression):
+    pass
+
+
 class LinearSVC(_OnDask, estimators.LinearSVC):
     pass
 
@@ -380,7 +398,11 @@ class PoissonRegressor(_OnDask, estimators.PoissonRegressor):
         return float(1 - left / of_mean) if of_mean > 0 else 1.0
 
 
+class Ridge(_Squared, estimators.Ridge):
+    pass
+
+
 __all__ = [
-    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV", "MiniBatchKMeans",
-    "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "PoissonRegressor",
+    "ElasticNet", "ElasticNetCV", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
+    "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "PoissonRegressor", "Ridge",
 ]

@@ -155,9 +155,19 @@ class Ridge(_Penalised):
             raise refuse("alpha", self.alpha, "a number from 0 on, or one for each column of y")
         return alphas
 
-    def _options_of(self, column: int, X: Any, weights: Array | None) -> dict[str, Any]:
+    def _check_solver(self) -> None:
         if getattr(self, "solver", "auto") not in SOLVERS:
             raise refuse("solver", self.solver, " or ".join(map(repr, SOLVERS)) + ", which have the same solution")
+
+    def _options_over(self, total: float) -> dict[str, Any]:
+        """Returns the options of a training whose data are elsewhere, for one target. `total` is the sum of the weights of samples. Without the data there is
+        no choice among several solutions."""
+        self._check_solver()
+        self._check_alphas(1)
+        return {**self._shared_options(), "lambda_": float(self._alphas()[0]) / total, "l1_ratio": 0.0}
+
+    def _options_of(self, column: int, X: Any, weights: Array | None) -> dict[str, Any]:
+        self._check_solver()
         alphas = self._alphas()
         total = float(X.shape[0] if weights is None else weights.sum())
         penalty = float(alphas[column if len(alphas) > 1 else 0]) / total

@@ -9,12 +9,13 @@ from ._predict import predict
 
 if TYPE_CHECKING:
     from ._estimators import (
-        ElasticNet, ElasticNetCV, Fitted, KMeans, Lasso, LassoCV, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV, MiniBatchKMeans,
-        MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV,
+        ElasticNet, ElasticNetCV, Fitted, KMeans, Lasso, LassoCV, LinearRegression, LinearSVC, LinearSVR, LogisticRegression, LogisticRegressionCV,
+        MiniBatchKMeans, MultiTaskElasticNet, MultiTaskElasticNetCV, MultiTaskLasso, MultiTaskLassoCV, PoissonRegressor, Ridge,
     )
 
-ESTIMATORS = ("ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression",
-              "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV")
+ESTIMATORS = ("ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
+              "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
+              "PoissonRegressor", "Ridge")
 
 
 def __getattr__(name: str) -> Any:
@@ -30,6 +31,7 @@ def __dir__() -> list[str]:
 
 
 __all__ = [
-    "ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-    "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "predict", "train",
+    "ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
+    "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "PoissonRegressor",
+    "Ridge", "predict", "train",
 ]

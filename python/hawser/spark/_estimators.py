@@ -6,7 +6,7 @@ import numpy as np
 import pyspark.ml
 from pyspark.ml.util import MLReadable, MLWritable
 
-from .. import estimators
+from .. import _errors, estimators
 from .._errors import BadArgument, BadInput, BadOption
 from ..estimators._base import Array, _renamed, check_eval_set
 from ..estimators.multitask import _Several
@@ -139,7 +139,11 @@ class _SparkEstimator(_Saved, pyspark.ml.Estimator):  # type: ignore[misc]
                              centres=None if centres is None or isinstance(centres, str) else self._centres(centres), trace=True)
             if eval_set is not None:
                 plan = with_other(plan, self._pair(eval_set, algorithm), "eval_set")
-            outcome = run(dataset, plan, self.nodes)
+            token = _errors.words.set(self.estimator._words)
+            try:
+                outcome = run(dataset, plan, self.nodes)
+            finally:
+                _errors.words.reset(token)
         except BadOption as error:
             raise BadOption(_renamed(str(error))) from error
         assert outcome.model is not None
@@ -305,6 +309,30 @@ class MultiTaskElasticNetCV(_Crossed):
     _kind = estimators.MultiTaskElasticNetCV
 
 
+class PoissonRegressor(Lasso):
+    """hawser.PoissonRegressor on Spark frames; see Lasso."""
+
+    _kind = estimators.PoissonRegressor
+
+
+class Ridge(_SparkEstimator):
+    """hawser.Ridge on Spark frames; see Lasso. The rows are counted first, or their weights added up. Of several solutions it may have any."""
+
+    _kind: ClassVar[Any] = estimators.Ridge
+
+    def _algorithms(self, frame: Any) -> tuple[str, dict[str, Any], Classes | None]:
+        from pyspark.sql.functions import sum as added
+        columns_beside(frame, {} if self.weight_col is None else {"weights": self.weight_col}, False)  # refuses others
+        total = frame.count() if self.weight_col is None else frame.agg(added(column_of(frame, self.weight_col))).collect()[0][0]
+        return "lasso", self.estimator._options_over(float(total) if total and total > 0 else 1.0), None  # the training refuses weights without a sum
+
+
+class LinearRegression(Ridge):
+    """hawser.LinearRegression on Spark frames; see Ridge."""
+
+    _kind = estimators.LinearRegression
+
+
 class LinearSVR(_SparkEstimator):
     """hawser.LinearSVR on Spark frames; see Lasso."""
 
@@ -363,6 +391,6 @@ class MiniBatchKMeans(_SparkEstimator):
 
 
 __all__ = [
-    "ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearSVC", "LinearSVR", "LogisticRegression", "LogisticRegressionCV",
-    "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV",
+    "ElasticNet", "ElasticNetCV", "Fitted", "KMeans", "Lasso", "LassoCV", "LinearRegression", "LinearSVC", "LinearSVR", "LogisticRegression",
+    "LogisticRegressionCV", "MiniBatchKMeans", "MultiTaskElasticNet", "MultiTaskElasticNetCV", "MultiTaskLasso", "MultiTaskLassoCV", "PoissonRegressor", "Ridge",
 ]

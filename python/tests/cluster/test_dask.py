@@ -73,7 +73,7 @@ def lay(client, array, workers, rows=110):
 
 @pytest.mark.parametrize("name, parameters, target", [
     ("Lasso", {"alpha": 0.01}, Y), ("ElasticNet", {"alpha": 0.1, "positive": True}, Y), ("LinearSVR", {}, Y),
-    ("PoissonRegressor", {"alpha": 0.1}, np.floor(np.abs(Y))), ("MultiTaskLasso", {"alpha": 0.1}, SEVERAL), ("MultiTaskElasticNet", {"alpha": 0.1}, SEVERAL[:, :1]),
+    ("PoissonRegressor", {"alpha": 0.1}, np.floor(np.abs(Y))), ("Ridge", {"alpha": 3.0}, Y), ("LinearRegression", {"positive": True}, Y), ("MultiTaskLasso", {"alpha": 0.1}, SEVERAL), ("MultiTaskElasticNet", {"alpha": 0.1}, SEVERAL[:, :1]),
     ("LogisticRegression", {"class_weight": "balanced"}, WORDS), ("LinearSVC", {"class_weight": {"high": 2.0, "low": 1.0, "middle": 3.0}}, WORDS),
     ("KMeans", {"n_clusters": 3, "init": X[:3]}, None), ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64}, None)])
 def test_estimators_have_the_bits_of_one_process(client, name, parameters, target):

@@ -134,6 +134,29 @@ def test_words_are_read_by_the_rules_of_csv(mixed, tmp_path):
         hawser.spark.predict(found, strange, features).select("prediction").collect()
 
 
+def test_a_column_of_texts_and_one_of_booleans(spark, tmp_path):
+    """The words of all partitions are those of one process; a model of booleans reads the CSV file that pandas writes."""
+    draw = np.random.default_rng(9)
+    table = pandas.DataFrame({"y": draw.integers(0, 2, 60) * 1.0, "w": draw.integers(0, 3, 60) * 1.0, "flag": draw.random(60) < 0.5,
+                              "review": [" ".join(draw.choice(["good", "Bad,", "film", "the", "naïve", ""], draw.integers(0, 6))) for _ in range(60)]})
+    table.loc[[7, 30], "review"] = None
+    rows = [tuple(None if value is None or value != value else value for value in row) for row in table.astype(object).itertuples(index=False)]
+    given = spark.createDataFrame(spark.sparkContext.parallelize(rows, 3), "y double, w double, flag boolean, review string").cache()
+    for how in ({}, {"min_documents": 5, "stop_words": "english", "weight": "w"}):
+        own = {key: value for key, value in how.items() if key != "weight"}
+        one = hawser.train("logistic", table[["y", "w", "review"]], "y", text="review", lambda_=0.01, workers=3, **own,
+                           **({"weights": "w"} if "weight" in how else {"ignore": "w"}))
+        found = hawser.spark.train(given, "logistic", features=["review"], target="y", text="review", lambda_=0.01, workers=3, **how)
+        assert found.names == one.names and np.array_equal(found.coefficients, one.coefficients)
+        lazy = hawser.spark.predict(found, given, ["review"])
+        assert np.array_equal(np.array([row[0] for row in lazy.select("prediction").collect()]), one.predict(table))
+    with pytest.raises(hawser.BadOption, match="nothing"):
+        hawser.spark.train(given, "lda", features=["review"], text="nothing")
+    flags = hawser.spark.train(given, "lasso", features=["flag", "w"], target="y", lambda_=0.01, workers=3)
+    table.to_csv(tmp_path / "flags.csv", index=False)
+    assert np.array_equal(flags.predict(str(tmp_path / "flags.csv")), flags.predict(table))
+
+
 def test_several_targets(frame):
     """A list of columns names the targets; a column of arrays or vectors does not."""
     how = {"lambda_": 0.05, "workers": 3}
@@ -168,7 +191,8 @@ def test_partitions_without_rows(frame):
 
 
 @pytest.mark.parametrize("name, label, parameters, labels", [
-    ("ElasticNet", "y", {"alpha": 0.01}, Y), ("LinearSVR", "y", {"C": 0.1}, Y),
+    ("ElasticNet", "y", {"alpha": 0.01}, Y), ("Ridge", "y", {"alpha": 3.0}, Y), ("LinearRegression", "y", {"fit_intercept": False}, Y),
+    ("PoissonRegressor", "count", {"alpha": 0.1}, np.floor(np.abs(Y))), ("LinearSVR", "y", {"C": 0.1}, Y),
     ("LinearSVC", "word", {"C": 0.1, "class_weight": "balanced"}, WORDS),
     ("LogisticRegression", "word", {"C": 0.1, "class_weight": {"low": 2.0}}, WORDS), ("KMeans", None, {"n_clusters": 3, "init": X[:3]}, None),
     ("MiniBatchKMeans", None, {"n_clusters": 3, "batch_size": 256, "random_state": 4, "max_iter": 3}, None),
@@ -177,6 +201,7 @@ def test_partitions_without_rows(frame):
     ("LogisticRegression", "positive", {}, Y > 0)])
 def test_estimators_have_the_bits_of_one_process(frame, name, label, parameters, labels):
     one = getattr(hawser, name)(**parameters, workers=3)
+    frame = frame.withColumn("count", F.floor(F.abs("y")).cast("double")) if label == "count" else frame
     given = {} if label is None else {"label_col": label, "weight_col": "w"}
     one.fit(X) if labels is None else one.fit(X, labels, sample_weight=WEIGHTS)
     fitted = getattr(hawser.spark, name)(features_col="vector", workers=3, **given, **parameters).fit(frame)
