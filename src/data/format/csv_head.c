@@ -471,8 +471,8 @@ static hawser_status set_of_fields(const hw_csv *csv, const hw_chunk *line, hw_l
     return HAWSER_OK;
 }
 
-/* Judges a first line without a word, for a model all of whose columns have names that are no words: 2019, 2020, NA, or none.
- * If the line has all these names, it is the header, or a row that happens to have the same values: an option settles it. */
+/* Judges a first line without a word, for a model all of whose columns have names that are no words: 2019, 2020, NA, or
+ * none. If the line has all these names, it is the header, or a row that has the same values: an option settles it. */
 static hawser_status judge_numbers(const hw_csv *csv, const hawser_schema *known, const hw_chunk *line, hawser_error *error)
 {
     hw_levels fields = {0};
