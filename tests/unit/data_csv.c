@@ -285,7 +285,7 @@ static void blank_lines_and_dropped_rows_leave_no_gaps(void **state)
 static void an_error_names_the_guessed_csv_format(void **state)
 {
     (void)state;
-    refuse_text("a b\n5 6\n", (hawser_load){0},
+    refuse_text("a b\n5 6 7\n", (hawser_load){0},
                 "in:2:1: a separator is in the number; write a decimal point, and no groups: \"5\"; its first line shows no "
                 "delimiter: see --delimiter and --format");
     refuse_text("1 -1:2\n", (hawser_load){0},

@@ -117,8 +117,7 @@ static void bags_of_words_are_read(void **state)
                 "in:4:3: the column number is not in 1 to 4, which the line of sizes gives: \"5\"");
     refuse_text("0\n4\n1\n1 1 2\n", asked,
                 "in:1:1: expected the number of documents, 4294967294 at most, alone in its line: \"0\"");
-    refuse_text("3\n4\n0\n1 1 2\n", asked,
-                "in:3:1: expected the number of entries, 4294967294 at most, alone in its line: \"0\"");
+    refuse_text("3\n4\n0\n1 1 2\n", asked, "in: the line of sizes declares 0 entries, but the file has 1");
     refuse_text("3\n4294967295\n1\n1 1 2\n", asked,
                 "in:2:1: expected the number of words, 4294967294 at most, alone in its line: \"4294967295\"");
 }

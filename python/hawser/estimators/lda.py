@@ -130,7 +130,7 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
 
 def _print(components: Any) -> int:
     """Returns a number that changes if an array does."""
-    return zlib.crc32(np.ascontiguousarray(components).view(np.uint8)) ^ hash(np.shape(components)) if np.size(components) else 0
+    return zlib.crc32(np.ascontiguousarray(components).data) ^ hash(np.shape(components)) if np.size(components) else 0
 
 
 __all__ = ["LatentDirichletAllocation"]
