@@ -279,6 +279,8 @@ hawser_status hw_train(hw_call *call, hawser_error *error)
     hawser_dataset_free(outcome.validation);
     hawser_dataset_free(outcome.data);
     hw_interrupt_set_job(call->interrupt, NULL);
+    if (outcome.job != NULL && status != HAWSER_OK)
+        hw_job_keep_checkpoints(outcome.job); /* the model may not be saved */
     hawser_close(outcome.job);
     hw_monitor_free(&outcome.monitor);
     free(outcome.rescued);

@@ -22,6 +22,9 @@ void hw_agent_main(hw_agent *agent);
  * the text. */
 hawser_status hw_session_program(const hw_session *session, char **text, hawser_error *error) HAWSER_MUST_USE;
 
+/* Describes what has to be the same in a run that goes on from a checkpoint, likewise. */
+hawser_status hw_session_identity(const hw_session *session, char **text, hawser_error *error) HAWSER_MUST_USE;
+
 /* gather.c: takes the shares of this node's blocks into session->kept; packs a digest of the exchanged states, figures and
  * events of the blocks, and links, into a message; and adds them to a run. */
 hawser_status hw_gather_pack(hw_session *session, hw_message **message, hawser_error *error) HAWSER_MUST_USE;

@@ -18,12 +18,26 @@ static bool may_differ(const hawser_option *row)
     return hw_option_of_one_node(row->key) || strcmp(row->key, "time-limit") == 0 || row->kind == HAWSER_PATH;
 }
 
-static void write_options(const hawser_options *options, FILE *out)
+/* Returns whether an option changes no number of a result, so that a run may go on under another value: those of where it
+ * runs, how it is connected, when it ends and what is checked. The workers are compared by their number. */
+static bool changes_nothing(const hawser_option *row)
+{
+    static const char *const keys[] = {
+        "workers",   "max-clocks", "time-limit",   "grace", "unit-warning",    "unit-timeout",     "timeout",
+        "transport", "topology",   "trust-fabric", "rate",  "failure-timeout", "join-timeout",     "backlog",
+        "slow",      "check",      "rehearse",     "fresh", "checkpoint",      "checkpoint-every", "checkpoint-keep"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(row->key, keys[i]) == 0)
+            return true;
+    return may_differ(row);
+}
+
+static void write_options(const hawser_options *options, bool (*left_out)(const hawser_option *row), FILE *out)
 {
     const hawser_option *row;
     for (size_t i = 0; (row = hawser_options_row(options, i)) != NULL; i++) {
         const char *value = hw_option_text(options, row->key);
-        if (!may_differ(row) && value != NULL)
+        if (!left_out(row) && value != NULL)
             fprintf(out, "option %s = %s\n", row->key, value);
     }
 }
@@ -91,7 +105,8 @@ static void write_program(const hw_session *session, FILE *out)
         fprintf(out, "metric '%s'\n", program->metrics[i].name);
 }
 
-hawser_status hw_session_program(const hw_session *session, char **text, hawser_error *error)
+static hawser_status write_text(const hw_session *session, bool (*left_out)(const hawser_option *row), char **text,
+                                hawser_error *error)
 {
     size_t length = 0;
     *text = NULL;
@@ -100,11 +115,21 @@ hawser_status hw_session_program(const hw_session *session, char **text, hawser_
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of this node's program");
     write_program(session, out);
     write_taken(&session->job->first, out);
-    write_options(session->job->options, out);
+    write_options(session->job->options, left_out, out);
     bool bad = ferror(out) != 0;
     if (fclose(out) == 0 && !bad)
         return HAWSER_OK;
     free(*text);
     *text = NULL;
     return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of this node's program");
+}
+
+hawser_status hw_session_program(const hw_session *session, char **text, hawser_error *error)
+{
+    return write_text(session, may_differ, text, error);
+}
+
+hawser_status hw_session_identity(const hw_session *session, char **text, hawser_error *error)
+{
+    return write_text(session, changes_nothing, text, error);
 }

@@ -13,6 +13,7 @@
 
 #include "base/memory.h"
 #include "program/position.h"
+#include "runtime/drive/agent.h"
 #include "runtime/drive/driver.h"
 #include "runtime/job/checkpointer.h"
 
@@ -180,14 +181,17 @@ static hawser_status fill(hw_position *position, hw_driver *driver, uint64_t ste
     return copy_arrays(position, driver);
 }
 
+/* A checkpoint is named by the innermost loop around the operator that runs. */
 static void describe(hw_driver *driver)
 {
     hw_recording *recording = &driver->recording;
     const hw_session *session = driver->session;
-    const hw_level *level = &recording->levels[recording->depth - 1];
-    const char *name = session->program->operators[level->op]->name;
+    size_t k = recording->depth - 1;
+    while (k > 0 && recording->levels[k].until == NULL)
+        k--;
+    const char *name = session->program->operators[recording->levels[k].op]->name;
     recording->loop = name != NULL ? name : session->program->name;
-    recording->clock = level->clock + recording->at;
+    recording->clock = recording->levels[k].clock + recording->at;
     recording->clocks = driver->clocks;
     recording->seconds = session->executor->ops->now(session->executor) - session->began;
     memcpy(recording->metrics, driver->metrics, sizeof recording->metrics);
@@ -301,6 +305,18 @@ hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply)
 
 /* ----------------------------------------------------------------------------------------------- going on from one ---- */
 
+static hawser_status identify(const hw_driver *driver, hawser_error *error)
+{
+    char *text = NULL;
+    const hw_checkpointer *by = driver->recording.by;
+    if (by->identify == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_session_identity(driver->session, &text, error));
+    hawser_status status = by->identify(by->user, driver->session->number, text, error);
+    free(text);
+    return status;
+}
+
 hawser_status hw_record_open(hw_driver *driver, hawser_error *error)
 {
     hw_recording *recording = &driver->recording;
@@ -311,6 +327,7 @@ hawser_status hw_record_open(hw_driver *driver, hawser_error *error)
     recording->by = session->checkpointer;
     if (recording->by == NULL)
         return HAWSER_OK;
+    HAWSER_TRY(identify(driver, error));
     HAWSER_TRY(recording->by->give(recording->by->user, &piece, &bytes, &size, error));
     if (bytes == NULL)
         return HAWSER_OK;

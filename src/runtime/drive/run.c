@@ -17,7 +17,7 @@
 #include "base/argument.h"
 #include "base/memory.h"
 #include "program/position.h"
-#include "runtime/job/checkpointer.h"
+#include "runtime/job/checkpoints.h"
 
 static void wake_endpoint(void *argument)
 {
@@ -284,6 +284,8 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     hawser_status counted = hw_job_count_entries(job, program, error);
     job->named.failed |= counted != HAWSER_OK;
     HAWSER_TRY(counted);
+    if (has_loop(program) && job->checkpointer == NULL)
+        HAWSER_TRY(hw_checkpoints_open(job, error));
     const hw_checkpointer *checkpointer = has_loop(program) ? job->checkpointer : NULL;
     if (checkpointer != NULL)
         HAWSER_TRY(hw_position_records(program, job->settings.blocks, error));
@@ -331,6 +333,9 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
         hw_policies_report(session.driver);
     if (status != HAWSER_OK && session.driver != NULL)
         hw_policies_keep(job, *run != NULL ? &(*run)->changes : &session.driver->policies.changes);
+    if (has_loop(program))
+        job->finished = status == HAWSER_OK ||
+                        (status == HAWSER_STOP && *run != NULL && strcmp((*run)->figures.stop_reason, "clocks") == 0);
     close_session(&session, &own);
     atomic_store(&job->waits, job->cancellation);
     hw_plan_free(plan);

@@ -25,6 +25,7 @@
 #include "data/vocabulary.h"
 #include "hawser/job_data.h"
 #include "runtime/input/loading.h"
+#include "runtime/job/checkpoints.h"
 
 hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
 {
@@ -318,5 +319,7 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     hw_job_cancellable(job, own.cancellation);
     hawser_status status = hw_job_uncancellable(job, load_on_all(job, paths, count, &own, dataset, error));
     hawser_job_loaded(job, *dataset);
+    if (status == HAWSER_OK)
+        hw_checkpoints_loaded(job, *dataset);
     return status;
 }

@@ -68,4 +68,7 @@ void hw_job_interrupt_by(hawser_job *job, int signal_number);
  * next. */
 void hw_job_abort_by(hawser_job *job, int signal_number);
 
+/* The checkpoints of a job stay when it is closed, although its programs have ended. */
+void hw_job_keep_checkpoints(hawser_job *job);
+
 #endif

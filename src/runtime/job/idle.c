@@ -228,6 +228,13 @@ static idle_kind judge_key(const hawser_job *job, const hw_plan *plan, const cha
     return job->place.ops != NULL && !job->place.key_of_file && job->store == NULL ? IDLE_HERE : USED;
 }
 
+static idle_kind judge_checkpoint(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
+{
+    (void)plan, (void)key;
+    *why = "it is about the checkpoints of --checkpoint DIR";
+    return hawser_options_text(job->options, "checkpoint") == NULL ? IDLE : USED;
+}
+
 static idle_kind judge_listen(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
 {
     (void)plan;
@@ -276,6 +283,9 @@ static const struct {
     {"node-name", judge_nodes},
     {"key-file", judge_key},
     {"listen", judge_listen},
+    {"checkpoint-every", judge_checkpoint},
+    {"checkpoint-keep", judge_checkpoint},
+    {"fresh", judge_checkpoint},
 };
 
 /* Records a note about an option. Returns false if there was one before, as from the plan of a program that then runs. */

@@ -1,5 +1,6 @@
 /* job.c - opens a job: options, machine, and the request to stop. */
 #include "runtime/job/job.h"
+#include "runtime/job/checkpoints.h"
 #include "runtime/job/cluster.h"
 #include "runtime/job/kept_results.h"
 #include "runtime/job/watch.h"
@@ -262,12 +263,19 @@ hawser_status hawser_open(int *argc, char **argv, hawser_job **job, hawser_error
     return HAWSER_OK;
 }
 
+void hw_job_keep_checkpoints(hawser_job *job)
+{
+    job->finished = false;
+}
+
 void hawser_close(hawser_job *job)
 {
     if (job == NULL || !hw_is_origin(&job->origin)) /* its locks may be held by threads that a fork has left behind */
         return;
     hw_job_report_left_idle(job);
     hw_names_close(job);
+    hw_checkpoints_close(job, job->finished);
+    free(job->loaded);
     hw_first_free(&job->first);
     hw_watchdog_free(job->watchdog);
     hw_recorder_close(job->recorder, job->cluster);

@@ -103,6 +103,9 @@ struct hawser_job {
     hw_view_changes changes;
     uint64_t rehearse;                          /* --rehearse; 0: never */
     const struct hw_checkpointer *checkpointer; /* NULL: no checkpoints are taken */
+    struct hw_checkpoints *checkpoints;         /* of --checkpoint, which are the checkpointer; NULL: it was not given */
+    char *loaded;                               /* lines with digests of what was loaded, if --checkpoint was given */
+    bool finished;                              /* the last run with a loop has ended by itself, or after --max-clocks */
     hw_chunk_memory chunks;
     const hawser_cancellation *cancellation; /* NULL: none */
     /* What ends waits of the store: the same, or NULL during a run, whose units must end their clock, and while the job

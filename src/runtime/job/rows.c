@@ -51,6 +51,16 @@ static const hawser_option job_rows[] = {
      "end and save within this time after a signal or --time-limit: drop updates that wait to be sent, and if necessary "
      "save without a certificate of the last clock; write the model to TMPDIR if its own file cannot be written",
      "Limits", 0},
+    {"checkpoint", HAWSER_PATH, NULL, NULL, "DIR",
+     "write checkpoints of the training to this folder; the same command, given again, goes on from the newest one, with "
+     "the "
+     "same result under bsp. A training that has ended removes them",
+     "Checkpoints", 0},
+    {"checkpoint-every", HAWSER_SECONDS, "60", "[0,1e9]", "TIME",
+     "time between two checkpoints; 0: another one whenever the last one is written", "Checkpoints", 0},
+    {"checkpoint-keep", HAWSER_INTEGER, "2", "[2,1000]", "N", "checkpoints that are kept", "Checkpoints", 0},
+    {"fresh", HAWSER_FLAG, "no", NULL, NULL,
+     "delete the checkpoints in the folder of --checkpoint, and begin from the start", "Checkpoints", 0},
     {"unit-warning", HAWSER_SECONDS, "120", "[0,1e9]", "TIME",
      "name a unit, observer, stop test, merge function or a function or filter of a table that computes this long without "
      "returning, again after twice as long; 0: never",

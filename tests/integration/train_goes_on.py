@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+"""hawser train --checkpoint: a training that is killed goes on with the same command, and has the model, byte for byte, of one that was not. One that
+gets SIGTERM keeps its checkpoints; one that has ended removes them. Another run, other data and programs of which no checkpoint is taken are
+refused by name."""
+import glob
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+import command
+
+LONG = bool(os.environ.get("HAWSER_TEST_LONG"))
+FOLDER = ("--checkpoint", "ck", "--checkpoint-every", "0")
+SLOW = ("--slow", "0:20")  # so that there is a while in which it can be killed; changes no number
+TRAININGS = (
+    ("lasso", "n.csv", "--path", "8"),
+    ("lasso", "n.csv", "--path", "6", "--cv", "3"),
+    ("lasso", "n.csv", "--lambda-ratio", "0.05", "--merge", "average"),
+    ("logistic", "c.csv", "--path", "6"),
+    ("logistic", "c.csv", "--path", "4", "--cv", "3"),
+    ("poisson", "p.csv", "--path", "5"),
+    ("multitask", "n.csv", "--target", "y,x1", "--path", "5"),
+    ("kmeans", "n.csv", "--ignore", "y", "--clusters", "4", "--starts", "3", "--tol", "0"),
+    ("svm", "c.csv", "--C", "1", "--tol", "1e-8"),
+    ("svm", "c.csv", "--path", "0.01,0.1,1", "--cv", "3"),
+    ("softmax", "c.csv", "--lambda-ratio", "0.05"),
+)
+
+
+def write_data():
+    """A column y of numbers, of two classes and of counts, and 12 others."""
+    draw = random.Random(3)
+    rows = [[draw.gauss(0, 1) for _ in range(12)] for _ in range(160)]
+    targets = {"n.csv": lambda x: x[0] - 2 * x[3] + 0.5 * x[7], "c.csv": lambda x: int(x[0] + x[1] > 0.2), "p.csv": lambda x: int(abs(3 * x[0] + x[2]))}
+    for name, target in targets.items():
+        with open(name, "w") as out:
+            print("y," + ",".join("x%d" % j for j in range(12)), file=out)
+            for row in rows:
+                print(target(row), *("%.6f" % (x + (0.1 * draw.random() if name == "n.csv" else 0)) for x in row), sep=",", file=out)
+
+
+def start(words, *more):
+    return subprocess.Popen((command.HAWSER, "train", *words, "--workers", "3", "-o", "m", *FOLDER, *more), stderr=subprocess.PIPE, text=True,
+                            stdout=subprocess.DEVNULL, env=command.CLEAN)
+
+
+def train(words, *more):
+    process = start(words, *more)
+    text = process.communicate(timeout=300)[1]
+    return process.returncode, text
+
+
+def model():
+    with open("m", "rb") as file:
+        return file.read()
+
+
+def manifests():
+    return glob.glob("ck/checkpoint-*.json")
+
+
+def stop(words, number):
+    """Starts a training and stops it by a signal once it has `number` checkpoints or more. Returns whether it was stopped, its status and its text."""
+    begun = start(words, *SLOW)
+    newest = 0
+    while begun.poll() is None and newest < number[1]:
+        newest = max((int(os.path.basename(name).split("-")[1]) for name in manifests()), default=0)
+        time.sleep(0.002)
+    stopped = begun.poll() is None
+    begun.send_signal(number[0])
+    text = begun.communicate(timeout=300)[1]
+    return stopped, begun.returncode, text
+
+
+def check_killed(words):
+    code, text = train(words)
+    assert code == 0, (words, text)
+    assert not os.listdir("ck"), (words, os.listdir("ck"))
+    wanted = model()
+    went_on = 0
+    for number in (2, 7) if LONG else (3,):
+        os.remove("m")
+        stopped, _, _ = stop(words, (signal.SIGKILL, number))
+        there = bool(manifests())
+        code, text = train(words)
+        assert code == 0, (words, text)
+        assert not (stopped and there) or "goes on from clock" in text, (words, text)
+        assert model() == wanted, (words, number, "the model differs")
+        assert not os.listdir("ck"), (words, os.listdir("ck"))
+        went_on += stopped and there
+    return went_on
+
+
+def check_terminated():
+    words = TRAININGS[1]
+    assert train(words)[0] == 0
+    wanted = model()
+    stopped, code, text = stop(words, (signal.SIGTERM, 2))
+    assert code == 0, text
+    if stopped and manifests():
+        assert model() != wanted
+        code, text = train(words)
+        assert code == 0 and "goes on from clock" in text, text
+    assert model() == wanted
+
+
+def refused(words, *parts):
+    code, text = train(words)
+    assert code == 2 and all(part in text for part in parts), (code, text)
+
+
+def check_refused():
+    words = TRAININGS[1]
+    stopped, _, _ = stop(words, (signal.SIGKILL, 2))
+    if stopped and manifests():
+        refused(words[:2] + ("--path", "7", "--cv", "3"), "option path = 6 there, 7 here", "--fresh")
+        os.rename("n.csv", "kept.csv")
+        with open("kept.csv") as before, open("n.csv", "w") as out:
+            out.write(before.read().replace("\n", "0\n", 2))  # a digest notices one number
+            print(",".join("1" * 13), file=out)
+        code, text = train(words)
+        assert code == 2 and "another run" in text, (code, text)
+        os.rename("kept.csv", "n.csv")
+    code, text = train(words[:2] + ("--path", "7"), "--fresh")
+    assert code == 0 and "goes on" not in text, text
+    refused(("lasso", "n.csv", "--sync", "ssp:1", "--lambda-ratio", "0.1"), "ssp:1", "--sync bsp")
+    refused(("logistic", "c.csv", "--solver", "minibatch", "--epochs", "2"), "stored on servers", "--checkpoint")
+    out = subprocess.run((command.HAWSER, "train", "lasso", "n.csv", "--fresh"), capture_output=True, text=True, env=command.CLEAN)
+    assert out.returncode == 2 and "--checkpoint" in out.stderr, out.stderr
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        write_data()
+        went_on = sum(check_killed(words) for words in command.some(TRAININGS))
+        print(went_on, "trainings went on")
+        check_terminated()
+        check_refused()
+        os.chdir("/")
+
+
+if __name__ == "__main__":
+    main()
