@@ -57,7 +57,8 @@ WORDS = {"lasso": NUMBERS + RATIO, "kmeans": ("--ignore", "y,c,k", "--clusters",
          "logistic": CLASSES + RATIO, "poisson": COUNTS + RATIO, "multitask": ("--target", "y,k", "--ignore", "c") + RATIO, "linear": NUMBERS}
 # Set by the words above, or about files that these data do not need; other tests have them.
 ELSEWHERE = {"target", "ignore", "lambda", "lambda-ratio", "weights", "offset", "exposure", "dates", "names", "init", "join", "output", "json", "quiet", "config",
-             "help", "help-all", "workers", "clusters", "C", "text", "min-length", "min-documents", "max-documents", "max-words", "stop-words"}
+             "help", "help-all", "workers", "clusters", "C", "text", "min-length", "min-documents", "max-documents", "max-words", "stop-words",
+             "checkpoint", "checkpoint-every", "checkpoint-keep", "fresh"}
 
 
 def make_files():

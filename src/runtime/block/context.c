@@ -340,6 +340,8 @@ bool hw_worker_asked(const hw_worker *worker)
 {
     const hw_session *session = worker->session;
     double limit = session->job->time_limit;
+    if (session->checkpointer != NULL) /* a checkpoint comes first */
+        return atomic_load_explicit(&session->ending, memory_order_relaxed);
     return hw_job_interrupted(session->job) || atomic_load_explicit(&session->ending, memory_order_relaxed) ||
            (limit > 0 && session->executor->ops->now(session->executor) - session->began >= limit);
 }

@@ -206,14 +206,6 @@ static hawser_status record_ahead(hw_shipment *shipment)
     return hw_driver_go_on(shipment->driver, shipment->sync, shipment->limit);
 }
 
-/* Ends the phase at the first clock that no block has begun, with a checkpoint: the run was asked to end. */
-static hawser_status end_with_record(hw_shipment *shipment)
-{
-    shipment->final = shipment->paused = true;
-    HAWSER_TRY(pause_to_record(shipment, &shipment->limit));
-    return hw_driver_go_on(shipment->driver, shipment->sync, shipment->limit);
-}
-
 /* Handles one combined clock: observers, the stop test, then more credit or none. */
 static hawser_status judge(hw_shipment *shipment)
 {
@@ -252,7 +244,7 @@ static hawser_status follow(hw_shipment *shipment)
             shipment->early = driver->stopping != NULL;
             /* A limit of clocks of the whole run is part of `cap`. */
             if (shipment->limit > shipment->combined && driver->done < driver->session->blocks)
-                HAWSER_TRY(shipment->early && may_record(shipment) ? end_with_record(shipment) : end_now(shipment, true));
+                HAWSER_TRY(end_now(shipment, true));
         } else if (shipment->reason == NULL && record_ahead_is_due(shipment))
             HAWSER_TRY(record_ahead(shipment));
         if (hw_driver_combine(driver))

@@ -78,8 +78,10 @@ typedef struct hw_recording {
     const char *loop; /* what a checkpoint is of: */
     uint64_t clock, clocks;
     double metrics[HW_METRICS_MOST], seconds;
-    double waited;    /* seconds that the driver waited for all blocks to pause */
-    hw_level *levels; /* operators that run, from the root down */
+    bool urgent;          /* the run was asked to end, and takes a checkpoint first, */
+    uint64_t urgent_from; /* above this number */
+    double waited;        /* seconds that the driver waited for all blocks to pause */
+    hw_level *levels;     /* operators that run, from the root down */
     size_t depth, capacity;
     struct hw_position *from; /* from which the run goes on; NULL: from the start */
     bool entering;            /* it has not reached the operator where that stands */
@@ -255,6 +257,9 @@ void hw_level_at(hw_driver *driver, const hawser_operator *child, uint64_t clock
 bool hw_record_until(hw_driver *driver, hw_until *until);
 /* Returns the clocks of the phase that had ended where the run goes on, if this is the operator; else 0. */
 uint64_t hw_record_step(hw_driver *driver);
+/* Returns whether a run that was asked to end first takes a checkpoint: units may stop early from then on, so that a later
+ * one would have other bits. The end waits for half of --grace at most. */
+bool hw_record_first(hw_driver *driver, bool asked);
 /* Returns whether a checkpoint is to be taken now. */
 bool hw_record_due(hw_driver *driver);
 /* Asks all blocks for their records before a clock of the phase; `now`: at once, between two phases. */

@@ -32,7 +32,7 @@ static void say_ending(hw_driver *driver)
 void hw_driver_check(hw_driver *driver)
 {
     hw_session *session = driver->session;
-    if (driver->stopping != NULL)
+    if (driver->stopping != NULL || hw_record_first(driver, hw_job_interrupted(session->job) || is_out_of_time(session)))
         return;
     if (hw_job_interrupted(session->job)) {
         driver->stopping = "signal";

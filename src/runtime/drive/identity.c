@@ -113,9 +113,12 @@ static hawser_status write_text(const hw_session *session, bool (*left_out)(cons
     FILE *out = open_memstream(text, &length);
     if (out == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of this node's program");
+    if (left_out == changes_nothing) /* the first difference is the one that a person has made */
+        write_options(session->job->options, left_out, out);
     write_program(session, out);
     write_taken(&session->job->first, out);
-    write_options(session->job->options, left_out, out);
+    if (left_out != changes_nothing)
+        write_options(session->job->options, left_out, out);
     bool bad = ferror(out) != 0;
     if (fclose(out) == 0 && !bad)
         return HAWSER_OK;

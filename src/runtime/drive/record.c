@@ -224,11 +224,26 @@ static hawser_status hand_over(hw_driver *driver)
 
 /* ---------------------------------------------------------------------------------------------- taking checkpoints ---- */
 
+bool hw_record_first(hw_driver *driver, bool asked)
+{
+    hw_recording *recording = &driver->recording;
+    hawser_job *job = driver->session->job;
+    if (!asked || recording->by == NULL)
+        return false;
+    hw_job_stop(job);
+    if (!recording->urgent)
+        recording->urgent_from = recording->number;
+    recording->urgent = true;
+    bool there = recording->number > recording->urgent_from && !recording->open;
+    return !there && hw_job_grace_left(job) > job->grace / 2;
+}
+
 bool hw_record_due(hw_driver *driver)
 {
     const hw_recording *recording = &driver->recording;
-    return recording->by != NULL && !recording->open && !recording->entering && driver->stopping == NULL &&
-           recording->by->due(recording->by->user, driver->session->number, driver->clocks);
+    if (recording->by == NULL || recording->open || recording->entering || driver->stopping != NULL)
+        return false;
+    return recording->urgent || recording->by->due(recording->by->user, driver->session->number, driver->clocks);
 }
 
 hawser_status hw_record_order(hw_driver *driver, uint64_t at, bool now)

@@ -17,7 +17,6 @@
 #include "base/argument.h"
 #include "base/memory.h"
 #include "program/position.h"
-#include "runtime/job/checkpoints.h"
 
 static void wake_endpoint(void *argument)
 {
@@ -275,6 +274,16 @@ static uint64_t clocks_of(const hw_session *session)
     return most;
 }
 
+/* A command is asked for another option, and a program for other operators. */
+static hawser_status check_records(const hawser_job *job, const hawser_program *program, hawser_error *error)
+{
+    hawser_error why = {0};
+    hawser_status status = hw_position_records(program, job->settings.blocks, &why);
+    if (status == HAWSER_OK)
+        return status;
+    return hawser_fail(error, job->checkpoints != NULL ? HAWSER_BAD_OPTION : status, "%s", why.text);
+}
+
 static hawser_status run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
     hw_plan *plan = NULL;
@@ -286,9 +295,9 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     HAWSER_TRY(counted);
     if (has_loop(program) && job->checkpointer == NULL)
         HAWSER_TRY(hw_checkpoints_open(job, error));
-    const hw_checkpointer *checkpointer = has_loop(program) ? job->checkpointer : NULL;
+    const struct hw_checkpointer *checkpointer = has_loop(program) && !job->unfinished ? job->checkpointer : NULL;
     if (checkpointer != NULL)
-        HAWSER_TRY(hw_position_records(program, job->settings.blocks, error));
+        HAWSER_TRY(check_records(job, program, error));
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
     atomic_store(&job->waits, NULL);
     hw_session session = {.job = job,
@@ -333,6 +342,8 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
         hw_policies_report(session.driver);
     if (status != HAWSER_OK && session.driver != NULL)
         hw_policies_keep(job, *run != NULL ? &(*run)->changes : &session.driver->policies.changes);
+    if (has_loop(program) && status != HAWSER_OK)
+        job->unfinished = true;
     if (has_loop(program))
         job->finished = status == HAWSER_OK ||
                         (status == HAWSER_STOP && *run != NULL && strcmp((*run)->figures.stop_reason, "clocks") == 0);

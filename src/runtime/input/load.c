@@ -25,7 +25,7 @@
 #include "data/vocabulary.h"
 #include "hawser/job_data.h"
 #include "runtime/input/loading.h"
-#include "runtime/job/checkpoints.h"
+#include "runtime/job/job.h"
 
 hawser_status hw_loading_read(hw_loading *l, bool as_table, hawser_error *error)
 {

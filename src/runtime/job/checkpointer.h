@@ -36,8 +36,8 @@ typedef struct hw_checkpoint_about {
 
 typedef struct hw_checkpointer {
     void *user;
-    /* Driver's thread, before a run goes on or begins: text about its program and options, in lines, that a run which goes on
-     * must have as well. Returns HAWSER_BAD_OPTION for another. NULL: nothing is compared. */
+    /* Driver's thread, before a run goes on or begins: text about its program and options, in lines, that a run which goes
+     * on must have as well. Returns HAWSER_BAD_OPTION for another. NULL: nothing is compared. */
     hawser_status (*identify)(void *user, uint64_t run, const char *text, hawser_error *error);
     /* Driver's thread, after each clock and before each unit: returns whether a checkpoint is to be taken now. */
     bool (*due)(void *user, uint64_t run, uint64_t clocks);

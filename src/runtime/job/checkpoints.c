@@ -1,9 +1,10 @@
 /*
  * checkpoints.c - the checkpoints of a job in a folder. Blocks hand over their bytes and go on, and a thread writes them. A
- * checkpoint is whole when its manifest is written. The bytes of a part are one tensor, because only the build that wrote them
- * reads them.
+ * checkpoint is whole when its manifest is written. The bytes of a part are one tensor, because only the build that wrote
+ * them reads them.
  */
-#include "runtime/job/checkpoints.h"
+#include "runtime/job/checkpointer.h"
+#include "runtime/job/job.h"
 
 #include <math.h>
 #include <pthread.h>
@@ -176,7 +177,7 @@ static void *write_all(void *argument)
     return NULL;
 }
 
-/* --------------------------------------------------------------------------------------------------- the checkpointer ---- */
+/* ------------------------------------------------------------------------------------------------- the checkpointer ---- */
 
 /* The next one waits until the one before is on disk. */
 static bool is_due(void *user, uint64_t run, uint64_t clocks)
@@ -310,7 +311,7 @@ static hawser_status give(void *user, const hw_record_piece *piece, void **bytes
     return HAWSER_OK;
 }
 
-/* ----------------------------------------------------------------------------------------------------- data, begin, end ---- */
+/* ------------------------------------------------------------------------------------------------- data, begin, end ---- */
 
 static uint64_t digest_of_matrix(const hawser_matrix *matrix, uint64_t digest)
 {

@@ -1,6 +1,5 @@
 /* job.c - opens a job: options, machine, and the request to stop. */
 #include "runtime/job/job.h"
-#include "runtime/job/checkpoints.h"
 #include "runtime/job/cluster.h"
 #include "runtime/job/kept_results.h"
 #include "runtime/job/watch.h"

@@ -105,6 +105,7 @@ struct hawser_job {
     const struct hw_checkpointer *checkpointer; /* NULL: no checkpoints are taken */
     struct hw_checkpoints *checkpoints;         /* of --checkpoint, which are the checkpointer; NULL: it was not given */
     char *loaded;                               /* lines with digests of what was loaded, if --checkpoint was given */
+    bool unfinished;                            /* a run has ended early, so later ones take no checkpoints */
     bool finished;                              /* the last run with a loop has ended by itself, or after --max-clocks */
     hw_chunk_memory chunks;
     const hawser_cancellation *cancellation; /* NULL: none */
@@ -193,5 +194,14 @@ hawser_status hw_job_check_idle(hawser_job *job, const hw_plan *plan, hawser_err
  * line or of a call that did nothing, and hw_job_report_left_idle reports all of these. */
 bool hw_job_left_idle(const hawser_job *job, const char *key);
 void hw_job_report_left_idle(const hawser_job *job);
+
+/* checkpoints.c: the checkpoints of a job in a folder (--checkpoint), which a thread writes. hw_checkpoints_open opens the
+ * folder, if it was given, and finds the checkpoint from which the job goes on. It is called before the first run of a
+ * program with a loop: other commands leave a folder alone, which may be in use. hw_checkpoints_close writes what waits;
+ * `finished`: the programs have ended by themselves, so the checkpoints are removed. hw_checkpoints_loaded adds the contents
+ * of a dataset to what a run that goes on must have as well. */
+hawser_status hw_checkpoints_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
+void hw_checkpoints_close(hawser_job *job, bool finished);
+void hw_checkpoints_loaded(hawser_job *job, const hawser_dataset *dataset);
 
 #endif
