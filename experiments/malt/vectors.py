@@ -4,6 +4,7 @@ A run prints a line of JSON for each replica (replica.c). On this machine proces
 through links of 100 Mbit/s.
 """
 import json
+import math
 import os
 import subprocess
 
@@ -75,13 +76,13 @@ class Programs:
         return min(reached, key=lambda each: each[:2])[1:] if reached else min(runs, key=lambda each: each[1].finished)
 
 
-def show(out, number, title, subtitle, curves, axes, lines, measure):
-    """Writes CSV, SVG and the table of a figure. curves: (panel, label, loop, dash)."""
+def show(out, number, title, subtitle, curves, axes, lines, measure, most=math.inf):
+    """Writes CSV, SVG and the table of a figure. curves: (panel, label, loop, dash). most: the upper end of the drawing."""
     boxed.write_csv(out / f"figure-{number}.csv", [{"panel": panel, "setting": label, **point} for panel, label, loop, _ in curves for point in loop.points])
     figure = plot.Figure(title, subtitle)
     for name in dict.fromkeys(panel for panel, *_ in curves):
         for axis, words in axes:
-            panel = figure.panel(name, words, measure, y_log=False, y_from_zero=False)
+            panel = figure.panel(name, words, measure, y_log=False, y_most=most, y_from_zero=False)
             for of, label, loop, dash in curves:
                 points = loop.points[1 if len(loop.points) > 3 else 0:]
                 if of == name and any(point[axis] > 0 for point in points):
@@ -223,7 +224,7 @@ def figure_7(work):
         found.append((label, work.programs.svm(8, data, flow, "tap", content, batch, steps, STALE_RATE, work.hosts, pace=pace)))
     show(work.options.out, "7", "MALT's figure 7: replicas beside a parameter server", f"SVM, {work.name_of(data)}, 8 hosts, tap, batches of {batch}, each {pace} ms. Nothing waits, but a "
          "gather from a server for its answer", [("8 hosts of 100 Mbit/s", label, loop, "") for label, loop in found], LINK_AXES, link_table(work.options.target_7, found),
-         "objective of replica 0")
+         "objective of replica 0", most=1.5)
 
 
 def figure_9(work):
