@@ -256,6 +256,17 @@ class Model:
         words = self._words()
         return labels if words is None else _numbers_or_words(words)[labels.astype(np.intp)]
 
+    def _name_classes(self, labels: Array) -> None:
+        """Stores numbers as the labels of the classes, ascending, in place of those of the training's target."""
+        error, values = hawser_error(), np.ascontiguousarray(labels, np.float64)
+        if self.tensor("labels") is None:
+            check(lib.hawser_model_fact(self._handle, b"labels", " ".join(f"{value:.17g}" for value in values).encode(), byref(error)), error)
+        else:
+            lib.hawser_model_remove(self._handle, b"labels")
+            check(lib.hawser_model_tensor(self._handle, b"labels", _native.HAWSER_F64, (ctypes.c_size_t * 2)(len(values), 0), values.ctypes.data,
+                                          byref(error)), error)
+        self._facts = None
+
     @property
     def names(self) -> list[str] | None:
         """The names of the features, or None."""

@@ -44,7 +44,8 @@ def numbers_of(values: Any, what: str) -> Array:
     except Exception as error:  # also one of the library that the values are from
         if isinstance(error, (BadArgument, MemoryError)):
             raise
-        raise BadArgument(f"{what}: could not convert to numbers: {error}") from error
+        advice = "; words are the target of a table: make one of the data, such as pandas.DataFrame(X)" if what == "target" else ""
+        raise BadArgument(f"{what}: could not convert to numbers: {error}{advice}") from error
     if array.dtype.kind not in "fiub":
         raise BadArgument(f"{what}: the type {array.dtype} has no numbers; give float32 or float64")
     return array

@@ -1,5 +1,6 @@
 """Classes of words, names of any type, and files that take the settings of a model: what a Dataset of a path shares with the command."""
 import os
+import pickle
 import subprocess
 
 import hawser
@@ -207,3 +208,25 @@ def test_labels_that_a_float_rounds_and_numbers_for_words_are_refused():
 def hawser_table(X):
     pandas = pytest.importorskip("pandas")
     return pandas.DataFrame(X, columns=["a", "b", "c"])
+
+
+@pytest.mark.parametrize("name", ["LogisticRegression", "LinearSVC", "LogisticRegressionCV"])
+def test_the_model_of_an_estimator_has_its_labels(name, tmp_path):
+    """If they are numbers; others are 0, 1, ... there. A warm start goes on from it."""
+    pytest.importorskip("sklearn")
+    draw = np.random.default_rng(4)
+    for trial in range(4):
+        kinds = 2 + trial % 2
+        X, codes = draw.normal(size=(60, 3)), np.arange(60) % kinds
+        X[:, 0] += codes
+        whole = np.sort(draw.choice(np.arange(-300, 300), kinds, replace=False))
+        for labels in (whole, whole.astype(float), np.array(["c", "f", "é"])[:kinds], np.array([2**53, 2**53 + 1, 2**53 + 2])[:kinds]):
+            y = labels[codes]
+            fitted = getattr(hawser, name)(**({"warm_start": True} if name == "LogisticRegression" else {})).fit(X, y)
+            fitted.model_.save(tmp_path / "x.model")
+            has = labels.dtype.kind in "if" and labels[0] < 2**53
+            there = fitted.predict(X) if has else np.searchsorted(labels, fitted.predict(X))
+            for model in (fitted.model_, pickle.loads(pickle.dumps(fitted.model_)), hawser.Model.load(tmp_path / "x.model")):
+                assert np.array_equal(model.predict_labels(X), there) and np.array_equal(model.classes, labels if has else np.arange(kinds))
+            before = fitted.coef_
+            assert np.allclose(fitted.fit(X, y).coef_, before, atol=1e-2)

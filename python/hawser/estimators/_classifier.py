@@ -52,7 +52,16 @@ class LinearClassifier(ClassifierMixin, LinearEstimator):  # type: ignore[misc]
         model = super()._start(columns)
         if model is not None and model.classes is not None and len(model.classes) != len(self.classes_):
             raise ValueError(f"warm_start: the estimator was fitted with {len(model.classes)} classes, and y has {len(self.classes_)}")
+        if model is not None and model.classes is not None:
+            model = Model.from_bytes(model.to_bytes())
+            model._name_classes(np.arange(len(self.classes_)))  # as the library gets them
         return model
+
+    def _take(self, model: Model, trace: list[dict[str, Any]] | None) -> None:
+        """Stores what the training left. The model gets the labels, if they are numbers that it can hold."""
+        if self.classes_.dtype.kind in "iuf" and (np.abs(self.classes_.astype(np.float64)) < 2**53).all():
+            model._name_classes(self.classes_)
+        super()._take(model, trace)
 
     def _places_of(self, labels: Array) -> Array:
         unknown = labels[~np.isin(labels, self.classes_)]
