@@ -32,6 +32,7 @@ typedef struct queued {
     size_t size;
     hw_checkpoint facts; /* of a position */
     hw_checkpoint_metric *metrics;
+    char **names; /* of the metrics */
     char *identity;
     char loop[200], program[200];
 } queued;
@@ -152,6 +153,9 @@ static void write_item(hw_checkpoints *own, const queued *item)
 static void free_item(queued *item)
 {
     free(item->bytes);
+    for (size_t i = 0; i < item->facts.metric_count; i++)
+        free(item->names[i]);
+    free(item->names);
     free(item->metrics);
     free(item->identity);
     free(item);
@@ -200,8 +204,12 @@ static hawser_status describe(hw_checkpoints *own, queued *item, const hw_checkp
     (void)snprintf(item->loop, sizeof item->loop, "%s", about->loop);
     (void)snprintf(item->program, sizeof item->program, "%s", about->program);
     HAWSER_TRY(HW_NEW(&item->metrics, about->metric_count, "a checkpoint", error));
-    for (uint32_t i = 0; i < about->metric_count; i++)
-        item->metrics[i] = (hw_checkpoint_metric){about->metrics[i], about->values[i]};
+    HAWSER_TRY(HW_NEW(&item->names, about->metric_count, "a checkpoint", error));
+    for (uint32_t i = 0; i < about->metric_count; i++) { /* the program may be freed before they are written */
+        HAWSER_TRY(hw_copy_text(&item->names[i], about->metrics[i], error));
+        item->metrics[i] = (hw_checkpoint_metric){item->names[i], about->values[i]};
+        item->facts.metric_count = i + 1;
+    }
     item->identity = strdup(own->identity != NULL ? own->identity : "");
     if (item->identity == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a checkpoint");
