@@ -55,6 +55,7 @@ static void only_losses_and_kills_are_repeated(void **state)
                 {{.ended = true, .signal = SIGKILL}, true, true},
                 {{.ended = true, .signal = SIGTERM}, true, true},
                 {{.ended = true, .signal = SIGSEGV}, true, true},
+                {{.ended = true, .signal = SIGPIPE}, false, false},
                 {{.ended = true, .code = 0}, true, true},               /* blamed by the others */
                 {{.ended = true, .code = 2, .ours = true}, true, true}, /* and ended by us */
                 {{.ended = false}, true, true}};

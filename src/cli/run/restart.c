@@ -1,4 +1,5 @@
 /* restart.c - decides whether the command starts again after a failure, and counts restarts. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,11 +12,13 @@
 
 enum { IDLE_MOST = 2 /* restarts in a row without progress */ };
 
-/* Only what befell a node is repeated: the node was lost or killed. An error of the program would occur again. */
+/* Only what befell a node is repeated: the node was lost or killed. An error of the program would occur again, and so would
+ * SIGPIPE, since the reader of its output has gone. */
 static bool befell(const hw_launch *launch, const hw_run_node *node)
 {
     bool lost = node->ours || !node->ended || (node->code == 0 && node->signal == 0);
-    return lost || node->signal != 0 || node->code == HW_EXIT_PEER || (launch->own && node->code == HW_EXIT_SIGNAL);
+    bool killed = node->signal != 0 && node->signal != SIGPIPE;
+    return lost || killed || node->code == HW_EXIT_PEER || (launch->own && node->code == HW_EXIT_SIGNAL);
 }
 
 /* Returns the number of restarts in a row without progress, if the present start ends now. */
