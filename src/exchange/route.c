@@ -8,6 +8,7 @@
 hawser_status hw_topology_routes(const hw_topology *topology, hw_net *net, hawser_error *error)
 {
     uint32_t nodes = hw_topology_nodes(topology), *children = NULL;
+    hw_net_clear_routes(net); /* a job before on these nodes may have had others */
     if (hw_topology_direct(topology))
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&children, nodes, "a node's routes", error));

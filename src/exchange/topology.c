@@ -1,9 +1,13 @@
 #include "exchange/topology.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
+
+/* From this many hosts on "auto" chooses servers. On three a clock took 1.3 times as long as over "all". */
+enum { HOSTS_OF_SERVERS = 4 };
 
 struct hw_topology {
     uint32_t nodes;
@@ -162,11 +166,21 @@ static uint32_t servers_of(const char *name)
 
 hawser_status hw_topology_check(const char *name, hawser_error *error)
 {
-    bool named = strcmp(name, "all") == 0 || strcmp(name, "halton") == 0 || strcmp(name, "tree") == 0;
+    bool named =
+        strcmp(name, "auto") == 0 || strcmp(name, "all") == 0 || strcmp(name, "halton") == 0 || strcmp(name, "tree") == 0;
     if (named || servers_of(name) > 0 || (strncmp(name, "file:", 5) == 0 && name[5] != '\0'))
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_OPTION,
-                       "topology = '%s': expected all, halton, tree, servers:K with K >= 1, or file:PATH", name);
+                       "topology = '%s': expected auto, all, halton, tree, servers:K with K >= 1, or file:PATH", name);
+}
+
+void hw_topology_choose(uint32_t nodes, uint32_t hosts, bool in_step, char name[HW_TOPOLOGY_NAME])
+{
+    const bool chooses = in_step && nodes <= HW_TOPOLOGY_NODES_MOST;
+    if (chooses && hosts >= HOSTS_OF_SERVERS)
+        (void)snprintf(name, HW_TOPOLOGY_NAME, "servers:%u", nodes);
+    else
+        (void)snprintf(name, HW_TOPOLOGY_NAME, "%s", chooses && nodes > HW_ADDING_DIRECT ? "tree" : "all");
 }
 
 static hawser_status make_graph(hw_topology *topology, const char *name, const char *edges, uint32_t *steps, uint32_t *queue,

@@ -16,6 +16,8 @@ typedef struct hw_plan_settings {
     uint32_t threads; /* blocks that compute at once */
     uint32_t processors;
     uint32_t nodes;                /* 1: one process */
+    uint32_t hosts;                /* of these nodes */
+    char links[96];                /* name of the topology and the number of hosts: "servers:4 (4 hosts)" */
     char topology[300];            /* text about the links between nodes; empty with one node */
     const hw_topology *graph;      /* these links; NULL with one node */
     hw_adding_shape adding;        /* follows from the topology; on one node the plan chooses it */
@@ -124,6 +126,10 @@ typedef struct hw_traffic {
 } hw_traffic;
 hawser_status hw_plan_traffic_sum(const hw_plan *plan, const hw_state_plan *own, bool in_step, hw_traffic *traffic,
                                   hawser_error *error) HAWSER_MUST_USE;
+/* Stores the most that one node sends in a clock, in messages with all numbers of the state: over the topology, and if every
+ * node sent to every other. As hw_plan_traffic_sum, an upper bound. */
+hawser_status hw_plan_updates_sent(const hw_plan *plan, const hw_state_plan *own, bool in_step, double *sent,
+                                   double *over_all, hawser_error *error) HAWSER_MUST_USE;
 /* Stores whether the state is updated under bsp or outside of loops (in_step), and whether it is updated under another
  * policy (apart). */
 void hw_plan_policies(const hw_plan *plan, const hawser_state *state, bool *in_step, bool *apart);

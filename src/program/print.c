@@ -195,6 +195,19 @@ static hawser_status print_traffic(const hw_plan *plan, const hw_state_plan *own
     return HAWSER_OK;
 }
 
+/* Prints what the busiest node sends in messages with the whole state, and what it would send over "all". */
+static hawser_status print_updates(const hw_plan *plan, const hw_state_plan *own, bool in_step, FILE *out,
+                                   hawser_error *error)
+{
+    double sent = 0, over_all = 0;
+    HAWSER_TRY(hw_plan_updates_sent(plan, own, in_step, &sent, &over_all, error));
+    fprintf(out, "%.3g updates per clock", sent);
+    if (sent != over_all)
+        fprintf(out, " instead of %.3g", over_all);
+    fprintf(out, " out of the busiest node");
+    return HAWSER_OK;
+}
+
 static hawser_status print_wire(const hw_plan *plan, const hw_state_plan *own, const char *newline, FILE *out,
                                 hawser_error *error)
 {
@@ -209,7 +222,10 @@ static hawser_status print_wire(const hw_plan *plan, const hw_state_plan *own, c
         HAWSER_TRY(print_traffic(plan, own, true, out, error));
     if (in_step && apart)
         fprintf(out, " under bsp, and otherwise ");
-    return apart ? print_traffic(plan, own, false, out, error) : HAWSER_OK;
+    if (apart)
+        HAWSER_TRY(print_traffic(plan, own, false, out, error));
+    fprintf(out, "%s%s: ", newline, plan->settings.links);
+    return print_updates(plan, own, in_step, out, error);
 }
 
 /* Prints ": block 3" or ": blocks 0 to 2, 5". */

@@ -133,6 +133,10 @@ static hawser_status add_traffic(const hw_plan *plan, const hw_state_plan *own, 
     hw_json_count(sent, "busiest_node", traffic.busiest, ok);
     hw_json_count(sent, "bytes_out_of_busiest", traffic.of_busiest, ok);
     hw_json_count(sent, "bytes_out_of_all", traffic.all, ok);
+    double updates = 0, over_all = 0;
+    HAWSER_TRY(hw_plan_updates_sent(plan, own, in_step, &updates, &over_all, error));
+    hw_json_number(sent, "updates_out_of_busiest", updates, ok);
+    hw_json_number(sent, "updates_out_of_busiest_over_all", over_all, ok);
     return HAWSER_OK;
 }
 

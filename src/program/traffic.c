@@ -136,6 +136,24 @@ hawser_status hw_plan_traffic_sum(const hw_plan *plan, const hw_state_plan *own,
     return status;
 }
 
+hawser_status hw_plan_updates_sent(const hw_plan *plan, const hw_state_plan *own, bool in_step, double *sent,
+                                   double *over_all, hawser_error *error)
+{
+    const double whole = (double)hw_state_bytes(own->state);
+    hw_traffic traffic;
+    hw_topology *all = NULL;
+    HAWSER_TRY(hw_plan_traffic_sum(plan, own, in_step, &traffic, error));
+    *sent = whole > 0 ? (double)traffic.of_busiest / whole : 0;
+    HAWSER_TRY(hw_topology_new("all", NULL, plan->settings.nodes, &all, error));
+    hw_plan other = *plan;
+    other.settings.graph = all;
+    other.settings.adding = hw_topology_adding(all);
+    hawser_status status = hw_plan_traffic_sum(&other, own, in_step, &traffic, error);
+    *over_all = whole > 0 ? (double)traffic.of_busiest / whole : 0;
+    hw_topology_free(all);
+    return status;
+}
+
 void hw_plan_policies(const hw_plan *plan, const hawser_state *state, bool *in_step, bool *apart)
 {
     *in_step = *apart = false;

@@ -52,6 +52,20 @@ same started url.svm --lambda-ratio 0.05 --init start.st
 printf '%s\n' $(seq 60 | sed 's/^7$/0/; s/^[0-9][0-9]$/1/') >factors
 same unpenalised dense.csv --lambda-ratio 0.2 --penalty-factors factors
 
+# --topology auto, which is tree for nine nodes of one host and servers:N for nodes on four hosts, changes no bit of a model.
+for words in "kmeans dense.csv --clusters 3 --seed 5" "lasso url.svm --lambda-ratio 0.1 --exchange-every 0.5"; do
+    for over in "9 auto" "9 all" "4 servers:4" "4 auto"; do
+        hawser run -n ${over% *} -- train $words --workers 9 --topology ${over#* } --quiet -o "${over// /_}.st" >out 2>err || fail "$words over $over: $(cat err)"
+    done
+    for file in 9_all.st 4_servers:4.st 4_auto.st; do
+        hawser info --coefficients $file >this.txt
+        hawser info --coefficients 9_auto.st | cmp -s - this.txt || fail "$words: $file differs from 9 nodes with --topology auto"
+    done
+done
+hawser run -n 9 -- plan lasso url.svm --workers 9 --physical >out 2>err || fail "a plan over nine nodes: $(cat err)"
+grep -q "^  topology tree, chosen: " out || fail "nine nodes of a host do not choose a tree"
+grep -Eq "^    tree \(1 host\): [0-9.]+ updates per clock instead of 8 out of the busiest node" out || fail "the plan does not compare a tree with all"
+
 # ssp and tap give no bits, but the optimum; each process has read its share and holds less than all of the data.
 for sync in ssp:2 tap; do
     hawser run -n 3 -- train lasso url.svm --lambda-ratio 0.1 --workers 3 --sync $sync --json --quiet >out 2>err || fail "$sync: $(cat err)"

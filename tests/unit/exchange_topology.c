@@ -166,7 +166,7 @@ static void a_graph_of_edges_is_checked(void **state)
 static void names_are_checked(void **state)
 {
     (void)state;
-    const char *const good[] = {"all", "halton", "tree", "servers:1", "servers:17", "file:a b"};
+    const char *const good[] = {"auto", "all", "halton", "tree", "servers:1", "servers:17", "file:a b"};
     const char *const bad[] = {"",           "ring",       "servers", "servers:", "servers:0",
                                "servers: 1", "servers:2x", "file:",   "ALL",      "servers:99999999999"};
     hawser_error error = {0};
@@ -183,6 +183,29 @@ static void names_are_checked(void **state)
     assert_int_equal(hw_topology_new("all", NULL, 65536, &topology, &error), HAWSER_OK); /* more than make() takes */
     assert_true(hw_topology_direct(topology) && hw_topology_figures_of(topology)->degree == 65535);
     hw_topology_free(topology);
+}
+
+static void auto_stands_for_a_topology_that_the_nodes_can_have(void **state)
+{
+    (void)state;
+    const struct {
+        uint32_t nodes, hosts;
+        bool in_step;
+        const char *name;
+    } cases[] = {
+        {2, 1, true, "all"},       {8, 1, true, "all"},       {9, 1, true, "tree"},
+        {9, 3, true, "tree"},      {3, 3, true, "all"},       {4, 4, true, "servers:4"},
+        {9, 4, true, "servers:9"}, {4096, 2, true, "tree"},   {4096, 4096, true, "servers:4096"},
+        {4097, 1, true, "all"},    {4097, 4097, true, "all"}, {4, 4, false, "all"},
+        {64, 1, false, "all"},     {64, 64, false, "all"},
+    };
+    for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+        char name[HW_TOPOLOGY_NAME];
+        hw_topology_choose(cases[k].nodes, cases[k].hosts, cases[k].in_step, name);
+        assert_string_equal(name, cases[k].name);
+        if (cases[k].nodes <= 64)
+            hw_topology_free(make(name, NULL, cases[k].nodes));
+    }
 }
 
 /* ------------------------------------------------------------------------------------- replicas over a topology ---- */
@@ -288,6 +311,7 @@ int main(void)
         cmocka_unit_test(clients_are_linked_only_with_servers),
         cmocka_unit_test(a_graph_of_edges_is_checked),
         cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(auto_stands_for_a_topology_that_the_nodes_can_have),
         cmocka_unit_test(guarantees_hold_over_several_hops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

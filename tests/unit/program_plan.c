@@ -338,15 +338,30 @@ static void a_plan_over_nodes_has_placement_and_traffic(void **state)
         {"tree", "4", 4, hawser_tap(), {"4000 bytes out of node 0, 9600 out of all", "topology tree"}},
         {"servers:1", "3", 3, hawser_ssp(2), {"3200 bytes out of node 0, 4800 out of all", "those that wait for a link"}},
         {"servers:1", "3", 3, hawser_bsp(), {"1600 bytes out of node 0, 3200 out of all", "topology servers:1"}},
+        {"servers:1", "3", 3, hawser_bsp(), {"servers:1 (3 hosts): 2 updates per clock out of the busiest node\n"}},
+        {"tree", "4", 4, hawser_bsp(), {"tree (4 hosts): 2 updates per clock instead of 3 out of"}},
+        {"tree", "4", 4, hawser_tap(), {"tree (4 hosts): 5 updates per clock instead of 3 out of"}},
+        /* One node per host is supposed. With 100 numbers each state has one range, and server 1 sends the sum to three. */
+        {"auto", "4", 4, hawser_bsp(), {"servers:4 (4 hosts): 3 updates per clock out", "topology servers:4, chosen"}},
+        {"auto",
+         "4",
+         4,
+         hawser_bsp(),
+         {"large: replicated 2048 x 1",
+          "servers:4 (4 hosts): 1.5 updates per clock instead of 3 out of the busiest node\n"}},
+        {"auto", "4", 4, hawser_ssp(1), {"all (4 hosts): 3 updates per clock out of the busiest node\n"}},
+        {"auto", "3", 3, hawser_bsp(), {"all (3 hosts): 2 updates per clock out", "topology all, chosen"}},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        test_job test = OPEN_JOB("workers", cases[i].workers, "topology", cases[i].topology);
+        test_job test = OPEN_JOB("workers", cases[i].workers, "topology", cases[i].topology, "sync",
+                                 cases[i].sync.tightness == HAWSER_BSP ? "bsp" : "ssp:2");
         hawser_program *program = hawser_program_new("far", NULL);
         hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_COLUMN);
         hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 100);
+        hawser_state *large = HAWSER_STATE(program, "large", HAWSER_REPLICATED, .rows = 2048);
         hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 9}, cases[i].sync);
-        HAWSER_UNIT(loop, "sweep", unit, .reads = {data}, .updates = {v});
+        HAWSER_UNIT(loop, "sweep", unit, .reads = {data}, .updates = {v, large});
         char *text = plan_text(test, program, cases[i].nodes, HAWSER_PLAN_PHYSICAL);
         for (int k = 0; k < 3 && cases[i].says[k] != NULL; k++)
             if (strstr(text, cases[i].says[k]) == NULL)

@@ -382,6 +382,11 @@ static void a_spread_goes_by_relays(world *self)
     for (uint32_t e = 0; e < BLOCKS; e++)
         if (self->home[e] == 0 || self->home[e] == 2)
             hw_message_free(await_message(self, e));
+    hw_net_clear_routes(self->node[1].net); /* each node directly */
+    spread_all(self, 5, 1);
+    for (uint32_t e = 0; e < BLOCKS; e++)
+        if (self->home[e] != 1)
+            hw_message_free(await_message(self, e));
 }
 
 /* Messages say which run they are of. */

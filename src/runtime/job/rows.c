@@ -108,10 +108,11 @@ static const hawser_option job_rows[] = {
      "bytes of updates, and of requests and replies of a store, that a node may send per second to the other nodes, and as "
      "many to stand-alone servers; input, results and control are not limited; 0: no limit",
      "Exchange between workers", 0},
-    {"topology", HAWSER_TEXT, "all", NULL, "GRAPH",
+    {"topology", HAWSER_TEXT, "auto", NULL, "GRAPH",
      "links over which nodes exchange updates: all, halton, tree, servers:K, or file:PATH with one link FROM TO per "
      "line; "
-     "nodes without a common link get updates through others, and under bsp tree and servers add them up on the way",
+     "nodes without a common link get updates through others, and under bsp tree and servers add them up on the way. With "
+     "--sync bsp auto is servers:N for N nodes on four hosts or more and tree for more than 8 on fewer; else it is all",
      "Exchange between workers", 0},
     {"backlog", HAWSER_BYTES, "1M", NULL, "BYTES",
      "under ssp and tap, merge the updates of several clocks into one message once this many bytes wait to be sent to "

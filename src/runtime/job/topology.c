@@ -8,14 +8,25 @@
 #include "exchange/topology.h"
 #include "runtime/job/job.h"
 
-/* Makes the text that nodes compare: the option's words, a zero, and on node 0 the text of the file that they name, ended by
- * a zero. */
-static hawser_status make_text(const char *words, bool reads, char **text, size_t *length, hawser_error *error)
+static bool is_auto(const char *words)
 {
+    return strcmp(words, "auto") == 0;
+}
+
+/* Makes the text that nodes compare: the option's words, a zero, and on node 0 what the words stand for, ended by a zero: the
+ * text of the file that they name, or the name of the topology that "auto" chooses. */
+static hawser_status make_text(const hawser_job *job, bool reads, char **text, size_t *length, hawser_error *error)
+{
+    const hw_plan_settings *settings = &job->settings;
+    const char *words = hawser_options_text(job->options, "topology"), *sync = hawser_options_text(job->options, "sync");
     size_t capacity = 0, used = strlen(words) + 1;
     HAWSER_TRY(hw_topology_check(words, error));
-    HAWSER_TRY(HW_GROW(text, &capacity, used + 1, "a topology's text", error));
+    HAWSER_TRY(HW_GROW(text, &capacity, used + HW_TOPOLOGY_NAME, "a topology's text", error));
     memcpy(*text, words, used);
+    if (reads && is_auto(words)) {
+        hw_topology_choose(settings->nodes, settings->hosts, strcmp(sync, "bsp") == 0, *text + used);
+        used += strlen(*text + used);
+    }
     FILE *file = reads && strncmp(words, "file:", 5) == 0 ? fopen(words + 5, "r") : NULL;
     bool failed = reads && strncmp(words, "file:", 5) == 0 && file == NULL;
     hawser_status status = HAWSER_OK;
@@ -54,15 +65,17 @@ static hawser_status compare(const hw_bytes *texts, uint32_t nodes, hawser_error
 static hawser_status draw(hawser_job *job, const char *text, hawser_error *error)
 {
     hw_plan_settings *settings = &job->settings;
-    const char *words = text, *edges = words + strlen(words) + 1;
+    const char *words = text, *rest = words + strlen(words) + 1, *name = is_auto(words) ? rest : words;
     bool file = strncmp(words, "file:", 5) == 0;
-    HAWSER_TRY(hw_topology_new(words, file ? edges : NULL, settings->nodes, &job->topology, error));
+    HAWSER_TRY(hw_topology_new(name, file ? rest : NULL, settings->nodes, &job->topology, error));
     settings->graph = job->topology;
     settings->adding = hw_topology_adding(job->topology);
     const hw_topology_figures *figures = hw_topology_figures_of(job->topology);
+    snprintf(settings->links, sizeof settings->links, "%.60s (%u host%s)", name, settings->hosts,
+             settings->hosts == 1 ? "" : "s");
     int n = snprintf(settings->topology, sizeof settings->topology,
-                     "topology %.60s: at most %u links out of a node, at most %u from one node to another", words,
-                     figures->degree, figures->depth);
+                     "topology %.60s%s: at most %u links out of a node, at most %u from one node to another", name,
+                     is_auto(words) ? ", chosen" : "", figures->degree, figures->depth);
     if (figures->relayed > 0)
         snprintf(settings->topology + n, sizeof settings->topology - (size_t)n,
                  "; node %u passes on most, %llu messages when each node has sent one%s", figures->relaying,
@@ -99,7 +112,7 @@ hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *erro
                            nodes, settings->nodes);
     if (nodes == 1)
         return HAWSER_OK;
-    settings->nodes = nodes;
+    settings->nodes = settings->hosts = nodes;
     if (!hawser_options_has(job->options, "workers"))
         settings->blocks = processors < UINT32_MAX ? (uint32_t)processors : UINT32_MAX;
     int64_t asked = hawser_options_has(job->options, "threads") ? hawser_options_integer(job->options, "threads") : 0;
@@ -108,24 +121,34 @@ hawser_status hw_job_suppose(hawser_job *job, uint32_t nodes, hawser_error *erro
     if (settings->blocks < nodes)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers",
                            settings->blocks, nodes);
-    hawser_status status = make_text(hawser_options_text(job->options, "topology"), true, &text, &length, error);
+    hawser_status status = make_text(job, true, &text, &length, error);
     if (status == HAWSER_OK)
         status = draw(job, text, error);
     free(text);
     return status;
 }
 
+static uint32_t count_hosts(const hw_cluster *cluster)
+{
+    uint32_t hosts = 0;
+    for (uint32_t node = 0; node < hw_cluster_nodes(cluster); node++) {
+        const uint32_t host = hw_cluster_member(cluster, node)->host;
+        hosts = host < hosts ? hosts : host + 1; /* they are numbered from 0 */
+    }
+    return hosts;
+}
+
 hawser_status hw_job_topology(hawser_job *job, hawser_error *error)
 {
-    const char *words = hawser_options_text(job->options, "topology");
     uint32_t nodes = job->cluster != NULL ? hw_cluster_nodes(job->cluster) : 1;
     job->settings.nodes = nodes;
     if (job->cluster == NULL)
-        return hw_topology_check(words, error);
+        return hw_topology_check(hawser_options_text(job->options, "topology"), error);
+    job->settings.hosts = count_hosts(job->cluster);
     char *text = NULL;
     size_t length = 0;
     hw_bytes *texts = NULL;
-    hawser_status status = make_text(words, hw_cluster_self(job->cluster) == 0, &text, &length, error);
+    hawser_status status = make_text(job, hw_cluster_self(job->cluster) == 0, &text, &length, error);
     if (status == HAWSER_OK)
         status = HW_NEW(&texts, nodes, "the nodes' topologies", error);
     status = hw_cluster_agree(job->cluster, status, error);

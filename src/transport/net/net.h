@@ -112,6 +112,8 @@ void hw_net_account(hw_net *net, uint32_t node, int64_t bytes);
  * == own number, hw_net_spread starts there. Copied. Only while no run is in progress. */
 hawser_status hw_net_route(hw_net *net, uint32_t origin, const uint32_t *children, uint32_t count,
                            hawser_error *error) HAWSER_MUST_USE;
+/* Removes all routes. Only while no run is in progress. */
+void hw_net_clear_routes(hw_net *net);
 /* Sends to all other nodes by the routes of this node, or directly to each if there are none. */
 hawser_status hw_net_spread(hw_net *net, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 

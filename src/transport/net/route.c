@@ -43,6 +43,16 @@ hawser_status hw_net_route(hw_net *net, uint32_t origin, const uint32_t *childre
     return status;
 }
 
+void hw_net_clear_routes(hw_net *net)
+{
+    pthread_rwlock_wrlock(&net->routing);
+    for (uint32_t i = 0; i < net->route_count; i++) {
+        free(net->routes[i]);
+        net->routes[i] = NULL;
+    }
+    pthread_rwlock_unlock(&net->routing);
+}
+
 void hw_route_free(hw_net *net)
 {
     for (uint32_t i = 0; i < net->route_count; i++)
