@@ -1,4 +1,5 @@
-/* alltoall.c - sends bytes from every node to every node, between runs: this brings the input to the nodes that need it. */
+/* alltoall.c - sends bytes from every node to every node, between runs: this brings the input to the nodes that need it.
+ * What all nodes send to all goes over a tree (allgather.c) if there are more than a few. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,145 +7,18 @@
 #include "base/memory.h"
 #include "cluster/internal.h"
 
-/* A block is cut into messages, so that heartbeats and other messages are sent in between. */
-static const size_t MOST_AT_ONCE = (size_t)16 << 20;
-
-void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *message)
-{
-    message->next = NULL;
-    pthread_mutex_lock(&cluster->mutex);
-    hw_joiner *joiner = &cluster->joiners[node];
-    if (hw_cluster_when(cluster, &message->envelope) == HW_LATE) {
-        pthread_mutex_unlock(&cluster->mutex);
-        hw_cluster_drop(cluster, message);
-        return;
-    }
-    if (joiner->data_last != NULL)
-        joiner->data_last->next = message;
-    else
-        joiner->data = message;
-    joiner->data_last = message;
-    if (message->envelope.last != 0)
-        pthread_cond_broadcast(&cluster->changed);
-    pthread_mutex_unlock(&cluster->mutex);
-}
-
-void hw_cluster_drop_data(hw_cluster *cluster)
-{
-    for (uint32_t node = 0; node < cluster->nodes_most; node++)
-        hw_messages_free(cluster->joiners[node].data);
-}
-
-void hw_cluster_drop_old_data(hw_cluster *cluster)
-{
-    for (uint32_t node = 0; node < cluster->nodes; node++) {
-        hw_joiner *joiner = &cluster->joiners[node];
-        while (joiner->data != NULL && hw_cluster_when(cluster, &joiner->data->envelope) == HW_LATE) {
-            hw_message *next = joiner->data->next;
-            hw_message_free(joiner->data);
-            joiner->data = next;
-        }
-        if (joiner->data == NULL)
-            joiner->data_last = NULL;
-    }
-}
-
-static bool never(const hw_cluster *cluster, uint32_t node)
-{
-    (void)cluster;
-    (void)node;
-    return false;
-}
-
-/* The receiver of a message is gone. Waits for the reason, which arrives in a moment. Without one, returns HAWSER_PEER_LOST
- * and keeps the net's text. */
-static hawser_status said_gone(hw_cluster *cluster, uint32_t node, hawser_error *error)
-{
-    hawser_error better = {0};
-    pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = hw_cluster_wait(cluster, never, node, cluster->reason_timeout, false, &better);
-    pthread_mutex_unlock(&cluster->mutex);
-    return status == HAWSER_TIMEOUT ? HAWSER_PEER_LOST : hawser_fail(error, status, "%s", better.text);
-}
-
-static hawser_status send_block(hw_cluster *cluster, uint32_t node, hw_bytes bytes, hawser_error *error)
-{
-    size_t sent = 0;
-    do {
-        size_t length = bytes.length - sent < MOST_AT_ONCE ? bytes.length - sent : MOST_AT_ONCE;
-        hw_message *message = NULL;
-        HAWSER_TRY(hw_message_new(length, &message, error));
-        if (length != 0)
-            memcpy(message->payload, (const char *)bytes.data + sent, length);
-        sent += length;
-        message->envelope.kind = HW_MESSAGE_DATA;
-        message->envelope.session = cluster->job;
-        message->envelope.epoch = cluster->rounds;
-        message->envelope.count = bytes.length;
-        message->envelope.last = sent == bytes.length;
-        hawser_status status = hw_net_send(cluster->net, node, message, error);
-        if (status != HAWSER_OK)
-            return status == HAWSER_PEER_LOST ? said_gone(cluster, node, error) : status;
-    } while (sent < bytes.length);
-    return HAWSER_OK;
-}
-
-/* Takes the messages of a whole block out of a member's list; the last one is marked. */
-static hw_message *take_block(hw_cluster *cluster, uint32_t node)
-{
-    hw_joiner *joiner = &cluster->joiners[node];
-    hw_message *first = joiner->data, *last = first;
-    while (last->envelope.last == 0)
-        last = last->next;
-    joiner->data = last->next;
-    if (joiner->data == NULL)
-        joiner->data_last = NULL;
-    last->next = NULL;
-    return first;
-}
-
-/* A block of the next job is none of this one's: its sender has ended this job. */
-static bool block_is_whole(const hw_cluster *cluster, uint32_t node)
-{
-    const hw_message *message = cluster->joiners[node].data;
-    if (message != NULL && message->envelope.session != cluster->job)
-        return false;
-    while (message != NULL && message->envelope.last == 0)
-        message = message->next;
-    return message != NULL;
-}
-
-/* Joins the messages of a block. If the sizes do not add up to the announced length, the sender is at fault. */
-static hawser_status unpack(const hw_cluster *cluster, uint32_t node, hw_message *list, hw_bytes *in, hawser_error *error)
-{
-    size_t length = list->envelope.count, at = 0;
-    bool fine = list->envelope.epoch == cluster->rounds;
-    hawser_status status = hw_new_array(&in->data, length, 1, "a part of the input", error);
-    while (list != NULL) {
-        hw_message *next = list->next;
-        fine = fine && list->envelope.length <= length - at;
-        if (fine && status == HAWSER_OK && list->envelope.length != 0)
-            memcpy((char *)in->data + at, list->payload, list->envelope.length);
-        at += fine ? list->envelope.length : 0;
-        hw_message_free(list);
-        list = next;
-    }
-    in->length = length;
-    if (status == HAWSER_OK && (!fine || at != length))
-        status = hawser_fail(error, HAWSER_INTERNAL, "node %u (%s) is at another step of reading the input", node,
-                             hw_cluster_name(cluster, node));
-    return status;
-}
+/* Up to so many nodes send what is for all directly. More use the tree: two or four steps, but N (N - 1) messages fewer. */
+enum { DIRECT_MOST = 4 };
 
 static hawser_status receive_block(hw_cluster *cluster, uint32_t node, hw_bytes *in, hawser_error *error)
 {
     hw_message *list = NULL;
     pthread_mutex_lock(&cluster->mutex);
-    hawser_status status = hw_cluster_wait(cluster, block_is_whole, node, cluster->alltoall_timeout, true, error);
+    hawser_status status = hw_cluster_wait(cluster, hw_cluster_block_is_whole, node, cluster->alltoall_timeout, true, error);
     if (status == HAWSER_OK)
-        list = take_block(cluster, node);
+        list = hw_cluster_take_block(cluster, node);
     pthread_mutex_unlock(&cluster->mutex);
-    return status == HAWSER_OK ? unpack(cluster, node, list, in, error) : status;
+    return status == HAWSER_OK ? hw_cluster_unpack(cluster, node, HW_DATA_BLOCK, list, in, error) : status;
 }
 
 static hawser_status copy_own(hw_bytes out, hw_bytes *in, hawser_error *error)
@@ -162,10 +36,9 @@ static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, size_t step
                            hawser_error *error)
 {
     uint32_t nodes = cluster->nodes, self = cluster->self;
-    cluster->rounds++;
     for (uint32_t i = 1; i < nodes; i++) {
         uint32_t node = (self + i) % nodes;
-        HAWSER_TRY(send_block(cluster, node, out[node * step], error));
+        HAWSER_TRY(hw_cluster_send_block(cluster, node, out[node * step], HW_DATA_BLOCK, error));
         if (taken == NULL)
             continue;
         free(taken[node].data);
@@ -211,36 +84,66 @@ hawser_status hw_cluster_fail_cancelled(const hw_cluster *cluster, hawser_error 
                              cluster->words);
 }
 
-static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, size_t step, hw_bytes *taken, hw_bytes *in,
-                               hawser_error *error)
+static void enter(hw_cluster *cluster)
 {
-    uint32_t nodes = cluster != NULL ? cluster->nodes : 1;
-    memset(in, 0, nodes * sizeof *in);
-    if (cluster != NULL && cluster->cancelled)
-        return hw_cluster_fail_cancelled(cluster, error);
-    hawser_status status = cluster != NULL ? trade(cluster, out, step, taken, in, error) : copy_own(out[0], &in[0], error);
-    if (cluster != NULL && status != HAWSER_OK)
-        leave(cluster, status, error);
-    for (uint32_t i = 0; status != HAWSER_OK && i < nodes; i++) {
+    pthread_mutex_lock(&cluster->mutex);
+    cluster->rounds++;
+    pthread_mutex_unlock(&cluster->mutex);
+}
+
+static hawser_status finish(hw_cluster *cluster, hawser_status status, hw_bytes *in, hawser_error *error)
+{
+    if (status == HAWSER_OK) {
+        pthread_mutex_lock(&cluster->mutex);
+        cluster->completed = cluster->rounds;
+        pthread_mutex_unlock(&cluster->mutex);
+        return HAWSER_OK;
+    }
+    leave(cluster, status, error);
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
         free(in[i].data);
         in[i] = (hw_bytes){0};
     }
     return status;
 }
 
+static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, hw_bytes *taken, hw_bytes *in, hawser_error *error)
+{
+    memset(in, 0, (cluster != NULL ? cluster->nodes : 1) * sizeof *in);
+    if (cluster == NULL)
+        return copy_own(out[0], &in[0], error);
+    if (cluster->cancelled)
+        return hw_cluster_fail_cancelled(cluster, error);
+    enter(cluster);
+    return finish(cluster, trade(cluster, out, 1, taken, in, error), in, error);
+}
+
 hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in, hawser_error *error)
 {
-    return trade_all(cluster, out, 1, NULL, in, error);
+    return trade_all(cluster, out, NULL, in, error);
 }
 
 hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes *in, hawser_error *error)
 {
-    return trade_all(cluster, out, 1, out, in, error);
+    return trade_all(cluster, out, out, in, error);
+}
+
+static hawser_status gather(hw_cluster *cluster, const char *call, hw_bytes own, hw_bytes *in, hawser_error *error)
+{
+    memset(in, 0, (cluster != NULL ? cluster->nodes : 1) * sizeof *in);
+    if (cluster == NULL)
+        return copy_own(own, &in[0], error);
+    if (cluster->cancelled)
+        return hw_cluster_fail_cancelled(cluster, error);
+    enter(cluster);
+    hawser_status status = cluster->nodes <= DIRECT_MOST ? trade(cluster, &own, 0, NULL, in, error)
+                                                         : hw_cluster_gather(cluster, call, own, in, error);
+    return finish(cluster, status, in, error);
 }
 
 hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error)
 {
-    return trade_all(cluster, &own, 0, NULL, in, error);
+    return gather(cluster, "", own, in, error);
 }
 
 /* Fails with the text of this node, or with that of another node, which the launcher learns as well. To other nodes a
@@ -266,6 +169,46 @@ typedef struct node_word {
     bool marked;
 } node_word;
 
+/* As it is sent: this, and then both texts, each with its zero. */
+typedef struct word_head {
+    char sign[8]; /* no other message begins so */
+    int32_t status;
+    uint32_t marked;
+} word_head;
+
+static const char WORD_SIGN[8] = "agreed";
+enum { WORD_MOST = sizeof(word_head) + HW_CALL_NAME + sizeof(((hawser_error *)0)->text) };
+
+static hw_bytes write_word(const node_word *word, char space[WORD_MOST])
+{
+    word_head head = {.status = word->said.status, .marked = word->marked};
+    const size_t call = strlen(word->call) + 1, text = strlen(word->said.text) + 1;
+    memcpy(head.sign, WORD_SIGN, sizeof head.sign);
+    memcpy(space, &head, sizeof head);
+    memcpy(space + sizeof head, word->call, call);
+    memcpy(space + sizeof head + call, word->said.text, text);
+    return (hw_bytes){space, sizeof head + call + text};
+}
+
+/* Returns false if these bytes are none of a node that agrees: that node makes another call. */
+static bool read_word(hw_bytes bytes, node_word *word)
+{
+    word_head head;
+    const char *at = (const char *)bytes.data + sizeof head;
+    *word = (node_word){0};
+    if (bytes.length < sizeof head + 2 || at[bytes.length - sizeof head - 1] != '\0')
+        return false;
+    memcpy(&head, bytes.data, sizeof head);
+    const size_t call = strlen(at) + 1;
+    if (memcmp(head.sign, WORD_SIGN, sizeof head.sign) != 0 || sizeof head + call >= bytes.length)
+        return false;
+    word->said.status = (hawser_status)head.status;
+    word->marked = head.marked != 0;
+    (void)snprintf(word->call, sizeof word->call, "%s", at);
+    (void)snprintf(word->said.text, sizeof word->said.text, "%s", at + call);
+    return true;
+}
+
 static bool has_failed(const node_word *word)
 {
     const hawser_status status = word->said.status;
@@ -276,17 +219,10 @@ static bool has_failed(const node_word *word)
 static hawser_status same_call(const hw_cluster *cluster, const char *own, const hw_bytes *in, hawser_error *error)
 {
     for (uint32_t i = 0; i < cluster->nodes; i++) {
-        node_word other = {0};
-        if (in[i].length == sizeof other)
-            memcpy(&other, in[i].data, sizeof other);
-        other.call[sizeof other.call - 1] = '\0';
-        if (strcmp(other.call, own) != 0 || (in[i].length != sizeof other && own[0] != '\0'))
-            return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                               "node %u (%s) calls %s while node %u (%s) calls %s; every node must make collective calls in "
-                               "the same order",
-                               cluster->self, hw_cluster_name(cluster, cluster->self),
-                               own[0] != '\0' ? own : "another function", i, hw_cluster_name(cluster, i),
-                               other.call[0] != '\0' ? other.call : "another function");
+        node_word other;
+        const bool agrees = read_word(in[i], &other);
+        if (strcmp(other.call, own) != 0 || (!agrees && own[0] != '\0'))
+            return hw_cluster_fail_calls(cluster, own, i, other.call, error);
     }
     return HAWSER_OK;
 }
@@ -297,7 +233,8 @@ static hawser_status agree(hw_cluster *cluster, const char *call, hawser_status 
     *marked = mark;
     if (cluster == NULL)
         return mark ? HAWSER_OK : own;
-    node_word word = {.marked = mark}, other = {0};
+    node_word word = {.marked = mark}, other;
+    char space[WORD_MOST];
     hw_bytes *in = NULL;
     if (own != HAWSER_OK && error != NULL)
         word.said = *error;
@@ -308,17 +245,15 @@ static hawser_status agree(hw_cluster *cluster, const char *call, hawser_status 
         leave(cluster, status, error);
         return status;
     }
-    status = hw_cluster_allgather(cluster, (hw_bytes){&word, sizeof word}, in, error);
+    status = gather(cluster, word.call, write_word(&word, space), in, error);
     /* Others have received this failure and left before all blocks arrived here. */
     if (status != HAWSER_OK && own != HAWSER_OK)
         status = hawser_fail(error, own, "%s", word.said.text);
     for (uint32_t i = 0; status == HAWSER_OK && i < cluster->nodes; i++)
-        *marked |= in[i].length == sizeof other && ((const node_word *)in[i].data)->marked;
+        *marked |= read_word(in[i], &other) && other.marked;
     for (uint32_t i = 0; status == HAWSER_OK && i < cluster->nodes; i++) {
-        if (in[i].length != sizeof other)
+        if (!read_word(in[i], &other))
             continue;
-        memcpy(&other, in[i].data, sizeof other);
-        other.said.text[sizeof other.said.text - 1] = '\0';
         bool counts = own == HAWSER_STOP ? i == cluster->self : !*marked || other.said.status == HAWSER_STOP;
         if (has_failed(&other) && counts)
             status = fail_as(cluster, i, &other.said, error);

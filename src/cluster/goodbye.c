@@ -92,6 +92,7 @@ static void report_end(hw_cluster *cluster, hw_join_word what, bool closed)
     cluster->leaving |= what == HW_JOIN_LEAVE;
     uint32_t job = cluster->job;
     bool cancelled = cluster->cancelled;
+    uint32_t completed = cluster->completed;
     pthread_mutex_unlock(&cluster->mutex);
     for (uint32_t i = 0; i < cluster->nodes; i++) {
         hw_message *message = NULL;
@@ -101,6 +102,7 @@ static void report_end(hw_cluster *cluster, hw_join_word what, bool closed)
         message->envelope.session = ended;
         message->envelope.count = cancelled;
         message->envelope.epoch = job;
+        message->envelope.clock = completed;
         message->envelope.last = closed;
         (void)!hw_net_send(cluster->net, i, message, &ignored);
     }

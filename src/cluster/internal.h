@@ -29,6 +29,15 @@ typedef enum hw_join_word {
     HW_JOIN_END          /* to all: it takes part in nothing more of job envelope.epoch; last: it has closed it */
 } hw_join_word;
 
+/* The kinds of HW_MESSAGE_DATA, in envelope.part. */
+typedef enum hw_data_kind {
+    HW_DATA_BLOCK,  /* of an alltoall */
+    HW_DATA_UP,     /* gathering.h: from a child to its parent, */
+    HW_DATA_DOWN,   /* from a parent to its child, */
+    HW_DATA_APART,  /* and a large block, from its node to each other */
+    HW_DATA_AWAITED /* from node 0 to all: the others wait for node envelope.count */
+} hw_data_kind;
+
 /* What to do with a message whose session is compared with the present one. */
 typedef enum hw_when { HW_NOW, HW_EARLY, HW_LATE } hw_when;
 
@@ -45,8 +54,9 @@ typedef struct hw_joiner {
     uint32_t ends;                /* 1 + the last job that it has ended, after as many runs; 0: none */
     uint32_t closes;              /* 1 + the last job that it has closed: it sends nothing more of it */
     uint32_t runs;
-    char words[400];    /* its reason, or empty */
-    uint32_t words_job; /* the job that it gave the reason for */
+    uint32_t ended_job, completed; /* when it ended: its job, and the collective calls of that job that it had completed */
+    char words[400];               /* its reason, or empty */
+    uint32_t words_job;            /* the job that it gave the reason for */
 } hw_joiner;
 
 /* A run, as long as its transport exists. */
@@ -74,16 +84,18 @@ struct hw_cluster {
     pthread_cond_t changed;
     hw_members *members; /* has a lock of its own, which may be taken within this one */
     hw_subscriber own_subscriber;
-    hw_joiner *joiners;   /* nodes_most entries */
-    bool has_members, go; /* the manager has sent the member list; all may go on */
-    bool leaving;         /* the others were sent a goodbye */
-    bool gave_up;         /* the last run has not ended on this node */
-    bool blamed;          /* the launcher has received whose failure ends this node */
-    const char *doing;    /* the phase of the job outside of runs */
-    char words[400];      /* the own reason, for the goodbye */
-    char refusal[400];    /* the manager's reason if the cluster does not form */
-    uint32_t job;         /* number of the present job, or of the last one; 0: the only one, or none yet */
-    uint32_t rounds;      /* alltoalls begun in it */
+    hw_joiner *joiners;              /* nodes_most entries */
+    bool has_members, go;            /* the manager has sent the member list; all may go on */
+    bool leaving;                    /* the others were sent a goodbye */
+    bool gave_up;                    /* the last run has not ended on this node */
+    bool blamed;                     /* the launcher has received whose failure ends this node */
+    const char *doing;               /* the phase of the job outside of runs */
+    char words[400];                 /* the own reason, for the goodbye */
+    char refusal[400];               /* the manager's reason if the cluster does not form */
+    uint32_t job;                    /* number of the present job, or of the last one; 0: the only one, or none yet */
+    uint32_t rounds;                 /* collective calls begun in it */
+    uint32_t completed;              /* collective calls that have succeeded in it */
+    uint32_t awaited, awaited_round; /* the node that the others wait for in that call, as node 0 has sent it */
     const hawser_cancellation *cancellation; /* of the call in progress; NULL: none */
     bool cancelled;                          /* it has ended an alltoall of the job, and no other can follow */
     hawser_status failed;                    /* `cancelled` by this failure of its own, and not by its caller */
@@ -135,7 +147,32 @@ uint32_t hw_cluster_about(const hw_cluster *cluster, uint32_t node, const char *
 uint32_t hw_cluster_first_to_leave(const hw_cluster *cluster);
 /* Returns whether a node takes part in nothing more of the present job. The mutex is held. */
 bool hw_cluster_gone(const hw_cluster *cluster, uint32_t node);
-/* alltoall.c: keeps a received block until it is requested. */
+/* wait.c, the parts of a wait; the mutex is held. Fails if a node was lost, or has left before it has completed this
+ * call. */
+hawser_status hw_cluster_check_wait(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
+/* Fails if the wait is late, or was cancelled. */
+hawser_status hw_cluster_check_late(hw_cluster *cluster, uint32_t node, bool late, double seconds,
+                                    hawser_error *error) HAWSER_MUST_USE;
+/* Returns the seconds until the first warning of a wait of this timeout. */
+double hw_cluster_pause(double seconds);
+void hw_cluster_warn_of_delay(const hw_cluster *cluster, uint32_t node, double waited, double most);
+/* allgather.c: sends `own` to all nodes and receives theirs, over the tree. `call` is the name of the call, or "". */
+hawser_status hw_cluster_gather(hw_cluster *cluster, const char *call, hw_bytes own, hw_bytes *in,
+                                hawser_error *error) HAWSER_MUST_USE;
+/* blocks.c: sends one block in messages of this kind. */
+hawser_status hw_cluster_send_block(hw_cluster *cluster, uint32_t node, hw_bytes bytes, hw_data_kind kind,
+                                    hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether the next block of a node has arrived as a whole. The mutex is held, as for the next. */
+bool hw_cluster_block_is_whole(const hw_cluster *cluster, uint32_t node);
+/* Takes the messages of that block. */
+hw_message *hw_cluster_take_block(hw_cluster *cluster, uint32_t node);
+/* Joins them. Fails if they are none of a block of this kind and of this collective call. */
+hawser_status hw_cluster_unpack(const hw_cluster *cluster, uint32_t node, hw_data_kind kind, hw_message *list, hw_bytes *in,
+                                hawser_error *error) HAWSER_MUST_USE;
+/* Fails because this node makes another collective call than that one. A name may be "". */
+hawser_status hw_cluster_fail_calls(const hw_cluster *cluster, const char *own, uint32_t node, const char *other,
+                                    hawser_error *error) HAWSER_MUST_USE;
+/* Keeps a received block until it is requested. */
 void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *message);
 void hw_cluster_drop_data(hw_cluster *cluster);
 /* Drops the blocks of jobs before the present one. The mutex is held. */

@@ -96,6 +96,8 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
     if (!leaves && message->envelope.last != 0)
         joiner->closes = job + 1;
     joiner->runs = message->envelope.session;
+    joiner->ended_job = job;
+    joiner->completed = (uint32_t)message->envelope.clock;
     joiner->words_job = job;
     snprintf(joiner->words, sizeof joiner->words, "%.*s", (int)message->envelope.length,
              message->envelope.length != 0 ? (const char *)message->payload : "");
@@ -624,7 +626,7 @@ hawser_status hw_cluster_open_job(hw_cluster *cluster, double timeout, hawser_st
     pthread_rwlock_wrlock(&cluster->beside); /* the net thread reads the number of the job */
     pthread_mutex_lock(&cluster->mutex);
     cluster->job++;
-    cluster->rounds = 0;
+    cluster->rounds = cluster->completed = 0;
     cluster->words[0] = '\0';
     cluster->gave_up = cluster->cancelled = false;
     cluster->failed = HAWSER_OK;

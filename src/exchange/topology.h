@@ -51,7 +51,8 @@ const hw_topology_figures *hw_topology_figures_of(const hw_topology *topology);
 struct hw_net;
 hawser_status hw_topology_routes(const hw_topology *topology, struct hw_net *net, hawser_error *error) HAWSER_MUST_USE;
 
-/* Checks only the name, as the value of an option before the number of nodes is known: one of hw_topology_new's, or "auto". */
+/* Checks only the name, as the value of an option before the number of nodes is known: one of hw_topology_new's, or
+ * "auto". */
 hawser_status hw_topology_check(const char *name, hawser_error *error) HAWSER_MUST_USE;
 /* Writes the name that "auto" stands for. In lock-step (bsp) this is "servers:N" on four hosts or more, where the busiest
  * card decides, and "tree" for more than eight nodes on fewer hosts, where the number of messages does. Else, and for more

@@ -23,24 +23,19 @@ hawser_status hawser_job_agree(hawser_job *job, hawser_status own, hawser_error 
 hawser_status hw_job_send_all(hawser_job *job, hw_bytes own, hw_bytes *received, hawser_error *error)
 {
     uint32_t nodes = hawser_job_nodes(job);
-    hw_bytes *out = NULL, *in = NULL;
+    hw_bytes *in = NULL;
     *received = (hw_bytes){0};
     if (job->cluster == NULL)
         return HAWSER_OK;
-    hawser_status status = HW_NEW(&out, nodes, "what node 0 sends to all", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, nodes, "what node 0 sends to all", error);
-    for (uint32_t i = 1; status == HAWSER_OK && hawser_job_leads(job) && i < nodes; i++)
-        out[i] = own;
+    hawser_status status = HW_NEW(&in, nodes, "what node 0 sends to all", error);
     status = hw_cluster_agree(job->cluster, status, error);
     if (status == HAWSER_OK)
-        status = hw_cluster_alltoall(job->cluster, out, in, error);
+        status = hw_cluster_allgather(job->cluster, hawser_job_leads(job) ? own : (hw_bytes){0}, in, error);
     if (status == HAWSER_OK && !hawser_job_leads(job)) {
         *received = in[0];
         in[0] = (hw_bytes){0};
     }
     hw_bytes_free(in, nodes);
-    free(out);
     return status;
 }
 

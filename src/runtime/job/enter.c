@@ -44,17 +44,16 @@ hw_transport_kind hw_transport_option(const hawser_options *options)
 static hawser_status share_arguments(hw_cluster *cluster, const hw_entry *entry, hawser_error *error)
 {
     uint32_t nodes = hw_cluster_nodes(cluster);
-    hw_bytes *bytes = NULL;
-    HAWSER_TRY(HW_NEW(&bytes, 2 * (size_t)nodes, "an arguments", error));
-    for (uint32_t i = 0; i < nodes && hw_cluster_self(cluster) == 0; i++)
-        bytes[i] = (hw_bytes){(void *)entry->arguments, entry->arguments_length};
-    hawser_status status = hw_cluster_alltoall(cluster, bytes, bytes + nodes, error);
-    for (uint32_t i = 0; i < nodes && status == HAWSER_OK; i++)
-        if (i == 0 && entry->received_arguments != NULL)
-            *entry->received_arguments = bytes[nodes];
-        else
-            free(bytes[nodes + i].data);
-    free(bytes);
+    hw_bytes *in = NULL, own = {0};
+    HAWSER_TRY(HW_NEW(&in, nodes, "the arguments of the job", error));
+    if (hw_cluster_self(cluster) == 0)
+        own = (hw_bytes){(void *)entry->arguments, entry->arguments_length};
+    hawser_status status = hw_cluster_allgather(cluster, own, in, error);
+    if (status == HAWSER_OK && entry->received_arguments != NULL) {
+        *entry->received_arguments = in[0];
+        in[0] = (hw_bytes){0};
+    }
+    hw_bytes_free(in, nodes);
     return status;
 }
 

@@ -13,8 +13,8 @@ static bool is_auto(const char *words)
     return strcmp(words, "auto") == 0;
 }
 
-/* Makes the text that nodes compare: the option's words, a zero, and on node 0 what the words stand for, ended by a zero: the
- * text of the file that they name, or the name of the topology that "auto" chooses. */
+/* Makes the text that nodes compare: the option's words, a zero, and on node 0 what the words stand for, ended by a zero.
+ * This is the text of the file that they name, or the name that "auto" chooses. */
 static hawser_status make_text(const hawser_job *job, bool reads, char **text, size_t *length, hawser_error *error)
 {
     const hw_plan_settings *settings = &job->settings;
