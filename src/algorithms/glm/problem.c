@@ -477,8 +477,9 @@ hawser_status hw_linear_problem_new(hw_linear_problem *problem, const hw_linear_
                                    .origin = input->origin,
                                    .held = input->held};
     if (problem->X->rows == 0 || problem->X->cols == 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", problem->X->rows,
-                           problem->X->cols);
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "the input has %zu rows and %zu columns besides its target (see --target; of CSV --delimiter)",
+                           problem->X->rows, problem->X->cols);
     HAWSER_TRY(hw_linear_check_layout(problem->X, error));
     HAWSER_TRY(take_target(problem, input, error));
     HAWSER_TRY(centre_target(problem, settings, error));

@@ -102,8 +102,9 @@ hawser_status hw_descent_read(void *own, hawser_job *job, const hawser_training_
                             .weights = hawser_dataset_weights(input->data),
                             .by_deviation = true};
     if (descent->X->rows == 0 || descent->X->cols == 0)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the input has %zu rows and %zu columns", descent->X->rows,
-                           descent->X->cols);
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "the input has %zu rows and %zu columns besides its target (see --target; of CSV --delimiter)",
+                           descent->X->rows, descent->X->cols);
     HAWSER_TRY(hw_linear_check_layout(descent->X, error));
     descent->sync = hawser_job_sync(job);
     HAWSER_TRY(read_settings(descent, job, input->options, error));

@@ -368,7 +368,7 @@ static hawser_status match_names(const hw_reading *reading, hw_csv *csv, hawser_
                             reading->input.files[0].name, known->columns[k].shape.name,
                             reading->load->guess_text
                                 ? ": its columns are words of text; name the column of the texts (--text), or read lines as "
-                                  "documents (--format text)"
+                                  "documents (--format text; for --validation a name without .csv)"
                                 : "");
     free(field);
     hw_levels_free(&names);
