@@ -23,33 +23,44 @@ void hw_replica_put_back(hw_replica *replica, const void *values)
     hw_record_all_tiles(replica);
 }
 
-/* Everything that later clocks depend on, except what is known of other blocks: the epoch, their clocks and their parked
- * updates. The scores of a filter, its selection and the scales of rounding are made anew by each cut. */
-void hw_replica_visit(hw_replica *replica, hawser_record *record)
+static void visit_numbers(hw_replica *replica, hawser_record *record)
 {
-    size_t entries = replica->spec.count, bytes = hw_at(replica, entries);
-    if (replica->base != NULL)
-        hawser_record_bytes(record, replica->base, bytes);
-    if (replica->cache == NULL)
-        return; /* retired: only the merged values are left */
     hawser_record_bytes(record, &replica->apart, sizeof replica->apart);
-    hawser_record_bytes(record, &replica->marked, sizeof replica->marked);
-    hawser_record_bytes(record, &replica->span, sizeof replica->span);
     hawser_record_bytes(record, &replica->spent, sizeof replica->spent);
     hawser_record_bytes(record, &replica->cursor, sizeof replica->cursor);
     hawser_record_bytes(record, &replica->gain, sizeof replica->gain);
     hawser_record_bytes(record, &replica->next_gain, sizeof replica->next_gain);
-    hawser_record_bytes(record, replica->cache, bytes);
-    if (replica->apart)
-        hawser_record_bytes(record, replica->origin, bytes);
     hawser_record_bytes(record, replica->stale, hw_words(replica->tiles) * sizeof *replica->stale);
-    hawser_record_bytes(record, replica->touched, hw_words(replica->tiles) * sizeof *replica->touched);
+}
+
+static void visit_held(hw_replica *replica, hawser_record *record)
+{
+    size_t entries = replica->spec.count, bytes = hw_at(replica, entries);
     if (replica->held != NULL)
         hawser_record_bytes(record, replica->held, bytes);
     if (replica->since != NULL)
         hawser_record_bytes(record, replica->since, entries * sizeof *replica->since);
     if (replica->rest != NULL)
         hawser_record_bytes(record, replica->rest, hw_words(entries) * sizeof *replica->rest);
+}
+
+/* Everything that later clocks depend on, except what is known of other blocks: the epoch, their clocks and their parked
+ * updates. The scores of a filter, its selection and the scales of rounding are made anew by each cut. */
+void hw_replica_visit(hw_replica *replica, hawser_record *record)
+{
+    size_t bytes = hw_at(replica, replica->spec.count);
+    if (replica->base != NULL)
+        hawser_record_bytes(record, replica->base, bytes);
+    if (replica->cache == NULL)
+        return; /* retired: only the merged values are left */
+    visit_numbers(replica, record);
+    hawser_record_bytes(record, &replica->marked, sizeof replica->marked);
+    hawser_record_bytes(record, &replica->span, sizeof replica->span);
+    hawser_record_bytes(record, replica->cache, bytes);
+    if (replica->apart)
+        hawser_record_bytes(record, replica->origin, bytes);
+    hawser_record_bytes(record, replica->touched, hw_words(replica->tiles) * sizeof *replica->touched);
+    visit_held(replica, record);
 }
 
 void hw_replica_set_base(hw_replica *replica, const void *values)
@@ -60,24 +71,14 @@ void hw_replica_set_base(hw_replica *replica, const void *values)
 
 void hw_replica_remember(hw_replica *replica, hawser_record *record)
 {
-    size_t entries = replica->spec.count, bytes = hw_at(replica, entries);
-    hawser_record_bytes(record, &replica->apart, sizeof replica->apart);
-    hawser_record_bytes(record, &replica->spent, sizeof replica->spent);
-    hawser_record_bytes(record, &replica->cursor, sizeof replica->cursor);
-    hawser_record_bytes(record, &replica->gain, sizeof replica->gain);
-    hawser_record_bytes(record, &replica->next_gain, sizeof replica->next_gain);
-    hawser_record_bytes(record, replica->stale, hw_words(replica->tiles) * sizeof *replica->stale);
+    size_t bytes = hw_at(replica, replica->spec.count);
+    visit_numbers(replica, record);
     if (replica->apart) {
         hawser_record_bytes(record, replica->cache, bytes);
         hawser_record_bytes(record, replica->origin, bytes);
     } else if (hawser_record_reads(record)) /* nothing of its own is unsent */
         memcpy(replica->cache, replica->base, bytes);
-    if (replica->held != NULL)
-        hawser_record_bytes(record, replica->held, bytes);
-    if (replica->since != NULL)
-        hawser_record_bytes(record, replica->since, entries * sizeof *replica->since);
-    if (replica->rest != NULL)
-        hawser_record_bytes(record, replica->rest, hw_words(entries) * sizeof *replica->rest);
+    visit_held(replica, record);
 }
 
 static void spoil(void *memory, size_t bytes)

@@ -35,6 +35,7 @@ SCATTER, GATHER, FINISH, MEAN, SLOTS = ("src/runtime/vector/" + name for name in
 LDA = "src/algorithms/lda/"
 SAMPLER, LISTS, DRAWN, TOPICS = LDA + "sampler.c", LDA + "document_topics.c", "test_algorithms_lda_sampler", "test_algorithms_lda"
 NEW = "test_algorithms_topics"
+RECORD = "test_runtime_record"
 PROGRAMS = "test_runtime_programs"  # must notice the mutants that name no other test
 MUTANTS = [
     # Vectors.
@@ -231,6 +232,17 @@ MUTANTS = [
     ("the share of a stored result is that of the block before it", "src/runtime/block/part_stored.c", ".first = part->begin, .last = part->begin + part->count - 1,", ".first = part->begin > 0 ? part->begin - 1 : 0, .last = part->begin + part->count - 1 - (part->begin > 0),"),
     ("a number that is not finite has its place in the block", "src/runtime/drive/keep.c", ".number = share->begin + bad}", ".number = bad}", "test_runtime_kept_results"),
     ("the last node's number that is not finite is reported", "src/runtime/drive/collect.c", "found->number < first->number", "found->number > first->number", "test_runtime_kept_results"),
+    # Checkpoints.
+    ("a checkpoint has no merged values", "src/runtime/block/record.c", "part->kind->set_merged(part, values);", "(void)0;", RECORD),
+    ("a checkpoint has no scratch", "src/runtime/block/record.c", "status == HAWSER_OK && given.scratch != NULL)", "status == HAWSER_OK && given.scratch == (void *)1)", RECORD),
+    ("a loop of a checkpoint forgets its iteration", "src/runtime/drive/record.c", "until->first = entered->clock;", "until->first = 0;", RECORD),
+    ("a test forgets what it remembered at a checkpoint", "src/runtime/drive/record.c", "memcpy(until->memory, memory, entered->memory);", "(void)memory;", RECORD),
+    ("a phase of a checkpoint is another entry", "src/runtime/drive/control.c", "driver->entries += recording->step == 0;", "driver->entries++;", RECORD),
+    ("a phase of a checkpoint begins anew", "src/runtime/drive/control.c", ".begins = recording->step}", ".begins = 0}", RECORD),
+    ("a branch of a checkpoint is tested again", "src/runtime/drive/driver.c", "if (hw_level_entered(driver) != NULL)", "if (driver->clocks > UINT64_MAX - 2 && hw_level_entered(driver) != NULL)", RECORD),
+    ("derived states are rebuilt after a checkpoint", "src/runtime/block/phase.c", "(leaving || worker->begins == 0) &&", "", RECORD),
+    ("a record is written before all updates are merged", "src/runtime/block/phase.c", "hw_worker_commit(worker); EACH_REPLICA(worker, part) HAWSER_TRY(part->kind->merge(worker, part)); HAWSER_TRY(hw_points_begin_clock(worker));", "hw_worker_commit(worker); HAWSER_TRY(hw_points_begin_clock(worker));", RECORD),
+    ("the parts of a checkpoint have moved on", "src/runtime/block/part_moving.c", "if (worker->begins > 0)", "if (worker->begins > 1000)", RECORD),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
     ("a unit's own sync counts in the first stage alone", STAGES, "if (steps[i].stage == stage &&", "if (stage == 0 && steps[i].stage == stage &&"),
