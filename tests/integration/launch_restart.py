@@ -3,10 +3,13 @@
 
 The nodes are scripts. Each start of a node leaves a file, and the launcher's channel (descriptor 3) reports progress."""
 import concurrent.futures
+import contextlib
+import json
 import os
 import random
 import re
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -320,6 +323,7 @@ def wrong_words_are_refused():
             (["-n", "-1"], ["true"], "nodes"), (["-n", "2:70000"], ["true"], "70000"), (["-n", "2:3:4"], ["true"], "2:3:4"),
             (["-n", "4x"], ["true"], "4x"), (["-n", "2:3"], ["true"], "without --hosts FILE"),
             (["-n", "99999999999999999999"], ["true"], "nodes"),
+            (["--restarts", "2"], [*train, "--checkpoint", "ck", "--fresh"], "'train' has --fresh"),
             (["--restart-window", "5"], ["true"], "--restarts"), (["--restarts", "2"], train, "'train' keeps no checkpoints"),
             (["--restarts", "2"], ["plan", "lasso", "d.svm"], "'plan' only prints")):
         run = Run("", *options, words=words, nodes=None if "-n" in options else 2).end(2)
@@ -342,8 +346,55 @@ def timed(test):
     print(f"{test.__name__} ok, {time.monotonic() - begun:.1f} s", flush=True)
 
 
+def tensors(path):
+    """Returns every bit of a model except the facts of how it was made."""
+    with open(path, "rb") as file:
+        whole = file.read()
+    length = struct.unpack("<Q", whole[:8])[0]
+    header = json.loads(whole[8:8 + length])
+    header.pop("__metadata__")
+    return header, whole[8 + length:]
+
+
+def a_training_goes_on_from_its_checkpoints():
+    """It is killed three times, each time after a new checkpoint (there is another one), and has the model of one that nothing disturbed."""
+    draw = random.Random(1)
+    data = "y," + ",".join(f"x{j}" for j in range(12)) + "\n"
+    for _ in range(160):
+        row = [draw.gauss(0, 1) for _ in range(12)]
+        data += ",".join(f"{value:.6f}" for value in [row[0] - 2 * row[3] + draw.random(), *row]) + "\n"
+    words = ["train", "lasso", "n.csv", "--path", "8", "--workers", "3", "--checkpoint", "ck", "--checkpoint-every", "0"]
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "n.csv"), "w", encoding="ascii") as file:
+            file.write(data)
+        subprocess.run([HAWSER, *words, "-q", "-o", "m"], cwd=folder, env=CLEAN, check=True)
+        undisturbed = tensors(os.path.join(folder, "m"))
+    run = Run("", "--restarts", "9", nodes=1, words=["sh", "-c", 'until [ -e n.csv ]; do sleep 0.02; done; echo $$ >>pids; exec "$@"', "sh", HAWSER,
+                                                    *words, "--slow", "0:20", "-o", "m"])
+    run.write("n.csv", data)
+
+    def newest():
+        folder = run.path("ck")
+        return max([int(name.split("-")[1]) for name in os.listdir(folder) if name.startswith("checkpoint-")] if os.path.isdir(folder) else [0], default=0)
+    seen = kills = 0
+    while kills < 3:
+        until(lambda: newest() > seen + 1 or run.process.poll() is not None, "checkpoint")
+        if run.process.poll() is not None:
+            break
+        pid = int(run.read("pids").split()[-1])
+        seen, kills = newest(), kills + 1
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+        until(lambda: run.process.poll() is not None or int(run.read("pids").split()[-1]) != pid, "restart")
+    assert run.process.wait(SECONDS) == 0, run.read("stderr")
+    model = tensors(run.path("m"))
+    run.end(0)
+    assert 1 <= len(run.restarts()) <= kills and "goes on from clock" in run.err, run.err
+    assert model == undisturbed, "another model"
+
+
 def main():
-    tests = (a_killed_node_is_repeated, a_lost_peer_is_repeated, an_error_is_not_repeated, restarts_are_counted, nodes_killed_at_drawn_moments,
+    tests = (a_training_goes_on_from_its_checkpoints, a_killed_node_is_repeated, a_lost_peer_is_repeated, an_error_is_not_repeated, restarts_are_counted, nodes_killed_at_drawn_moments,
                  two_restarts_in_a_row_without_progress_are_the_last, an_end_by_request_is_not_repeated, an_end_by_request_after_a_failure_is_not_repeated,
                  a_spare_host_takes_the_place_of_a_lost_one, as_many_nodes_as_hosts_answer, a_range_has_a_least_and_a_most,
                  a_host_that_failed_holds_up_no_restart, a_host_that_comes_back_is_waited_for, an_end_by_request_while_hosts_are_asked,

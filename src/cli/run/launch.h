@@ -84,6 +84,7 @@ typedef struct hw_launch {
     bool own; /* the words are a subcommand of this command */
     hw_run_kind does;
     bool may_keep_checkpoints, keeps_checkpoints; /* a subcommand has an option for it, which is given */
+    bool fresh;                                   /* each start would delete the checkpoints of the one before */
     uint32_t workers;                             /* 0: unknown */
     uint32_t least, most;                         /* nodes */
     char range[32];                               /* as it was given; "": a number */

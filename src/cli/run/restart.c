@@ -114,6 +114,11 @@ hawser_status hw_restarts_check(const hw_launch *launch, hawser_error *error)
                            "--restarts, and 'train' keeps no checkpoints: each restart would train from the beginning; %s",
                            launch->may_keep_checkpoints ? "give train --checkpoint DIR, or leave --restarts out"
                                                         : "leave --restarts out");
+    if (launch->fresh)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--restarts, and 'train' has --fresh: each restart would delete the checkpoints of the start before; "
+            "delete the folder yourself, and leave --fresh out");
     launch->restarts->strict = launch->does == HW_RUN_TRAINS;
     HAWSER_TRY(find_input(launch, error));
     if (!keeps)

@@ -139,6 +139,7 @@ static hawser_status read_own(const hw_call *call, hw_launch *launch, hawser_err
             *deadlines[i] = hawser_options_number(options, keys[i]);
     launch->workers = status == HAWSER_OK ? (uint32_t)hawser_options_integer(options, "workers") : 0;
     launch->keeps_checkpoints = status == HAWSER_OK && hawser_options_has(options, "checkpoint");
+    launch->fresh = status == HAWSER_OK && hawser_options_flag(options, "fresh");
     for (size_t i = 0; status == HAWSER_OK && hawser_options_row(options, i) != NULL; i++)
         launch->may_keep_checkpoints |= strcmp(hawser_options_row(options, i)->key, "checkpoint") == 0;
     hawser_options_free(options);

@@ -121,7 +121,9 @@ static hawser_status commit(hw_checkpoints *own, const queued *item, hawser_erro
     memcpy(making->token, token, sizeof token);
     making->parts = own->parts;
     making->part_count = own->part_count;
-    return hw_folder_commit(own->folder, making, error);
+    HAWSER_TRY(hw_folder_commit(own->folder, making, error));
+    hw_job_progress(own->job, making->clock);
+    return HAWSER_OK;
 }
 
 /* Writes a piece. A failure of the disk leaves the checkpoint before, and the next one is tried. */
