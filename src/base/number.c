@@ -3,7 +3,6 @@
 #include <float.h>
 #include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "hawser/options.h"
 

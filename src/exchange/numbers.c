@@ -1,7 +1,6 @@
 #include "exchange/numbers.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "base/finite.h"
 

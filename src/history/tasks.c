@@ -4,7 +4,6 @@
  * writes.
  */
 #include <inttypes.h>
-#include <string.h>
 
 #include "history/checker.h"
 

@@ -3,7 +3,6 @@
 #include "history/verdict.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/policies.h"
 

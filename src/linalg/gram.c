@@ -376,8 +376,7 @@ static hawser_status run(gram *g, hawser_error *error)
     for (size_t k = 0; A->residence != NULL && k < g->count; k++)
         hw_presence_touch(A, g->columns[k]);
     hawser_status status = A->layout == HAWSER_CSC ? find_entries(g, error) : HAWSER_OK;
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(status);
     if (A->layout == HAWSER_CSC)
         status = sparse_gram(g, error);
     else

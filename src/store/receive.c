@@ -2,7 +2,6 @@
  * and prepares the reply. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/memory.h"
 #include "base/random.h"

@@ -145,8 +145,7 @@ hawser_status hw_inproc_new(uint32_t endpoints, hw_transport **transport, hawser
     *transport = NULL;
     inproc *self = NULL;
     hawser_status status = HW_NEW(&self, 1, "a transport", error);
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(status);
     self->transport.ops = &inproc_ops;
     self->count = endpoints;
     status = HW_NEW(&self->endpoints, endpoints, "the transport's endpoints", error);

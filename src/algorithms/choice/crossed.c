@@ -84,8 +84,7 @@ static hawser_status put_fold_errors(const hw_fit *fit, hawser_model *model, haw
     hawser_status status =
         hawser_model_tensor(model, "cv.fold_errors", HAWSER_F64, (const size_t[2]){lambdas, folds}, errors, error);
     free(errors);
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(status);
     return hawser_model_tensor(model, "cv.fold_weights", HAWSER_F64, (const size_t[2]){folds, 0}, fit->results->fold_weights,
                                error);
 }

@@ -322,8 +322,7 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     if (status == HAWSER_OK)
         status = hw_crossed_put(&fit, training->model, error);
     free(found);
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(status);
     size_t facts = fill_facts(driver, &record->results.rows[selection.chosen], training);
     hw_crossed_describe(&fit, problem->error != NULL ? "cv_error" : problem->kind->cv_name, training, facts);
     return HAWSER_OK;

@@ -148,8 +148,7 @@ static hawser_status make_image(hawser_context *context)
     const hw_linear_problem *problem = &((const hw_linear *)hawser_user(context))->problem;
     size_t count = problem->X->rows * problem->outputs;
     double *sum = NULL, factor = whole_of(context);
-    hawser_error error = {0};
-    HAWSER_TRY(hw_unit_ends(context, hw_linear_new_doubles(&sum, count, &error), &error));
+    HW_UNIT_TRY(context, hw_linear_new_doubles(&sum, count, &error));
     HAWSER_READ(context, hawser_matrix, X);
     for (size_t o = 0; o < problem->outputs; o++)
         hw_linear_combine(X, alpha + o, problem->outputs, sum + o * X->rows);
@@ -320,12 +319,11 @@ hawser_status hw_linear_choose(hawser_context *context, hw_linear_scan *scan, co
     const hw_linear_solver *functions = linear->choices.settings.solver;
     double lambda = hawser_metric(context, "lambda");
     size_t most = 0, members = 0;
-    hawser_error error = {0};
     HAWSER_TRY(find_entering(context, scan, columns, alpha, least, &most));
     hw_linear_scan_screen(scan, columns, alpha, lambda, scale, radius);
     hw_linear_candidates candidates = hw_linear_scan_candidates(scan, alpha);
     most = within_share(linear, scan, columns, alpha, most);
-    HAWSER_TRY(hw_unit_ends(context, functions->choose(solver, columns, lambda, &candidates, most, &error), &error));
+    HW_UNIT_TRY(context, functions->choose(solver, columns, lambda, &candidates, most, &error));
     (void)functions->members(solver, &members);
     HAWSER_TRY(hawser_report(context, "working_set", (double)members));
     HAWSER_TRY(hawser_report(context, "largest_set", (double)members));
@@ -382,10 +380,8 @@ static hawser_status record(hawser_context *context)
     }
     if (fold == 0)
         return HAWSER_OK;
-    hawser_error error = {0};
     HAWSER_READ(context, double, v);
-    HAWSER_TRY(
-        hw_unit_ends(context, hw_linear_held_out(&linear->problem, v, intercepts, fold, &weight, &errors, &error), &error));
+    HW_UNIT_TRY(context, hw_linear_held_out(&linear->problem, v, intercepts, fold, &weight, &errors, &error));
     HAWSER_TRY(hawser_report(context, "held_weight", weight));
     return hawser_report(context, "held_errors", errors);
 }

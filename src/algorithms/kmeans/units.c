@@ -161,11 +161,10 @@ hawser_status hw_kmeans_step(hawser_context *context)
     HAWSER_TRY(hw_kmeans_block_open(context, &b));
     size_t k = b->kmeans->clusters, d = b->X.cols, changed = 0;
     double *weights = b->reduced + k * d, *more = weights + k;
-    hawser_error error = {0};
     bool first = !b->memory.assigned;
     HAWSER_READ(context, double, centres);
-    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_move(b, centres, &error), &error));
-    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_assign(b, &changed, &error), &error));
+    HW_UNIT_TRY(context, hw_kmeans_move(b, centres, &error));
+    HW_UNIT_TRY(context, hw_kmeans_assign(b, &changed, &error));
     hw_kmeans_sum(b);
     memcpy(b->reduced, b->sums, k * d * sizeof *b->sums);
     memcpy(weights, b->weights, k * sizeof *weights);
@@ -316,11 +315,10 @@ hawser_status hw_kmeans_batch_step(hawser_context *context)
     HAWSER_TRY(hw_kmeans_block_open(context, &b));
     size_t k = b->kmeans->clusters, d = b->X.cols;
     double *weights = b->reduced + k * d, *inertia = weights + k, total = 0.0;
-    hawser_error error = {0};
     memset(b->reduced, 0, (k * d + k + 1) * sizeof *b->reduced);
     HAWSER_READ(context, double, centres);
-    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_move(b, centres, &error), &error));
-    HAWSER_TRY(hw_unit_ends(context, add_batch(b, b->reduced, weights, inertia, &error), &error));
+    HW_UNIT_TRY(context, hw_kmeans_move(b, centres, &error));
+    HW_UNIT_TRY(context, add_batch(b, b->reduced, weights, inertia, &error));
     HAWSER_TRY(add_clusters(context, b, k, k + 1));
     for (size_t c = 0; c < k; c++)
         total += weights[c];
@@ -339,9 +337,8 @@ hawser_status hw_kmeans_batch_step(hawser_context *context)
 static hawser_status measure(hawser_context *context, hw_kmeans_block *b, const double *centres)
 {
     size_t k = b->kmeans->clusters, changed = 0;
-    hawser_error error = {0};
-    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_move(b, centres, &error), &error));
-    HAWSER_TRY(hw_unit_ends(context, hw_kmeans_assign(b, &changed, &error), &error));
+    HW_UNIT_TRY(context, hw_kmeans_move(b, centres, &error));
+    HW_UNIT_TRY(context, hw_kmeans_assign(b, &changed, &error));
     memset(b->reduced, 0, (k + 1) * sizeof *b->reduced);
     for (size_t i = 0; i < b->X.rows; i++) {
         b->reduced[b->labels[i]] += 1.0;

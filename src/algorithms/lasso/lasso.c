@@ -37,14 +37,13 @@ static hawser_status prepare(hawser_context *context)
     hw_lasso_block *block = hawser_scratch(context);
     const hw_linear *lasso = hawser_user(context);
     uint32_t fold = hw_linear_fold_of(context);
-    hawser_error error = {0};
     HAWSER_READ(context, hawser_matrix, X);
-    HAWSER_TRY(hw_unit_ends(context, hw_lasso_block_prepare(block, lasso, X, fold, &error), &error));
+    HW_UNIT_TRY(context, hw_lasso_block_prepare(block, lasso, X, fold, &error));
     if (fold == 0)
         HAWSER_TRY(hw_linear_record_means(context, block->columns.mean));
     double most = 0.0;
     if (fold == 0)
-        HAWSER_TRY(hw_unit_ends(context, hw_lasso_block_lambda_max(block, &most, &error), &error));
+        HW_UNIT_TRY(context, hw_lasso_block_lambda_max(block, &most, &error));
     return hw_linear_report_fold(context, block->zero_objective, &block->columns, most);
 }
 
@@ -150,11 +149,10 @@ static hawser_status solve(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
     HAWSER_WRITE(context, double, alpha);
-    hawser_error error = {0};
     hw_linear_round round = make_round(context, block, NULL, NULL);
     hw_linear_part part = hw_linear_part_of(context);
     block->fresh = false;
-    HAWSER_TRY(hw_unit_ends(context, hw_lasso_joint_solve(block, &round, &part, alpha, &error), &error));
+    HW_UNIT_TRY(context, hw_lasso_joint_solve(block, &round, &part, alpha, &error));
     return hawser_touch(context, "v", 0, 0);
 }
 
@@ -166,16 +164,14 @@ static hawser_status sweep(hawser_context *context)
     HAWSER_WRITE(context, double, alpha);
     const hw_linear *lasso = block->lasso;
     double slack = 0.0;
-    hawser_error error = {0};
     if (!block->fresh || !one_clock(lasso))
         hw_lasso_block_residual(block, v, false);
     if (hw_linear_in_step(&lasso->choices))
-        HAWSER_TRY(
-            hw_unit_ends(context, hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error), &error));
+        HW_UNIT_TRY(context, hw_lasso_block_remember(block, alpha, (size_t)hawser_clock(context), &error));
     hw_linear_round round = make_round(context, block, alpha, one_clock(lasso) ? NULL : v);
     round.slack = lasso->choices.blocks > 1 ? &slack : NULL;
     block->fresh = false;
-    HAWSER_TRY(hw_unit_ends(context, lasso->choices.settings.solver->solve(block->solver, &round, &error), &error));
+    HW_UNIT_TRY(context, lasso->choices.settings.solver->solve(block->solver, &round, &error));
     if (one_clock(lasso))
         HAWSER_TRY(hawser_touch(context, "v", 0, 0));
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
@@ -188,10 +184,9 @@ static hawser_status remember(hawser_context *context)
     hw_lasso_block *block = hawser_scratch(context);
     HAWSER_READ(context, double, v);
     HAWSER_READ(context, double, alpha);
-    hawser_error error = {0};
     hw_lasso_block_residual(block, v, false);
     size_t at = (size_t)(hawser_clock(context) % HW_LINEAR_HISTORY);
-    HAWSER_TRY(hw_unit_ends(context, hw_lasso_block_remember(block, alpha, at, &error), &error));
+    HW_UNIT_TRY(context, hw_lasso_block_remember(block, alpha, at, &error));
     HAWSER_TRY(hw_linear_report(context, "sprint_loss", block->loss));
     return hw_linear_report(context, "sprint_penalty",
                             hw_lasso_block_penalty(block, alpha, hawser_metric(context, "lambda")));
@@ -205,7 +200,6 @@ static hawser_status extrapolate(hawser_context *context)
     HAWSER_WRITE(context, double, v);
     HAWSER_WRITE(context, double, alpha);
     double lambda = hawser_metric(context, "lambda"), penalties[2] = {0.0, 0.0};
-    hawser_error error = {0};
     hw_lasso_block_residual(block, v, false);
     if (block->lasso->choices.route == HW_LINEAR_ASYNCHRONOUS) {
         HAWSER_TRY(hw_linear_report(context, "reached_loss", block->loss));
@@ -213,7 +207,7 @@ static hawser_status extrapolate(hawser_context *context)
         if ((hawser_clock(context) + 1) % HW_LINEAR_HISTORY != 0)
             return HAWSER_OK;
     }
-    HAWSER_TRY(hw_unit_ends(context, hw_lasso_block_remember(block, alpha, HW_LINEAR_HISTORY, &error), &error));
+    HW_UNIT_TRY(context, hw_lasso_block_remember(block, alpha, HW_LINEAR_HISTORY, &error));
     double then = hw_lasso_block_propose(block, alpha, lambda, &penalties[0]);
     penalties[1] = then < NEVER ? then : NEVER;
     HAWSER_TRY(
@@ -229,15 +223,13 @@ static hawser_status search(hawser_context *context)
     hw_lasso_block *block = hawser_scratch(context);
     HAWSER_WRITE(context, double, v);
     HAWSER_WRITE(context, double, alpha);
-    hawser_error error = {0};
     size_t count = 0;
     const uint32_t *list = block->lasso->choices.settings.solver->members(block->solver, &count);
     hw_lasso_block_residual(block, v, false);
     hw_linear_part part = hw_linear_part_of(context);
     hw_linear_round round = make_round(context, block, alpha, v);
     round.part = &part;
-    HAWSER_TRY(hw_unit_ends(
-        context, hw_linear_search_run(&block->search, &round, list, count, HW_LINEAR_SEARCH_STEPS, &error), &error));
+    HW_UNIT_TRY(context, hw_linear_search_run(&block->search, &round, list, count, HW_LINEAR_SEARCH_STEPS, &error));
     hw_linear_search_move(&block->search, round.gain, v);
     return HAWSER_OK;
 }

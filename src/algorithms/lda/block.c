@@ -1,7 +1,6 @@
 #include "algorithms/lda/block.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static uint64_t count_at(const hawser_matrix *X, uint64_t e)
 {

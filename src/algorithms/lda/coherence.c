@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { WORDS = 10, PAIRS = WORDS * (WORDS - 1) / 2, NONE = -1 };
 

@@ -1,6 +1,5 @@
 #include "algorithms/lda/init.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

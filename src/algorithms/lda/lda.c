@@ -6,7 +6,6 @@
  * sums over all words, is as old as the sync allows. docs/design/lda.md says more.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/lda/block.h"

@@ -1,6 +1,5 @@
 #include "algorithms/lda/optimise.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

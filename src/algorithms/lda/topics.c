@@ -1,7 +1,6 @@
 #include "algorithms/lda/topics.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "algorithms/model/facts.h"
 

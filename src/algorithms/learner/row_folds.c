@@ -18,8 +18,7 @@ static hawser_status copy(hawser_context *context)
     HAWSER_READ(context, hawser_matrix, X);
     size_t first = 0, count = hawser_part(context, "values", &first);
     hawser_beside beside;
-    hawser_error error = {0};
-    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(c->data, X->first, X->rows, &beside, &error), &error));
+    HW_UNIT_TRY(context, hawser_dataset_beside(c->data, X->first, X->rows, &beside, &error));
     const double *values = c->groups ? beside.groups : beside.target;
     if (values == NULL)
         return hawser_unit_fail(context, HAWSER_BAD_INPUT, "--folds: the data have no column of groups");

@@ -73,8 +73,7 @@ hawser_status hw_row_class_sums(hawser_context *context, const hw_row_path *path
     size_t folds = path->fold != NULL ? path->choice.folds : 1, kinds = labels != NULL ? path->classes : 1;
     HAWSER_READ(context, hawser_matrix, X);
     hawser_beside beside;
-    hawser_error error = {0};
-    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(path->data, X->first, X->rows, &beside, &error), &error));
+    HW_UNIT_TRY(context, hawser_dataset_beside(path->data, X->first, X->rows, &beside, &error));
     double *sums = *weights = calloc(folds * kinds, sizeof *sums);
     if (sums == NULL)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu folds of %zu classes", folds, kinds);

@@ -170,9 +170,8 @@ static hawser_status start(hawser_context *context)
     HAWSER_WRITE(context, double, reach);
     const hw_linear *linear = block->linear;
     const hawser_matrix *X = &block->columns.X;
-    hawser_error error = {0};
     if (logistic_of(block)->delayed == NULL)
-        HAWSER_TRY(hw_unit_ends(context, new_delayed(block, linear->choices.settings.groups, &error), &error));
+        HW_UNIT_TRY(context, new_delayed(block, linear->choices.settings.groups, &error));
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     /* r is twice the largest change that any block wanted lately. If few rows have curvature, that is far less than the
      * bound allows. */

@@ -129,14 +129,13 @@ static hawser_status ready(hawser_context *context)
     HAWSER_WRITE(context, double, w);
     double lambda = hawser_metric(context, "lambda");
     uint32_t fold = hw_linear_fold_of(context) + 1;
-    hawser_error error = {0};
     if (logistic_of(block)->steps == NULL)
-        HAWSER_TRY(hw_unit_ends(context, new_steps(context, block, &error), &error));
+        HW_UNIT_TRY(context, new_steps(context, block, &error));
     hw_logistic_steps *steps = logistic_of(block)->steps;
     if (steps->fold != fold || steps->lambda != lambda)
         steps->iteration = 0;
     if (steps->fold != fold)
-        HAWSER_TRY(hw_unit_ends(context, weigh(block, fold, &error), &error));
+        HW_UNIT_TRY(context, weigh(block, fold, &error));
     steps->lambda = lambda;
     memcpy(w, alpha, block->columns.X.cols * sizeof *w);
     return hawser_report(context, "centre", hawser_dot(block->columns.X.cols, steps->block.mean, alpha, NULL));

@@ -293,8 +293,7 @@ static hawser_status find(hawser_context *context)
     const column_search *s = hawser_user(context);
     HAWSER_READ(context, hawser_matrix, X);
     measures m = {.X = *X, .target = s->target};
-    hawser_error error = {0};
-    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(s->data, m.X.first, m.X.rows, &m.beside, &error), &error));
+    HW_UNIT_TRY(context, hawser_dataset_beside(s->data, m.X.first, m.X.rows, &m.beside, &error));
     m.count = m.X.cols + s->target;
     m.tile_rows = m.X.cols * TILE <= PIECE ? TILE : PIECE / m.X.cols + 1;
     double *memory = calloc(5 * m.count + m.tile_rows * m.X.cols + 1, sizeof *memory);

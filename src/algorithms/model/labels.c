@@ -82,8 +82,7 @@ static hawser_status find(hawser_context *context)
     const label_search *s = hawser_user(context);
     HAWSER_READ(context, hawser_matrix, X);
     hawser_beside beside;
-    hawser_error error = {0};
-    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(s->data, X->first, X->rows, &beside, &error), &error));
+    HW_UNIT_TRY(context, hawser_dataset_beside(s->data, X->first, X->rows, &beside, &error));
     double *own = calloc(3 * (s->most + 2), sizeof *own), *all = own + 2 * (s->most + 2);
     if (own == NULL)
         return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for %zu labels", s->most);

@@ -11,4 +11,11 @@ HAWSER_MUST_USE static inline hawser_status hw_unit_ends(hawser_context *context
     return status == HAWSER_OK ? status : hawser_unit_fail(context, status, "%s", error->text);
 }
 
+/* Returns from a unit that fails, unless `call`, which leaves its text in &error, returns HAWSER_OK. */
+#define HW_UNIT_TRY(context, call)                                                                                          \
+    do {                                                                                                                    \
+        hawser_error error = {0};                                                                                           \
+        HAWSER_TRY(hw_unit_ends(context, call, &error));                                                                    \
+    } while (0)
+
 #endif

@@ -223,8 +223,7 @@ hawser_status hw_multitask_choose(hw_multitask_block *block, const double *alpha
     for (size_t k = 0; k < count && status == HAWSER_OK; k++)
         block->members[block->member_count++] = candidates[k].column;
     free(candidates);
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(status);
     if (block->member_count > 1)
         qsort(block->members, block->member_count, sizeof *block->members, ascending);
     block->use_gram =

@@ -31,9 +31,8 @@ static hawser_status prepare(hawser_context *context)
     hw_multitask_block *block = hawser_scratch(context);
     const hw_linear *linear = hawser_user(context);
     uint32_t fold = hw_linear_fold_of(context);
-    hawser_error error = {0};
     HAWSER_READ(context, hawser_matrix, X);
-    HAWSER_TRY(hw_unit_ends(context, hw_multitask_prepare(block, linear, X, fold, &error), &error));
+    HW_UNIT_TRY(context, hw_multitask_prepare(block, linear, X, fold, &error));
     if (fold == 0)
         HAWSER_TRY(hw_linear_record_means(context, block->columns.mean));
     return hw_linear_report_fold(context, block->zero_objective, &block->columns,
@@ -83,10 +82,8 @@ static hawser_status choose(hawser_context *context)
     double lambda = hawser_metric(context, "lambda"), scale = hw_linear_squared_scale(context);
     double radius = hw_linear_squared_radius(context, scale);
     size_t least = SMALLEST_SET / hawser_blocks(context);
-    hawser_error error = {0};
     set_strictness(block, lambda, hawser_metric(context, "gap"));
-    HAWSER_TRY(hw_unit_ends(context, hw_multitask_choose(block, alpha, lambda, scale, radius, least > 8 ? least : 8, &error),
-                            &error));
+    HW_UNIT_TRY(context, hw_multitask_choose(block, alpha, lambda, scale, radius, least > 8 ? least : 8, &error));
     HAWSER_TRY(hawser_report(context, "working_set", (double)block->member_count));
     HAWSER_TRY(hawser_report(context, "largest_set", (double)block->member_count));
     return hawser_report(context, "screened", (double)block->screened);
@@ -117,12 +114,11 @@ static hawser_status sweep(hawser_context *context)
     HAWSER_WRITE(context, double, v);
     HAWSER_WRITE(context, double, alpha);
     const hw_linear *linear = block->linear;
-    hawser_error error = {0};
     hw_multitask_round round = make_round(context, block);
     round.alpha = alpha;
     round.image = one_clock(linear) ? NULL : v;
     hw_multitask_residual(block, v);
-    HAWSER_TRY(hw_unit_ends(context, hw_multitask_descend(block, &round, &error), &error));
+    HW_UNIT_TRY(context, hw_multitask_descend(block, &round, &error));
     block->fresh = false;
     return one_clock(linear) ? hawser_touch(context, "v", 0, 0) : HAWSER_OK;
 }

@@ -33,11 +33,9 @@ hawser_status hw_newton_prepare(hawser_context *context)
     hw_newton_block *block = hawser_scratch(context);
     const hw_linear *linear = hawser_user(context);
     double most = 0.0;
-    hawser_error error = {0};
     uint32_t fold = hw_linear_fold_of(context);
     HAWSER_READ(context, hawser_matrix, X);
-    HAWSER_TRY(
-        hw_unit_ends(context, hw_newton_block_prepare(block, linear, X, fold, fold == 0 ? &most : NULL, &error), &error));
+    HW_UNIT_TRY(context, hw_newton_block_prepare(block, linear, X, fold, fold == 0 ? &most : NULL, &error));
     return hw_linear_report_fold(context, block->zero_objective, &block->columns, most);
 }
 
@@ -208,10 +206,9 @@ static hawser_status sweep(hawser_context *context)
     const hw_linear *linear = block->linear;
     double slack = 0.0;
     hw_newton_effort effort = effort_of(context, linear, hawser_gain(context, "v"));
-    hawser_error error = {0};
     effort.steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols);
     effort.slack = &slack;
-    HAWSER_TRY(hw_unit_ends(context, hw_newton_rounds_sweep(block, &effort, alpha, v, &error), &error));
+    HW_UNIT_TRY(context, hw_newton_rounds_sweep(block, &effort, alpha, v, &error));
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);
 }
 
@@ -222,12 +219,9 @@ static hawser_status search(hawser_context *context)
     HAWSER_WRITE(context, double, v);
     HAWSER_WRITE(context, double, alpha);
     hw_linear_part part = hw_linear_part_of(context);
-    hawser_error error = {0};
-    HAWSER_TRY(
-        hw_unit_ends(context,
-                     hw_newton_rounds_search(block, &part, v, alpha, hawser_metric(context, "lambda"),
-                                             HW_LINEAR_SEARCH_STEPS, (hw_linear_stop){hw_linear_must_stop, context}, &error),
-                     &error));
+    HW_UNIT_TRY(context,
+                hw_newton_rounds_search(block, &part, v, alpha, hawser_metric(context, "lambda"), HW_LINEAR_SEARCH_STEPS,
+                                        (hw_linear_stop){hw_linear_must_stop, context}, &error));
     hw_linear_search_move(&block->search, hawser_gain(context, "v"), v);
     return HAWSER_OK;
 }
@@ -241,13 +235,10 @@ static hawser_status back(hawser_context *context)
     double share = 0.0, fall = 0.0;
     double tolerance = 0.01 * effort_of(context, block->linear, 1.0).tolerance;
     hw_linear_part part = hw_linear_part_of(context);
-    hawser_error error = {0};
     for (size_t i = 0; i < block->rows.count; i++)
         block->move[i] = v[i] - block->start[i];
-    HAWSER_TRY(hw_unit_ends(
-        context,
-        hw_newton_rounds_line(block, &part, alpha, hawser_metric(context, "lambda"), tolerance, &share, &fall, &error),
-        &error));
+    HW_UNIT_TRY(context, hw_newton_rounds_line(block, &part, alpha, hawser_metric(context, "lambda"), tolerance, &share,
+                                               &fall, &error));
     if (share < 1.0)
         hw_newton_rounds_back(block, share, hawser_gain(context, "v"), hawser_damping(context, "v"), alpha, v);
     return hawser_report(context, "fall", fall);
@@ -290,10 +281,7 @@ static hawser_status smooth_newton(hawser_context *context)
     HAWSER_WRITE(context, double, alpha);
     hw_linear_part part = hw_linear_part_of(context);
     hw_newton_effort effort = effort_of(context, block->linear, 1.0);
-    hawser_error error = {0};
-    HAWSER_TRY(hw_unit_ends(
-        context, hw_newton_rounds_smooth(block, &part, v, alpha, hawser_metric(context, "lambda"), &effort, &error),
-        &error));
+    HW_UNIT_TRY(context, hw_newton_rounds_smooth(block, &part, v, alpha, hawser_metric(context, "lambda"), &effort, &error));
     return hawser_touch(context, "v", 0, 0); /* derived when the loop is left */
 }
 

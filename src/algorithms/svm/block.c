@@ -159,14 +159,13 @@ static hawser_status take_over(hw_svm_block *b, hawser_error *error)
 
 hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *b)
 {
-    hawser_error error = {0};
     HAWSER_READ(context, hawser_matrix, X);
     release_dual(b);
     b->newton = true;
     b->X = *X;
     b->first = 0;
     b->problems = b->svm->path.outputs;
-    HAWSER_TRY(hw_unit_ends(context, take_over(b, &error), &error));
+    HW_UNIT_TRY(context, take_over(b, &error));
     hw_arrays_free(&b->of_best);
     b->best = NULL;
     return HAWSER_OK;

@@ -154,10 +154,9 @@ static hawser_status gather_all(hawser_context *context, hw_svm_block *b, double
 {
     HAWSER_READ(context, hawser_matrix, X);
     hawser_beside beside;
-    hawser_error error = {0};
     uint64_t own = 0;
     bool keeps = b->problems > 0;
-    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(b->svm->path.data, X->first, X->rows, &beside, &error), &error));
+    HW_UNIT_TRY(context, hawser_dataset_beside(b->svm->path.data, X->first, X->rows, &beside, &error));
     hw_svm_copy_release(&b->copy);
     if (keeps)
         HAWSER_TRY(new_copy(context, b->svm, &b->copy));

@@ -119,8 +119,7 @@ static hawser_status add_held_out(hawser_context *context, hw_svm_block *b, cons
 {
     const hawser_matrix *X = &b->tiles.X;
     hawser_beside beside;
-    hawser_error error = {0};
-    HAWSER_TRY(hw_unit_ends(context, hawser_dataset_beside(b->svm->path.data, X->first, X->rows, &beside, &error), &error));
+    HW_UNIT_TRY(context, hawser_dataset_beside(b->svm->path.data, X->first, X->rows, &beside, &error));
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
         for (size_t i = 0; i < t.count; i++) {
             size_t row = t.begin + i;

@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Returns whether the job has a row of this key; a row of this name in another table may mean something else. */
 static bool is_job_row(const char *key)

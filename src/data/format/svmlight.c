@@ -1,7 +1,6 @@
 #include "data/format/svmlight.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 #include <strings.h>
 

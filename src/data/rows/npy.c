@@ -52,8 +52,7 @@ static hawser_status begin_file(hawser_rows *rows, npy_rows *n, hawser_error *er
     input->eager = false; /* a header is read as a whole */
     hawser_status status = hw_npy_header(&rows->reading, n->at, &n->file, error);
     input->eager = true;
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(status);
     n->width = n->at == 0 ? n->file.width : n->width;
     if (n->file.width != n->width || n->file.fortran)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %llu columns in %s order, and %s %llu in row order", file->name,
@@ -206,8 +205,7 @@ hawser_status hw_rows_npy(hawser_rows *rows, const char **why, hawser_error *err
     rows->reading.input.eager = false;
     hawser_status status = hw_npy_header(&rows->reading, 0, &first, error);
     rows->reading.input.eager = true;
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(status);
     if (first.fortran) {
         *why = "its numbers are in column order";
         return HAWSER_OK;

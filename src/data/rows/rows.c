@@ -43,8 +43,7 @@ static hawser_status load_whole(hawser_rows *rows, const char *const *paths, siz
     rows->loaded = why;
     hawser_status status = hw_load_opened(&rows->reading, paths, count, &rows->load, &dataset, error);
     memset(&rows->reading, 0, sizeof rows->reading);
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(status);
     rows->figures = *hawser_dataset_figures(dataset);
     rows->own = dataset;
     rows->kind = &kind;

@@ -131,8 +131,7 @@ static hawser_status take_words(const struct hw_table *table, hw_survey_column *
 {
     uint32_t *used = NULL;
     hawser_status status = HW_NEW(&used, part->levels.count + 1, "the levels of a column", error);
-    if (status != HAWSER_OK)
-        return status;
+    HAWSER_TRY(status);
     count_cells(table, cells, rows, j, used, part);
     for (size_t k = 0; k < part->levels.count && status == HAWSER_OK; k++)
         if (used[k] != 0)

@@ -49,8 +49,7 @@ hawser_status hawser_job_broadcast(hawser_job *job, void *data, size_t size, haw
     hw_bytes received;
     hw_cluster_set_phase(job->cluster, "receiving what node 0 sends to all");
     hawser_status status = hw_job_send_all(job, (hw_bytes){data, size}, &received, error);
-    if (status != HAWSER_OK)
-        return status; /* the same on all nodes, or the job has lost one */
+    HAWSER_TRY(status); /* the same on all nodes, or the job has lost one */
     if (!hawser_job_leads(job) && received.length != size)
         status =
             hawser_fail(error, HAWSER_BAD_ARGUMENT,

@@ -1,5 +1,4 @@
 /* receive.c - the messages of vectors, on the net's thread, and how items leave. */
-#include <string.h>
 
 #include "runtime/vector/vector.h"
 
