@@ -15,8 +15,8 @@ from ._allowance import allow, claim, left
 from ._arguments import name_bytes, path_bytes, refuse_pickle
 from ._beside import run_beside
 from ._columns import columns_of, is_table, texts_of
-from ._documents import numbers_beside
-from ._errors import BadArgument, BadOption, FileError, check, warn
+from ._documents import Documents, named_by_caller, numbers_beside
+from ._errors import BadArgument, BadOption, Error, FileError, check, warn
 from ._exact import Labels
 from ._library import library as lib
 from ._native import hawser_arrays, hawser_cancellation, hawser_dataset, hawser_error, hawser_load, hawser_matrix, hawser_schema
@@ -595,7 +595,10 @@ class Files:
         if self.how.threads == 0:  # nodes of one host share its processors
             share = lib.hawser_job_workers(job) // lib.hawser_job_nodes(job)
             self.how.threads = max(1, min(share, len(os.sched_getaffinity(0))))
-        check(lib.hawser_job_load(job, self.names, len(self.names), byref(self.how), byref(handle), byref(error)), error)
+        try:
+            check(lib.hawser_job_load(job, self.names, len(self.names), byref(self.how), byref(handle), byref(error)), error)
+        except Error as failed:
+            raise (named_by_caller(failed, self.path) if isinstance(self.path, Documents) else failed) from None
         warn_idle(self.options, handle)
 
 
@@ -679,6 +682,8 @@ def load_files(data: Any, how: hawser_load, handle: Any) -> None:
         if run_beside(load, lambda: lib.hawser_cancel(cancellation)):
             lib.hawser_dataset_free(handle)
             raise KeyboardInterrupt("the load was interrupted")
+    except Error as failed:
+        raise (named_by_caller(failed, data) if isinstance(data, Documents) else failed) from None
     finally:
         lib.hawser_cancellation_free(cancellation)
 

@@ -1,9 +1,10 @@
 """Texts in memory, read as a file of text is."""
 import os
+import re
 from collections.abc import Iterable
 from typing import Any
 
-from ._errors import BadArgument
+from ._errors import BadArgument, Error
 from ._numbers import numbers_of
 
 
@@ -55,4 +56,10 @@ def numbers_beside(data: Any, options: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-__all__ = ["Documents", "numbers_beside"]
+def named_by_caller(error: Error, data: Documents) -> Error:
+    """Returns an error that names texts and numbers as such, and not the files in memory that have them."""
+    text = str(error).replace(f"{os.fspath(data)}:", "texts:")
+    return type(error)(re.sub(r"/proc/self/fd/[0-9]+:", "numbers beside them:", text))
+
+
+__all__ = ["Documents", "named_by_caller", "numbers_beside"]

@@ -68,3 +68,11 @@ def test_files_of_tables_are_read_alike(tmp_path: Any) -> None:
 def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises((hawser.BadOption, hawser.BadInput), match=message):
         hawser.Dataset(tables()[0], "stars", **options).names
+
+
+def test_errors_name_texts_and_what_is_wrong_with_them() -> None:
+    for texts, message in ((["x y"], "^texts: no word is left"), (["ok", "a\ud800b"], "texts: item 1 cannot be written"), ([], "texts: the list is empty")):
+        with pytest.raises((hawser.BadInput, hawser.BadArgument), match=message):
+            hawser.train("lda", hawser.Documents(texts), topics=2)
+    with pytest.raises(hawser.BadInput, match="^numbers beside them: has 2 numbers for the target of 3 rows"):
+        hawser.train("lasso", hawser.Documents(["cat", "dog", "cat"]), [1, 2], lambda_=0.1)
