@@ -320,7 +320,7 @@ static void delete_probes(const hw_folder *folder, bool own)
     for (struct dirent *entry; directory != NULL && (entry = readdir(directory)) != NULL;) {
         const char *name = entry->d_name, *token = name + strlen(PROBE);
         if (strncmp(name, PROBE, strlen(PROBE)) == 0 && strspn(token, "0123456789abcdef") == HW_TOKEN_SIZE - 1 &&
-            token[HW_TOKEN_SIZE - 1] == '\0' && (own || strcmp(token, folder->token) != 0))
+            strchr(".", token[HW_TOKEN_SIZE - 1]) != NULL && (own || strcmp(token, folder->token) != 0)) /* or unfinished */
             (void)!delete_one(folder, name, NULL);
     }
     if (directory != NULL)

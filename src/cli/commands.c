@@ -53,11 +53,12 @@ static const hw_command commands[] = {
      .rows = hw_evaluate_rows,
      .run = hw_evaluate},
     {.name = "info",
-     .words = "MODEL",
+     .words = "MODEL|FOLDER",
      .summary = "Print the facts and weights in a model file",
      .text = "Prints the facts of a model file; with --coefficients, its weights by name, largest\n"
              "first, of each topic its share and words; with --path, the members of its path with their\n"
-             "errors; with --json, the facts as one object.",
+             "errors; with --json, the facts as one object. Of a folder, prints the facts of the newest\n"
+             "checkpoint in it.",
      .least = 1,
      .most = 1,
      .member = true,

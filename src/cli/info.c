@@ -1,9 +1,10 @@
-/* info.c - hawser info: prints what a model file contains. */
+/* info.c - hawser info: prints what a model file contains, or a folder of checkpoints. */
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/info_folder.h"
 #include "cli/input.h"
 #include "cli/tensor_file.h"
 #include "report/json.h"
@@ -257,6 +258,13 @@ hawser_status hw_info(hw_call *call, hawser_error *error)
     HAWSER_TRY(hw_refuse_idle(call, "json", members, "--path prints a table", error));
     HAWSER_TRY(hw_refuse_idle(call, "top", members, "--path prints no coefficients", error));
     HAWSER_TRY(hw_refuse_idle(call, "coefficients", members, "--path prints no coefficients", error));
+    if (hw_info_is_folder(call->words[0])) {
+        if (weights || members || asks_for_member(call))
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "%s is a folder: it can have checkpoints, which have no %s to print", call->words[0],
+                               weights ? "coefficients" : "path");
+        return hw_info_folder(call, json, error);
+    }
     HAWSER_TRY(hw_tensor_file_header(call->words[0], &other_header, error));
     if (other_header != NULL) {
         hw_tensor_file_print(call->out, call->words[0], other_header);

@@ -66,7 +66,9 @@ void hw_tensor_file_print(FILE *out, const char *path, const json_t *header)
     const json_t *facts = json_object_get(header, "__metadata__");
     fprintf(out, "%s: %s; %zu tensors\n", path,
             json_object_get(facts, "hawser.store") != NULL ? "tables of a store, for 'hawser serve --load', not a model"
-                                                           : "a safetensors file of other software, not a model of Hawser",
+            : json_object_get(facts, "hawser.checkpoint") != NULL
+                ? "a part of a checkpoint, not a model"
+                : "a safetensors file of other software, not a model of Hawser",
             json_object_size(header) - (facts != NULL));
     json_object_foreach((json_t *)header, key, entry)
     {
