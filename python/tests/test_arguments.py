@@ -16,7 +16,7 @@ ALGORITHMS = OF_NUMBERS
 pytestmark = pytest.mark.filterwarnings("ignore:the least error on the held-out rows")
 ROWS, COLUMNS = 60, 4
 # Options that change neither the model nor its numbers: limits that are not reached, where and how the work is done. Of nodes: notes in the log.
-ELSEWHERE = {"time-limit", "grace", "unit-warning", "unit-timeout", "timeout", "max-clocks", "slow", "record-history", "check", "rehearse", "memory-limit", "threads", "alone",
+ELSEWHERE = {"time-limit", "grace", "unit-warning", "unit-timeout", "timeout", "max-clocks", "slow", "record-history", "checkpoint", "check", "rehearse", "memory-limit", "threads", "alone",
              "seed", "exchange"}
 OF_NODES = {"topology", "backlog", "rate", "transport", "trust-fabric", "failure-timeout", "join-timeout", "interface", "port-range", "node-name",
             "key-file", "listen", "join"}

@@ -105,6 +105,14 @@ static void write_program(const hw_session *session, FILE *out)
         fprintf(out, "metric '%s'\n", program->metrics[i].name);
 }
 
+/* Writes digests of the data that a job of one process has, also those that were in memory. */
+static void write_data(const hw_session *session, FILE *out)
+{
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
+        if (state->kind == HW_DATA && state->matrix != NULL && session->cluster == NULL)
+            fprintf(out, "data of state '%s' = digest %016" PRIx64 "\n", state->name, hw_checkpoints_digest(state->matrix));
+}
+
 static hawser_status write_text(const hw_session *session, bool (*left_out)(const hawser_option *row), char **text,
                                 hawser_error *error)
 {
@@ -113,8 +121,10 @@ static hawser_status write_text(const hw_session *session, bool (*left_out)(cons
     FILE *out = open_memstream(text, &length);
     if (out == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of this node's program");
-    if (left_out == changes_nothing) /* the first difference is the one that a person has made */
+    if (left_out == changes_nothing) { /* the first difference is the one that a person has made */
         write_options(session->job->options, left_out, out);
+        write_data(session, out);
+    }
     write_program(session, out);
     write_taken(&session->job->first, out);
     if (left_out != changes_nothing)

@@ -303,6 +303,8 @@ void hawser_job_loaded(hawser_job *job, const hawser_dataset *dataset)
 {
     if (job != NULL && dataset != NULL && dataset->figures.memory_taken > job->settings.loaded)
         job->settings.loaded = dataset->figures.memory_taken;
+    if (job != NULL)
+        hw_checkpoints_loaded(job, dataset);
 }
 
 hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t count, const hawser_load *load,
@@ -319,7 +321,5 @@ hawser_status hawser_job_load(hawser_job *job, const char *const *paths, size_t 
     hw_job_cancellable(job, own.cancellation);
     hawser_status status = hw_job_uncancellable(job, load_on_all(job, paths, count, &own, dataset, error));
     hawser_job_loaded(job, *dataset);
-    if (status == HAWSER_OK)
-        hw_checkpoints_loaded(job, *dataset);
     return status;
 }

@@ -340,6 +340,11 @@ static uint64_t digest_of_matrix(const hawser_matrix *matrix, uint64_t digest)
     return hw_hash((const char *)matrix->values + first * size, count * size, digest);
 }
 
+uint64_t hw_checkpoints_digest(const hawser_matrix *matrix)
+{
+    return digest_of_matrix(matrix, 0);
+}
+
 static uint64_t digest_of(const hawser_dataset *dataset)
 {
     size_t rows = hawser_dataset_matrix(dataset)->rows;
@@ -357,11 +362,13 @@ static uint64_t digest_of(const hawser_dataset *dataset)
 
 void hw_checkpoints_loaded(hawser_job *job, const hawser_dataset *dataset)
 {
-    char *text = NULL;
+    char *text = NULL, line[40];
     if (dataset == NULL || job->cluster != NULL || hawser_options_text(job->options, "checkpoint") == NULL)
         return;
-    if (asprintf(&text, "%sdata = digest %016llx\n", job->loaded != NULL ? job->loaded : "",
-                 (unsigned long long)digest_of(dataset)) < 0)
+    (void)snprintf(line, sizeof line, "data = digest %016llx\n", (unsigned long long)digest_of(dataset));
+    if (job->loaded != NULL && strstr(job->loaded, line) != NULL)
+        return; /* it was read, and then given to a training */
+    if (asprintf(&text, "%s%s", job->loaded != NULL ? job->loaded : "", line) < 0)
         return;
     free(job->loaded);
     job->loaded = text;

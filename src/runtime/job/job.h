@@ -199,9 +199,10 @@ void hw_job_report_left_idle(const hawser_job *job);
  * folder, if it was given, and finds the checkpoint from which the job goes on. It is called before the first run of a
  * program with a loop: other commands leave a folder alone, which may be in use. hw_checkpoints_close writes what waits;
  * `finished`: the programs have ended by themselves, so the checkpoints are removed. hw_checkpoints_loaded adds the contents
- * of a dataset to what a run that goes on must have as well. */
+ * of a dataset to what a run that goes on must have as well, and hw_checkpoints_digest is that of a matrix. */
 hawser_status hw_checkpoints_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 void hw_checkpoints_close(hawser_job *job, bool finished);
 void hw_checkpoints_loaded(hawser_job *job, const hawser_dataset *dataset);
+uint64_t hw_checkpoints_digest(const hawser_matrix *matrix);
 
 #endif
