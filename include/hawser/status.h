@@ -68,6 +68,14 @@ HAWSER_API hawser_status hawser_fail(hawser_error *error, hawser_status status, 
             return hawser_try_status_;                                                                                      \
     } while (0)
 
+/** Calls the next step of several unless one before it failed: for steps that a clean-up follows, which HAWSER_TRY would
+ *  leave out. `status` is a variable, and becomes the status of `call`. */
+#define HAWSER_THEN(status, call)                                                                                           \
+    do {                                                                                                                    \
+        if ((status) == HAWSER_OK)                                                                                          \
+            (status) = (call);                                                                                              \
+    } while (0)
+
 #ifdef __cplusplus
 }
 #endif

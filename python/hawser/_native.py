@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '7d613de5ba2500e24c87a455713baf5762aa9f63a246b8d69622f65aba51e247'
+DIGEST = '7283e1e66fb9c5f644b53671effabfa990cedb7a0f0b2598c9cf8b7151915a4e'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1

@@ -283,14 +283,10 @@ static hawser_status share(const hawser_algorithm *algorithm, hawser_job *job, h
     if (own == HAWSER_OK && leads)
         own = pack(algorithm, training, &all, &bytes, error);
     hawser_status status = hawser_job_agree(job, own, error);
-    if (status == HAWSER_OK)
-        status = hawser_job_broadcast(job, &all, sizeof all, error);
-    if (status == HAWSER_OK)
-        status = hawser_job_agree(job, leads ? HAWSER_OK : make_space(all.size, &bytes, error), error);
-    if (status == HAWSER_OK)
-        status = hawser_job_broadcast(job, bytes, all.size, error);
-    if (status == HAWSER_OK)
-        status = hawser_job_agree(job, leads ? HAWSER_OK : take(algorithm, &all, bytes, training, error), error);
+    HAWSER_THEN(status, hawser_job_broadcast(job, &all, sizeof all, error));
+    HAWSER_THEN(status, hawser_job_agree(job, leads ? HAWSER_OK : make_space(all.size, &bytes, error), error));
+    HAWSER_THEN(status, hawser_job_broadcast(job, bytes, all.size, error));
+    HAWSER_THEN(status, hawser_job_agree(job, leads ? HAWSER_OK : take(algorithm, &all, bytes, training, error), error));
     free(bytes);
     return status;
 }
@@ -312,8 +308,7 @@ hawser_status hawser_train(const hawser_algorithm *algorithm, hawser_job *job, c
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_train: algorithm, its train, job, input or training is NULL");
     memset(training, 0, sizeof *training);
     hawser_status status = make_input("hawser_train", algorithm, job, input, &own, &why);
-    if (status == HAWSER_OK)
-        status = algorithm->train(algorithm, job, &own.input, training, &why);
+    HAWSER_THEN(status, algorithm->train(algorithm, job, &own.input, training, &why));
     bool trained = status == HAWSER_OK;
     hawser_error *spoilt = trained ? &why : NULL; /* a failure that leaves a model keeps its text */
     hawser_status made = trained || training->model != NULL ? HAWSER_OK : status;

@@ -136,8 +136,7 @@ static hawser_status slot_set(hw_slot *slot, const char *text, hawser_source sou
     }
     char *text_copy = NULL, *where_copy = NULL;
     hawser_status status = hw_copy_text(&text_copy, text, error);
-    if (status == HAWSER_OK)
-        status = hw_copy_text(&where_copy, where, error);
+    HAWSER_THEN(status, hw_copy_text(&where_copy, where, error));
     if (status != HAWSER_OK) {
         free(text_copy);
         hw_option_value_clear(&value);

@@ -118,8 +118,7 @@ hawser_status hw_check_history(hw_call *call, hawser_error *error)
     hw_history history = {0};
     hw_verdict verdict;
     hawser_status status = read_all(call, &history, error);
-    if (status == HAWSER_OK)
-        status = hw_history_check(&history, &verdict, error);
+    HAWSER_THEN(status, hw_history_check(&history, &verdict, error));
     if (status == HAWSER_OK && hawser_options_flag(call->options, "json"))
         status = print_json(call, &verdict, &history, error);
     else if (status == HAWSER_OK)

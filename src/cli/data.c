@@ -172,8 +172,7 @@ static hawser_status write_truth(const char *path, const double *truth, size_t c
     hawser_status status = HAWSER_OK;
     for (size_t j = 0; status == HAWSER_OK && j < count; j++)
         status = hw_file_print(&file, error, "%.17g\n", truth[j]);
-    if (status == HAWSER_OK)
-        status = hw_file_commit(&file, error);
+    HAWSER_THEN(status, hw_file_commit(&file, error));
     hw_file_abort(&file);
     return status;
 }

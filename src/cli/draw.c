@@ -66,8 +66,7 @@ hawser_status hw_draw_write(const char *path, hw_draw_function *draw, const void
     hw_sink to = {.error = error};
     HAWSER_TRY(hw_file_begin(&to.file, path, error));
     hawser_status status = render(&to, ends_with(path, ".svg"), draw, what);
-    if (status == HAWSER_OK)
-        status = hw_file_commit(&to.file, error);
+    HAWSER_THEN(status, hw_file_commit(&to.file, error));
     hw_file_abort(&to.file);
     return status;
 }

@@ -163,8 +163,7 @@ static hawser_status add_topics(const hw_call *call, const hawser_model *model, 
                            "%s: --coefficients prints lines of this model; leave --json out, or --coefficients and --top",
                            call->words[0]);
     hawser_status status = algorithm->topic_words(model, most_of(call), &words, error);
-    if (status == HAWSER_OK)
-        status = hawser_model_schema(model, &schema, error);
+    HAWSER_THEN(status, hawser_model_schema(model, &schema, error));
     if (status == HAWSER_OK)
         hw_json_take(object, "coefficients", json_of_topics(model, schema, &words, ok), ok);
     hawser_schema_free(schema);

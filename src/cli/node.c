@@ -65,8 +65,7 @@ hawser_status hw_open_job(hw_call *call, hawser_status (*first)(void *argument, 
     if (hawser_options_integer(call->options, "listen") != 0)
         status = make_arguments(call, &arguments, &entry.arguments_length, error);
     entry.arguments = arguments;
-    if (status == HAWSER_OK)
-        status = hw_job_enter(call->options, &entry, job, error);
+    HAWSER_THEN(status, hw_job_enter(call->options, &entry, job, error));
     free(arguments);
     return status;
 }
@@ -100,8 +99,7 @@ static hawser_status work(hw_call *call, hw_place *place, hawser_error *error)
     int argc = 0;
     hawser_status status =
         hw_enter(call->options, place, &cluster, &(hw_entry){.received_arguments = &received_arguments}, error);
-    if (status == HAWSER_OK)
-        status = split(&received_arguments, &argv, &argc, error);
+    HAWSER_THEN(status, split(&received_arguments, &argv, &argc, error));
     if (status == HAWSER_OK) {
         hw_call job = {
             .environment = nothing, .out = call->out, .err = call->err, .joined = &cluster, .interrupt = call->interrupt};

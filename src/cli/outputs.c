@@ -132,8 +132,7 @@ hawser_status hw_check_history_of(const hw_call *call, uint32_t node, hawser_err
         return HAWSER_OK;
     HAWSER_TRY(hw_history_path(wanted, node, &own, error));
     hawser_status status = check_spares(call, "record-history", own, error);
-    if (status == HAWSER_OK)
-        status = differs(call, "record-history", own, sizeof OUTPUTS / sizeof *OUTPUTS, error);
+    HAWSER_THEN(status, differs(call, "record-history", own, sizeof OUTPUTS / sizeof *OUTPUTS, error));
     free(own);
     return status;
 }
@@ -150,8 +149,7 @@ hawser_status hw_check_spares_data(const hw_call *call, const char *path, hawser
     HAWSER_TRY(HW_NEW(&target, size, "a file name", error));
     (void)snprintf(target, size, "%s.target", path);
     hawser_status status = check_spares(call, "output", target, error);
-    if (status == HAWSER_OK)
-        status = differs(call, "output", target, sizeof OUTPUTS / sizeof *OUTPUTS, error);
+    HAWSER_THEN(status, differs(call, "output", target, sizeof OUTPUTS / sizeof *OUTPUTS, error));
     free(target);
     return status;
 }

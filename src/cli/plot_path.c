@@ -68,8 +68,7 @@ static hawser_status list_curves(hw_path_plot *plot, hawser_error *error)
     size_t counts = path->least < path->count ? path->least : path->count - 1;
     double *most = NULL, *there = NULL, largest = 0.0;
     hawser_status status = HW_NEW(&most, path->columns, "a plot", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&there, path->columns, "a plot", error);
+    HAWSER_THEN(status, HW_NEW(&there, path->columns, "a plot", error));
     for (size_t k = 0; status == HAWSER_OK && k < path->count; k++)
         for (size_t at = (size_t)path->offsets[k]; at < (size_t)path->offsets[k + 1]; at++) {
             double size = fabs(value_at(path, at));
@@ -80,8 +79,7 @@ static hawser_status list_curves(hw_path_plot *plot, hawser_error *error)
         }
     for (size_t j = 0; status == HAWSER_OK && j < path->columns; j++)
         plot->used += most[j] > 0.0;
-    if (status == HAWSER_OK)
-        status = HW_NEW(&plot->curves, plot->used, "a plot", error);
+    HAWSER_THEN(status, HW_NEW(&plot->curves, plot->used, "a plot", error));
     for (size_t j = 0, at = 0; status == HAWSER_OK && j < path->columns; j++)
         if (most[j] > 0.0)
             plot->curves[at++] =
@@ -430,10 +428,8 @@ hawser_status hw_plot_path_write(const char *path, const hawser_model *model, ha
         return hawser_fail(error, HAWSER_BAD_OPTION, "models of this algorithm have no path to draw");
     HAWSER_TRY(algorithm->path(algorithm, model, &plot.path, error));
     hawser_status status = list_curves(&plot, error);
-    if (status == HAWSER_OK)
-        status = fill_curves(&plot, error);
-    if (status == HAWSER_OK)
-        status = name_curves(&plot, model, error);
+    HAWSER_THEN(status, fill_curves(&plot, error));
+    HAWSER_THEN(status, name_curves(&plot, model, error));
     if (status == HAWSER_OK) {
         write_titles(&plot, model);
         status = hw_draw_write(path, draw, &plot, error);

@@ -153,8 +153,7 @@ hawser_status hw_plot_trace(const char *path, const char *plot, hawser_error *er
     if (trace.file == NULL)
         return hawser_fail(error, HAWSER_IO, "%s: cannot open: %s", path, strerror(errno));
     hawser_status status = read_names(&trace, error);
-    if (status == HAWSER_OK)
-        status = read_samples(&trace, error);
+    HAWSER_THEN(status, read_samples(&trace, error));
     if (status == HAWSER_OK) {
         char subtitle[100];
         const hw_sample *last = trace.count > 0 ? &trace.samples[trace.count - 1] : NULL;

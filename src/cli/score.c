@@ -126,13 +126,10 @@ hawser_status hw_score_names(const hw_scoring *scoring, hawser_error *error)
         name_number(scoring, names, o, name, sizeof name);
         if (id != NULL || o > 0)
             status = put_text(&text, ",", 1, error);
-        if (status == HAWSER_OK)
-            status = put_field(scoring, &text, name, error);
+        HAWSER_THEN(status, put_field(scoring, &text, name, error));
     }
-    if (status == HAWSER_OK)
-        status = put_text(&text, "\n", 1, error);
-    if (status == HAWSER_OK)
-        status = hw_file_write(scoring->file, text.bytes, text.used, error);
+    HAWSER_THEN(status, put_text(&text, "\n", 1, error));
+    HAWSER_THEN(status, hw_file_write(scoring->file, text.bytes, text.used, error));
     free(text.bytes);
     return status;
 }

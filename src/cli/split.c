@@ -191,14 +191,10 @@ static hawser_status order_rows(const hawser_dataset *from, const uint32_t *orde
     to->figures.index_base = from->figures.index_base;
     hawser_status status = hw_is_dense(&from->matrix) ? order_dense(to, &from->matrix, order, error)
                                                       : order_sparse(to, &from->matrix, order, error);
-    if (status == HAWSER_OK)
-        status = hw_equals_copy(&to->equals, &from->equals, error);
-    if (status == HAWSER_OK)
-        status = order_doubles(to, from->target, order, &to->target, error);
-    if (status == HAWSER_OK)
-        status = order_doubles(to, from->weights, order, &to->weights, error);
-    if (status == HAWSER_OK)
-        status = order_doubles(to, from->offset, order, &to->offset, error);
+    HAWSER_THEN(status, hw_equals_copy(&to->equals, &from->equals, error));
+    HAWSER_THEN(status, order_doubles(to, from->target, order, &to->target, error));
+    HAWSER_THEN(status, order_doubles(to, from->weights, order, &to->weights, error));
+    HAWSER_THEN(status, order_doubles(to, from->offset, order, &to->offset, error));
     if (status == HAWSER_OK)
         *out = to;
     else
@@ -223,12 +219,9 @@ static hawser_status split_fraction(const hw_call *call, const hawser_dataset *d
     uint32_t *order = NULL;
     hawser_dataset *ordered = NULL;
     hawser_status status = hw_split_draw(call, rows, &order, &train, error);
-    if (status == HAWSER_OK)
-        status = order_rows(data, order, &ordered, error);
-    if (status == HAWSER_OK)
-        status = write_rows(call, ordered, 0, train, "train", error);
-    if (status == HAWSER_OK)
-        status = write_rows(call, ordered, train, rows, "test", error);
+    HAWSER_THEN(status, order_rows(data, order, &ordered, error));
+    HAWSER_THEN(status, write_rows(call, ordered, 0, train, "train", error));
+    HAWSER_THEN(status, write_rows(call, ordered, train, rows, "test", error));
     hawser_dataset_free(ordered);
     free(order);
     return status;
@@ -277,10 +270,8 @@ hawser_status hw_data_split(hw_call *call, hawser_error *error)
     size_t count = parts ? (size_t)hawser_options_integer(call->options, "parts") : 0;
     say_words(call, data);
     hawser_status status = hw_split_check_parts(call, extension_of(call, data), count, error);
-    if (status == HAWSER_OK)
-        status = suit_caches(call, data, error);
-    if (status == HAWSER_OK)
-        status = parts ? split_parts(call, data, error) : split_fraction(call, data, error);
+    HAWSER_THEN(status, suit_caches(call, data, error));
+    HAWSER_THEN(status, parts ? split_parts(call, data, error) : split_fraction(call, data, error));
     hawser_dataset_free(data);
     return status;
 }

@@ -39,8 +39,7 @@ static hawser_status write_lines(const hw_call *call, const hw_csv_lines *lines,
         size_t row = order != NULL ? order[i] : i;
         status = put_line(&file, lines->row[row], lines->length[row], error);
     }
-    if (status == HAWSER_OK)
-        status = hw_file_commit(&file, error);
+    HAWSER_THEN(status, hw_file_commit(&file, error));
     hw_file_abort(&file);
     if (status == HAWSER_OK)
         fprintf(call->out, "%s\t%zu rows\n", path, end - begin);
@@ -52,10 +51,8 @@ static hawser_status draw_lines(const hw_call *call, const hw_csv_lines *lines, 
     uint32_t *order = NULL;
     size_t train;
     hawser_status status = hw_split_draw(call, lines->count, &order, &train, error);
-    if (status == HAWSER_OK)
-        status = write_lines(call, lines, order, 0, train, "train", error);
-    if (status == HAWSER_OK)
-        status = write_lines(call, lines, order, train, lines->count, "test", error);
+    HAWSER_THEN(status, write_lines(call, lines, order, 0, train, "train", error));
+    HAWSER_THEN(status, write_lines(call, lines, order, train, lines->count, "test", error));
     free(order);
     return status;
 }

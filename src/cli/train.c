@@ -175,10 +175,8 @@ static hawser_status conclude(hw_call *call, hw_training_outcome *outcome, hawse
     call->interrupted = outcome->training.interrupted;
     hawser_error unsaved = {0};
     hawser_status status = hw_outcome_reached(outcome) ? save(call, outcome, &unsaved, error) : HAWSER_OK;
-    if (status == HAWSER_OK)
-        status = hw_monitor_end(&outcome->monitor, error);
-    if (status == HAWSER_OK)
-        status = hw_outcome_print(call, outcome, error);
+    HAWSER_THEN(status, hw_monitor_end(&outcome->monitor, error));
+    HAWSER_THEN(status, hw_outcome_print(call, outcome, error));
     return unsaved.status == HAWSER_OK ? status : hawser_fail(error, unsaved.status, "%s", unsaved.text);
 }
 

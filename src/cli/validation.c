@@ -16,8 +16,7 @@ hawser_status hw_load_validation(const hw_call *call, const hawser_job *job, con
     how.outputs = hw_takes_several(call->algorithm);
     how.index_base = 0; /* that of the training data, which the option has given */
     hawser_status status = hawser_load_follow(&how, data, &named, error);
-    if (status == HAWSER_OK)
-        status = hawser_dataset_load(&path, 1, &how, validation, error);
+    HAWSER_THEN(status, hawser_dataset_load(&path, 1, &how, validation, error));
     hawser_schema_free(named);
     return status;
 }

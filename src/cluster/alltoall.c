@@ -258,8 +258,7 @@ static hawser_status agree(hw_cluster *cluster, const char *call, hawser_status 
         if (has_failed(&other) && counts)
             status = fail_as(cluster, i, &other.said, error);
     }
-    if (status == HAWSER_OK)
-        status = same_call(cluster, word.call, in, error);
+    HAWSER_THEN(status, same_call(cluster, word.call, in, error));
     hw_bytes_free(in, cluster->nodes);
     return status;
 }

@@ -500,8 +500,7 @@ static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error
     cluster->doing = "joining";
     cluster->losses_together = LOSSES_TOGETHER;
     hawser_status status = HW_NEW(&cluster->joiners, cluster->nodes_most, "the members of a cluster", error);
-    if (status == HAWSER_OK)
-        status = hw_members_new(cluster->nodes_most, &cluster->members, error);
+    HAWSER_THEN(status, hw_members_new(cluster->nodes_most, &cluster->members, error));
     if (status != HAWSER_OK) {
         free(cluster->joiners);
         free(cluster);
@@ -555,8 +554,8 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     cluster->reason_timeout = options->failure_timeout + REASON_SECONDS;
     cluster->cancellation = options->cancellation;
     hawser_status status = open_net(cluster, options, error);
-    if (status == HAWSER_OK)
-        status = place->node == 0 ? lead(cluster, options, deadline, error) : follow(cluster, options, deadline, error);
+    HAWSER_THEN(status,
+                place->node == 0 ? lead(cluster, options, deadline, error) : follow(cluster, options, deadline, error));
     if (status != HAWSER_OK) {
         if (cluster->net != NULL && place->node == 0)
             refuse_all(cluster, error != NULL ? error->text : "it could not be formed");

@@ -50,10 +50,8 @@ hawser_status hw_members_new(uint32_t most, hw_members **out, hawser_error *erro
     pthread_mutex_init(&members->mutex, NULL);
     pthread_cond_init(&members->called, NULL);
     hawser_status status = HW_NEW(&members->list, most, "the members of a cluster", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&members->lost, (size_t)most + OTHERS, "the members of a cluster", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&members->losses, (size_t)most + OTHERS, "the members of a cluster", error);
+    HAWSER_THEN(status, HW_NEW(&members->lost, (size_t)most + OTHERS, "the members of a cluster", error));
+    HAWSER_THEN(status, HW_NEW(&members->losses, (size_t)most + OTHERS, "the members of a cluster", error));
     if (status != HAWSER_OK) {
         hw_members_free(members);
         return status;

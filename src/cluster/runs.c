@@ -163,8 +163,7 @@ hawser_status hw_cluster_attach(hw_cluster *cluster, const hw_transport *transpo
     hw_cluster_run *run = run_with(cluster, transport);
     run->attached = true;
     hawser_status status = fail_with_loss(cluster, error);
-    if (status == HAWSER_OK)
-        status = replay_early(cluster, error);
+    HAWSER_THEN(status, replay_early(cluster, error));
     pthread_mutex_unlock(&cluster->mutex);
     run->subscriber = (hw_subscriber){.changed = hw_cluster_run_lost, .argument = run};
     hw_members_subscribe(cluster->members, &run->subscriber);

@@ -215,8 +215,7 @@ static hawser_status take_words(hawser_dataset *dataset, const hawser_arrays *ar
         if (!(target[i] >= 0 && target[i] < (double)count) || target[i] != floor(target[i]))
             status = hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                  "target: row %zu has %g, which is the number of none of %zu words", i, target[i], count);
-    if (status == HAWSER_OK)
-        status = hw_exact_schema(dataset, &words, error);
+    HAWSER_THEN(status, hw_exact_schema(dataset, &words, error));
     hw_levels_free(&words);
     return status;
 }
@@ -231,10 +230,8 @@ hawser_status hawser_dataset_borrow(const hawser_arrays *arrays, hawser_dataset 
     hawser_dataset *made = NULL;
     HAWSER_TRY(hw_dataset_new(&made, error));
     hawser_status status = fill(made, arrays, error);
-    if (status == HAWSER_OK)
-        status = hw_dataset_check_names(made->columns, made->matrix.cols, "names", HAWSER_BAD_ARGUMENT, error);
-    if (status == HAWSER_OK)
-        status = take_words(made, arrays, error);
+    HAWSER_THEN(status, hw_dataset_check_names(made->columns, made->matrix.cols, "names", HAWSER_BAD_ARGUMENT, error));
+    HAWSER_THEN(status, take_words(made, arrays, error));
     if (status != HAWSER_OK) {
         hawser_dataset_free(made);
         return status;

@@ -48,8 +48,7 @@ static hawser_status make_dense(const recipe *r, hawser_dataset *dataset, hawser
     HAWSER_TRY(HW_NEW(&values, r->rows * r->cols, "the generated matrix", error));
     hw_dataset_own(dataset, values);
     hawser_status status = HW_NEW(&factors, r->rows * FACTORS, "the common factors", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&length, r->rows, "row lengths", error);
+    HAWSER_THEN(status, HW_NEW(&length, r->rows, "row lengths", error));
     if (status == HAWSER_OK) {
         hw_random random = stream_of(r, STREAM_FACTOR, 0);
         for (size_t i = 0; i < r->rows * FACTORS; i++)
@@ -219,10 +218,8 @@ static hawser_status make_url(const recipe *r, const zipf *z, hawser_dataset *da
 {
     uint32_t *seen = NULL, *columns = NULL;
     hawser_status status = HW_NEW(&seen, r->cols, "marks of the columns", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&columns, (size_t)r->per_row + 1, "columns of a row", error);
-    if (status == HAWSER_OK)
-        status = fill_url(r, z, seen, columns, dataset, error);
+    HAWSER_THEN(status, HW_NEW(&columns, (size_t)r->per_row + 1, "columns of a row", error));
+    HAWSER_THEN(status, fill_url(r, z, seen, columns, dataset, error));
     free(seen);
     free(columns);
     return status;
@@ -271,8 +268,7 @@ static hawser_status generate(const recipe *r, bool url, hawser_dataset *dataset
 {
     zipf z = {0};
     hawser_status status = url ? zipf_new(r, &z, error) : HAWSER_OK;
-    if (status == HAWSER_OK)
-        status = url ? make_url(r, &z, dataset, error) : make_dense(r, dataset, error);
+    HAWSER_THEN(status, url ? make_url(r, &z, dataset, error) : make_dense(r, dataset, error));
     if (status == HAWSER_OK) {
         make_truth(r, url ? &z : NULL, &dataset->matrix, truth);
         status = make_target(r, truth, dataset, error);
@@ -334,10 +330,8 @@ hawser_status hawser_dataset_generate(const hawser_generate *what, hawser_datase
     *dataset = NULL;
     HAWSER_TRY(read_recipe(what, &url, &r, &bytes, error));
     hawser_status status = hw_dataset_new(&made, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&weights, r.cols, "the true weights", error);
-    if (status == HAWSER_OK)
-        status = generate(&r, url, made, weights, error);
+    HAWSER_THEN(status, HW_NEW(&weights, r.cols, "the true weights", error));
+    HAWSER_THEN(status, generate(&r, url, made, weights, error));
     if (status != HAWSER_OK) {
         free(weights);
         hawser_dataset_free(made);

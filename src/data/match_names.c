@@ -24,8 +24,7 @@ hawser_status hw_names_count(const char *path, hw_budget *budget, size_t *count,
     size_t bytes, capacity = 0;
     *count = 0;
     hawser_status status = hw_input_open(&input, &path, 1, budget, error);
-    if (status == HAWSER_OK)
-        status = hw_input_whole(&input, 0, MOST, &text, &bytes, &buffer, &capacity, error);
+    HAWSER_THEN(status, hw_input_whole(&input, 0, MOST, &text, &bytes, &buffer, &capacity, error));
     for (size_t at = 0; status == HAWSER_OK && at < bytes; at++)
         *count += text[at] == '\n' || at + 1 == bytes;
     hw_pages_free(budget, buffer, capacity);
@@ -79,16 +78,13 @@ hawser_status hw_names_match(const hawser_schema *schema, hw_budget *budget, haw
     if (are_same(schema, dataset))
         return HAWSER_OK;
     hawser_status status = HW_NEW(&map, dataset->matrix.cols + 1, "the columns of a model", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&names, schema->count, "the columns of a model", error);
-    if (status == HAWSER_OK)
-        status = find_columns(schema, dataset, &known, map, names, error);
+    HAWSER_THEN(status, HW_NEW(&names, schema->count, "the columns of a model", error));
+    HAWSER_THEN(status, find_columns(schema, dataset, &known, map, names, error));
     if (status == HAWSER_OK) {
         dataset->figures.unknown_words += count_unknown(&dataset->matrix, map);
         status = hw_columns_keep(dataset, budget, map, 0, schema->count, true, error);
     }
-    if (status == HAWSER_OK)
-        status = hw_columns_name(dataset, names, schema->count, NULL, schema->count, error);
+    HAWSER_THEN(status, hw_columns_name(dataset, names, schema->count, NULL, schema->count, error));
     hw_levels_free(&known);
     free(names);
     free(map);

@@ -42,8 +42,7 @@ hawser_status hw_residence_like(const struct hawser_residence *of, const hawser_
     hw_owners owners = {.view = of->owners.view};
     owners.view.node = NULL;
     hawser_status status = HW_NEW(&owners.block, whole->cols, "a matrix's residence", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&owners.view.node, owners.view.blocks, "a matrix's residence", error);
+    HAWSER_THEN(status, HW_NEW(&owners.view.node, owners.view.blocks, "a matrix's residence", error));
     if (status != HAWSER_OK) {
         hw_owners_free(&owners);
         return status;

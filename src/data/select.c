@@ -174,8 +174,7 @@ static hawser_status select_residence(const struct hawser_residence *from, const
     hw_owners owners = {.view = from->owners.view};
     owners.view.node = NULL;
     hawser_status status = HW_NEW(&owners.block, count + 1, "some columns", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&owners.view.node, owners.view.blocks, "some columns", error);
+    HAWSER_THEN(status, HW_NEW(&owners.view.node, owners.view.blocks, "some columns", error));
     if (status != HAWSER_OK) {
         hw_owners_free(&owners);
         return status;
@@ -232,8 +231,7 @@ static hawser_status fill_blocks(const hawser_dataset *from, const hw_column_set
     shape.cols = count;
     shape.residence = NULL;
     hawser_status status = select_blocks(from->residence->rows, set, count, &blocks, error);
-    if (status == HAWSER_OK)
-        status = hw_row_blocks_settle(blocks, made, &shape, error);
+    HAWSER_THEN(status, hw_row_blocks_settle(blocks, made, &shape, error));
     if (status != HAWSER_OK)
         hw_row_blocks_free(blocks);
     made->outputs_by_block = from->outputs_by_block;

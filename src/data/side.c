@@ -33,8 +33,7 @@ static hawser_status read_vector(hw_reading *reading, const char *path, const ch
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has %zu numbers for the %s of %zu rows", path, v->rows, what,
                              (size_t)rows);
     double *copy = NULL;
-    if (status == HAWSER_OK)
-        status = hw_budget_array(&reading->budget, (void **)&copy, v->rows, sizeof *copy, what, error);
+    HAWSER_THEN(status, hw_budget_array(&reading->budget, (void **)&copy, v->rows, sizeof *copy, what, error));
     if (status == HAWSER_OK) {
         memcpy(copy, v->values, v->rows * sizeof *copy);
         hw_dataset_own(dataset, copy);
@@ -138,15 +137,12 @@ static hawser_status read_names(hw_reading *reading, const char *path, hawser_da
     void *buffer = NULL;
     size_t bytes, capacity = 0;
     hawser_status status = hw_input_open(&input, &path, 1, &reading->budget, error);
-    if (status == HAWSER_OK)
-        status = hw_input_whole(&input, 0, most, &text, &bytes, &buffer, &capacity, error);
+    HAWSER_THEN(status, hw_input_whole(&input, 0, most, &text, &bytes, &buffer, &capacity, error));
     if (status == HAWSER_OK && buffer != NULL && bytes > most)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has more than %llu bytes of names for %zu columns", path,
                              (unsigned long long)most, dataset->matrix.cols);
-    if (status == HAWSER_OK)
-        status = split_names(reading, path, text, bytes, dataset, error);
-    if (status == HAWSER_OK)
-        status = hw_dataset_check_names(dataset->columns, dataset->matrix.cols, path, HAWSER_BAD_INPUT, error);
+    HAWSER_THEN(status, split_names(reading, path, text, bytes, dataset, error));
+    HAWSER_THEN(status, hw_dataset_check_names(dataset->columns, dataset->matrix.cols, path, HAWSER_BAD_INPUT, error));
     hw_pages_free(&reading->budget, buffer, capacity);
     hw_input_close(&input);
     return status;

@@ -101,12 +101,10 @@ hawser_status hw_stop_words(const char *spec, bool cut, hw_levels *words, hawser
                            spec);
     hw_budget_init(&budget, 4 * (uint64_t)MOST);
     hawser_status status = hw_input_open(&input, &spec, 1, &budget, error);
-    if (status == HAWSER_OK)
-        status = hw_input_whole(&input, 0, MOST, &text, &bytes, &buffer, &capacity, error);
+    HAWSER_THEN(status, hw_input_whole(&input, 0, MOST, &text, &bytes, &buffer, &capacity, error));
     if (status == HAWSER_OK && bytes > MOST)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: has more than 64 MiB, which is no list of stop words", spec);
-    if (status == HAWSER_OK)
-        status = put_lines(spec, text, text + bytes, cut, words, error);
+    HAWSER_THEN(status, put_lines(spec, text, text + bytes, cut, words, error));
     hw_pages_free(&budget, buffer, capacity);
     hw_input_close(&input);
     return status;

@@ -268,10 +268,8 @@ static hawser_status choose(const hawser_load *load, hw_budget *budget, const ch
     HAWSER_TRY(check_fit(load, input, dataset, error));
     HAWSER_TRY(hw_budget_take(budget, bytes, error));
     hawser_status status = hw_vocabulary_new(cols, dataset->columns, &v, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&map, cols, "words that stay", error);
-    if (status == HAWSER_OK)
-        status = keep_chosen(load, budget, input, dataset, map, &v, error);
+    HAWSER_THEN(status, HW_NEW(&map, cols, "words that stay", error));
+    HAWSER_THEN(status, keep_chosen(load, budget, input, dataset, map, &v, error));
     free(map);
     hw_vocabulary_free(&v);
     hw_budget_give(budget, bytes);

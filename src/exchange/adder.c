@@ -76,8 +76,7 @@ static hawser_status send_on(hw_replica *replica, uint32_t k, hw_message *messag
     envelope->kind = envelope->destination < replica->spec.blocks ? HW_MESSAGE_ADDEND : HW_MESSAGE_UPDATE;
     if (envelope->destination == HW_TO_BLOCKS) {
         hawser_status status = hw_message_share(message, &copy, error);
-        if (status == HAWSER_OK)
-            status = hw_take_update(replica, copy, error);
+        HAWSER_THEN(status, hw_take_update(replica, copy, error));
         if (status != HAWSER_OK) {
             hw_message_free(message);
             return status;

@@ -174,8 +174,7 @@ static hawser_status write_singly(hw_replica *replica, uint32_t k, hw_parcel *co
         hw_message *message = NULL;
         bool cut = parcels[i]->whole == NULL && replica->range_count > 1;
         hawser_status status = cut ? join(replica, k, &parcels[i], 1, &part, error) : HAWSER_OK;
-        if (status == HAWSER_OK)
-            status = write(replica, k, part != NULL ? part : parcels[i], &message, error);
+        HAWSER_THEN(status, write(replica, k, part != NULL ? part : parcels[i], &message, error));
         release(part);
         HAWSER_TRY(status);
         hw_append(list, message);
@@ -395,8 +394,7 @@ hawser_status hw_combine_take(hw_replica *replica, hw_message *message, hawser_e
     if (!hw_combines(replica))
         status = hawser_fail(error, HAWSER_BAD_INPUT, "block %u sent combined updates of state '%s' under bsp", source,
                              replica->spec.name);
-    if (status == HAWSER_OK)
-        status = open_message(replica, message, &parcel, error);
+    HAWSER_THEN(status, open_message(replica, message, &parcel, error));
     if (status != HAWSER_OK) {
         hw_message_free(message);
         return status;

@@ -117,24 +117,15 @@ hawser_status hw_history_check(const hw_history *history, hw_verdict *verdict, h
     *verdict = (hw_verdict){.streams = history->count, .records = history->records};
     hawser_status status = make_index(&checker, error);
     hw_check_shapes(&checker);
-    if (status == HAWSER_OK)
-        status = hw_check_turns(&checker, error);
-    if (status == HAWSER_OK)
-        status = hw_check_alike(&checker, error);
-    if (status == HAWSER_OK)
-        status = hw_check_blocks(&checker, error);
-    if (status == HAWSER_OK)
-        status = hw_check_moving(&checker, error);
-    if (status == HAWSER_OK)
-        status = hw_check_reductions(&checker, error);
-    if (status == HAWSER_OK)
-        status = hw_check_stripes(&checker, error);
-    if (status == HAWSER_OK)
-        status = hw_check_pieces(&checker, error);
-    if (status == HAWSER_OK)
-        status = hw_check_tasks(&checker, error);
-    if (status == HAWSER_OK)
-        status = hw_check_vectors(&checker, error);
+    HAWSER_THEN(status, hw_check_turns(&checker, error));
+    HAWSER_THEN(status, hw_check_alike(&checker, error));
+    HAWSER_THEN(status, hw_check_blocks(&checker, error));
+    HAWSER_THEN(status, hw_check_moving(&checker, error));
+    HAWSER_THEN(status, hw_check_reductions(&checker, error));
+    HAWSER_THEN(status, hw_check_stripes(&checker, error));
+    HAWSER_THEN(status, hw_check_pieces(&checker, error));
+    HAWSER_THEN(status, hw_check_tasks(&checker, error));
+    HAWSER_THEN(status, hw_check_vectors(&checker, error));
     free(checker.turns.entries);
     free(checker.writes.entries);
     free(checker.served.entries);

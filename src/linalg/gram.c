@@ -158,8 +158,7 @@ static hawser_status tile_by_tile(const gram *g, hawser_error *error)
     const double **right = NULL, **left = NULL;
     bool direct = g->A->type == HAWSER_F64 && g->count - g->fresh <= FEW_TILES;
     hawser_status status = HW_NEW(&packed, g->count * HW_GRAM_ROWS, "scratch of a Gram matrix", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&right, 2 * g->count, "scratch of a Gram matrix", error);
+    HAWSER_THEN(status, HW_NEW(&right, 2 * g->count, "scratch of a Gram matrix", error));
     if (status == HAWSER_OK && g->weights != NULL)
         status = HW_NEW(&weighted, g->count * HW_GRAM_ROWS, "scratch of a Gram matrix", error);
     left = right != NULL ? right + g->count : NULL;
@@ -205,8 +204,7 @@ static hawser_status lanes_at_once(const gram *g, hawser_error *error)
     double *x = NULL;
     uint64_t *cursors = NULL;
     hawser_status status = HW_NEW(&x, BLOCK_ROWS * LANES, "scratch of a Gram matrix", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&cursors, g->count, "scratch of a Gram matrix", error);
+    HAWSER_THEN(status, HW_NEW(&cursors, g->count, "scratch of a Gram matrix", error));
     for (size_t a = g->fresh; status == HAWSER_OK && a < g->count; a += LANES) {
         size_t lanes = g->count - a < LANES ? g->count - a : LANES;
         for (size_t l = 0; l < lanes; l++)
@@ -348,9 +346,8 @@ static hawser_status sparse_gram(const gram *g, hawser_error *error)
     if (turns == 1)
         return lanes_at_once(g, error);
     hawser_status status = count_rows(g, &lists, &work, error);
-    if (status == HAWSER_OK)
-        status =
-            4.0 * (double)stored + blocks + (double)work < at_once ? row_by_row(g, &lists, error) : lanes_at_once(g, error);
+    HAWSER_THEN(status, 4.0 * (double)stored + blocks + (double)work < at_once ? row_by_row(g, &lists, error)
+                                                                               : lanes_at_once(g, error));
     row_lists_free(&lists);
     return status;
 }

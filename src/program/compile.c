@@ -345,17 +345,14 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
     HAWSER_TRY(HW_NEW(&plan, 1, "a plan", error));
     plan->program = program;
     hawser_status status = HW_NEW(&plan->states, program->state_count, "a plan's states", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&plan->order, program->operator_count, "a plan's order", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&plan->placement, program->operator_count, "a plan's placement", error);
+    HAWSER_THEN(status, HW_NEW(&plan->order, program->operator_count, "a plan's order", error));
+    HAWSER_THEN(status, HW_NEW(&plan->placement, program->operator_count, "a plan's placement", error));
     size_t count = 0;
     if (status == HAWSER_OK)
         visit(program->root, plan->order, &count);
     for (size_t i = 0; i < count && status == HAWSER_OK; i++)
         status = check_operator(program->operators[plan->order[i]], error);
-    if (status == HAWSER_OK)
-        status = hw_find_steps(plan, error);
+    HAWSER_THEN(status, hw_find_steps(plan, error));
     for (const hawser_state *state = program->states; state != NULL && status == HAWSER_OK; state = state->next) {
         plan->states[state->number].state = state;
         find_life(plan, state);

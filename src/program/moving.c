@@ -83,8 +83,7 @@ hw_moving_shape *hw_moving_shape_new(hawser_program *program, const hawser_state
                                    .user = spec->owner_user};
         status = copy(spec->offsets, spec->lines + 1, &shape->offsets, &error);
     }
-    if (status == HAWSER_OK)
-        status = copy(spec->cut, (size_t)spec->parts + 1, &shape->cut, &error);
+    HAWSER_THEN(status, copy(spec->cut, (size_t)spec->parts + 1, &shape->cut, &error));
     if (status == HAWSER_OK)
         return shape;
     hw_program_mistake(program, error.status, "%s", error.text);

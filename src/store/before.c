@@ -97,8 +97,7 @@ static hawser_status open_rows(hw_stripe *stripe, hw_before *before)
     if (!hw_server_reserve(stripe->server, bytes))
         return HAWSER_NO_MEMORY;
     hawser_status status = HW_NEW(&before->kept, words, "versions of a table", NULL);
-    if (status == HAWSER_OK)
-        status = hw_new_array((void **)&before->rows, rows, row_bytes(stripe), "versions of a table", NULL);
+    HAWSER_THEN(status, hw_new_array((void **)&before->rows, rows, row_bytes(stripe), "versions of a table", NULL));
     if (status != HAWSER_OK) {
         hw_server_unreserve(stripe->server, bytes);
         free(before->kept);

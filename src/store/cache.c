@@ -51,8 +51,7 @@ hawser_status hw_cache_new(const hw_cache_options *options, hw_cache **out, haws
     cache->most = most < NONE ? most : NONE - 1;
     cache->newest = cache->oldest = NONE;
     hawser_status status = HW_NEW(&cache->clocks, options->workers, "a cache of the store", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&cache->increments, options->workers, "a cache of the store", error);
+    HAWSER_THEN(status, HW_NEW(&cache->increments, options->workers, "a cache of the store", error));
     for (; status == HAWSER_OK && cache->workers < options->workers; cache->workers += status == HAWSER_OK)
         status = hw_table_shard_new(&cache->sums, 0, UINT64_MAX, &cache->increments[cache->workers], error);
     if (status != HAWSER_OK)
@@ -277,8 +276,7 @@ hawser_status hw_cache_flush(hw_cache *cache, uint32_t worker, hw_flushed *flush
     if (flushed->count == 0)
         return HAWSER_OK;
     hawser_status status = HW_NEW(&flushed->keys, flushed->count, "increments", error);
-    if (status == HAWSER_OK)
-        status = hw_new_array(&flushed->values, flushed->count, cache->row_bytes, "increments", error);
+    HAWSER_THEN(status, hw_new_array(&flushed->values, flushed->count, cache->row_bytes, "increments", error));
     if (status != HAWSER_OK) {
         free(flushed->keys);
         *flushed = (hw_flushed){0};

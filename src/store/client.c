@@ -25,20 +25,13 @@ hawser_status hw_client_new(const hw_client_options *options, hw_client **out, h
     if (client->options.arc == 0)
         client->options.arc = HW_PART;
     hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &client->ring, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&client->lists, options->servers, "lists of keys", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&client->counts, options->servers, "the parts of a task", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&client->cursors, options->servers, "the parts of a task", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&client->filling, options->servers, "the parts of a task", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&client->lost, options->servers, "a store's servers", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&client->traffic, options->workers, "the traffic of workers", error);
-    if (status == HAWSER_OK)
-        status = hw_pool_new(&client->pool, error);
+    HAWSER_THEN(status, HW_NEW(&client->lists, options->servers, "lists of keys", error));
+    HAWSER_THEN(status, HW_NEW(&client->counts, options->servers, "the parts of a task", error));
+    HAWSER_THEN(status, HW_NEW(&client->cursors, options->servers, "the parts of a task", error));
+    HAWSER_THEN(status, HW_NEW(&client->filling, options->servers, "the parts of a task", error));
+    HAWSER_THEN(status, HW_NEW(&client->lost, options->servers, "a store's servers", error));
+    HAWSER_THEN(status, HW_NEW(&client->traffic, options->workers, "the traffic of workers", error));
+    HAWSER_THEN(status, hw_pool_new(&client->pool, error));
     if (status != HAWSER_OK) {
         hw_client_free(client);
         return status;
@@ -751,10 +744,8 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
     t->order = *order;
     t->number = client->next;
     hawser_status status = check_keys(client, t, error);
-    if (status == HAWSER_OK)
-        status = check_servers(client, t, error);
-    if (status == HAWSER_OK)
-        status = follow(client, t, error);
+    HAWSER_THEN(status, check_servers(client, t, error));
+    HAWSER_THEN(status, follow(client, t, error));
     if (status != HAWSER_OK) {
         free_task(t);
         return status;

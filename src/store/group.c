@@ -94,10 +94,8 @@ hawser_status hw_group_new(hw_server *server, uint32_t workers, hw_group **out, 
     atomic_init(&group->put_by, 0);
     atomic_init(&group->any_lost, false);
     hawser_status status = new_marker(group, HW_END_OF_GROUP, &group->end_marker, error);
-    if (status == HAWSER_OK)
-        status = new_marker(group, HW_LOSS_IN_GROUP, &group->loss_marker, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&group->lost, workers, "a group of clients", error);
+    HAWSER_THEN(status, new_marker(group, HW_LOSS_IN_GROUP, &group->loss_marker, error));
+    HAWSER_THEN(status, HW_NEW(&group->lost, workers, "a group of clients", error));
     for (uint32_t t = 0; t < server->made && status == HAWSER_OK; t++)
         status = enter_table(server, group, t, error);
     group->next = server->groups;

@@ -35,8 +35,7 @@ hawser_status hw_holding_new(const hw_table_spec *spec, uint64_t seed, bool dige
                                     .last = UINT64_MAX,
                                     .function = hw_function_find("assign")};
     hawser_status status = hw_table_shard_new(&holding->rows, 0, UINT64_MAX, &holding->held, error);
-    if (status == HAWSER_OK)
-        status = hw_table_shard_new(&holding->rows, 0, UINT64_MAX, &holding->seen, error);
+    HAWSER_THEN(status, hw_table_shard_new(&holding->rows, 0, UINT64_MAX, &holding->seen, error));
     if (status != HAWSER_OK)
         hw_holding_free(holding);
     else
@@ -284,12 +283,9 @@ hawser_status hw_holding_pass(hw_holding *holding, const uint64_t *keys, uint64_
     bool *go = NULL;
     *passed = (hw_passed){.count = count};
     hawser_status status = HW_NEW(&passed->keys, count, "a filtered update", error);
-    if (status == HAWSER_OK)
-        status = hw_new_array(&passed->values, count, holding->row_bytes, "a filtered update", error);
-    if (status == HAWSER_OK)
-        status = hw_new_array((void **)&left, count, holding->row_bytes, "a filtered update", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&go, count, "a filtered update", error);
+    HAWSER_THEN(status, hw_new_array(&passed->values, count, holding->row_bytes, "a filtered update", error));
+    HAWSER_THEN(status, hw_new_array((void **)&left, count, holding->row_bytes, "a filtered update", error));
+    HAWSER_THEN(status, HW_NEW(&go, count, "a filtered update", error));
     if (status == HAWSER_OK) {
         for (size_t i = 0; i < count; i++)
             passed->keys[i] = keys != NULL ? keys[i] : first + i;
@@ -322,8 +318,7 @@ hawser_status hw_holding_rest(hw_holding *holding, hw_passed *passed, hawser_err
     size_t count = hw_table_shard_keys(holding->held), bytes = holding->row_bytes;
     *passed = (hw_passed){.count = count};
     hawser_status status = HW_NEW(&passed->keys, count, "what is held back", error);
-    if (status == HAWSER_OK)
-        status = hw_new_array(&passed->values, count, bytes, "what is held back", error);
+    HAWSER_THEN(status, hw_new_array(&passed->values, count, bytes, "what is held back", error));
     if (status != HAWSER_OK) {
         free_passed(passed);
         return status;

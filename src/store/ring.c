@@ -26,10 +26,8 @@ hawser_status hw_ring_new(const uint64_t *names, uint32_t count, uint32_t points
     size_t all = (size_t)count * points;
     point *found = NULL;
     hawser_status status = HW_NEW(&found, all, "a ring of servers", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&ring->points, all, "a ring of servers", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&ring->servers, all, "a ring of servers", error);
+    HAWSER_THEN(status, HW_NEW(&ring->points, all, "a ring of servers", error));
+    HAWSER_THEN(status, HW_NEW(&ring->servers, all, "a ring of servers", error));
     if (status != HAWSER_OK) {
         free(found);
         hw_ring_free(ring);

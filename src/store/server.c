@@ -35,10 +35,8 @@ hawser_status hw_server_new(const hw_server_options *options, hw_server **out, h
         server->options.arc = HW_PART;
     hawser_status status = hw_ring_new(options->names, options->servers, HW_RING_POINTS, &server->ring, error);
     server->options.names = NULL;
-    if (status == HAWSER_OK)
-        status = hw_pool_new(&server->pool, error);
-    if (status == HAWSER_OK)
-        status = own_session(server, error);
+    HAWSER_THEN(status, hw_pool_new(&server->pool, error));
+    HAWSER_THEN(status, own_session(server, error));
     if (status != HAWSER_OK) {
         hw_server_free(server);
         return status;
@@ -238,15 +236,12 @@ hawser_status hw_server_make(hw_server *server, const hw_table_spec *spec, uint3
         status = own_arcs(server, spec, &arcs, error);
     if (status == HAWSER_OK && !spec->sparse)
         status = cut_long(server, spec, &arcs, error);
-    if (status == HAWSER_OK)
-        status = spec->sparse ? open_sparse(server, served, error) : open_dense(server, served, &arcs, error);
+    HAWSER_THEN(status, spec->sparse ? open_sparse(server, served, error) : open_dense(server, served, &arcs, error));
     hw_arcs_free(&arcs);
-    if (status == HAWSER_OK)
-        status = open_logs(server, served, (uint32_t)server->table_count, error);
+    HAWSER_THEN(status, open_logs(server, served, (uint32_t)server->table_count, error));
     uint32_t next = (uint32_t)server->table_count;
     server->tables[next] = served;
-    if (status == HAWSER_OK)
-        status = hw_groups_enter(server, next, error);
+    HAWSER_THEN(status, hw_groups_enter(server, next, error));
     if (status != HAWSER_OK) {
         server->tables[next] = NULL;
         free_served(server, served);

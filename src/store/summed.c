@@ -62,9 +62,8 @@ static hawser_status add_up(const hw_stripe *stripe, hw_progress *progress, cons
                            piece->end - piece->begin, values, overflow, error);
     hw_summed rows = {0};
     hawser_status status = gather(piece, row_bytes, &rows, error);
-    if (status == HAWSER_OK)
-        status = hw_sums_put(&progress->sums, head->worker, head->clock, rows.keys, rows.count,
-                             rows.values != NULL ? rows.values : values, overflow, error);
+    HAWSER_THEN(status, hw_sums_put(&progress->sums, head->worker, head->clock, rows.keys, rows.count,
+                                    rows.values != NULL ? rows.values : values, overflow, error));
     hw_summed_free(&rows);
     return status;
 }

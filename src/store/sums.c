@@ -74,8 +74,7 @@ static hawser_status list_of(const hw_table_shard *shard, size_t row_bytes, hw_s
 {
     *list = (hw_summed){.count = hw_table_shard_keys(shard)};
     hawser_status status = HW_NEW(&list->keys, list->count, "sums of a clock", error);
-    if (status == HAWSER_OK)
-        status = hw_new_array((void **)&list->values, list->count, row_bytes, "sums of a clock", error);
+    HAWSER_THEN(status, hw_new_array((void **)&list->values, list->count, row_bytes, "sums of a clock", error));
     if (status != HAWSER_OK) {
         hw_summed_free(list);
         return status;

@@ -149,10 +149,8 @@ hawser_status hw_inproc_new(uint32_t endpoints, hw_transport **transport, hawser
     self->transport.ops = &inproc_ops;
     self->count = endpoints;
     status = HW_NEW(&self->endpoints, endpoints, "the transport's endpoints", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&self->sequences, (size_t)endpoints * endpoints, "the transport's sequence numbers", error);
-    if (status == HAWSER_OK)
-        status = hw_segment_table_new(endpoints, &self->segments, error);
+    HAWSER_THEN(status, HW_NEW(&self->sequences, (size_t)endpoints * endpoints, "the transport's sequence numbers", error));
+    HAWSER_THEN(status, hw_segment_table_new(endpoints, &self->segments, error));
     if (status != HAWSER_OK) {
         free(self->endpoints);
         free(self->sequences);

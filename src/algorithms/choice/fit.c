@@ -92,8 +92,7 @@ static hawser_status put_coefficients(hawser_model *model, const weights *from, 
         (void)store(from, index, values, 0, count);
         status = vector(model, "coefficients.index", HAWSER_I64, index, count, error);
     }
-    if (status == HAWSER_OK)
-        status = hw_model_outputs(model, "coefficients.value", values, from->outputs, count, error);
+    HAWSER_THEN(status, hw_model_outputs(model, "coefficients.value", values, from->outputs, count, error));
     free(index);
     free(values);
     return status;
@@ -145,17 +144,13 @@ static hawser_status put_path(hawser_model *model, const hw_fit *fit, const weig
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path of %zu lambdas", done);
     for (size_t l = 0; l < done; l++, from.values++)
         stored += count_of(&from);
-    if (status == HAWSER_OK)
-        status = new_places(stored, from.outputs, &index, &values, error);
+    HAWSER_THEN(status, new_places(stored, from.outputs, &index, &values, error));
     from.values = fit->path;
     for (size_t l = 0; l < done && status == HAWSER_OK; l++, from.values++)
         offsets[l + 1] = (int64_t)(at = store(&from, index, values, at, stored));
-    if (status == HAWSER_OK)
-        status = vector(model, "path.offsets", HAWSER_I64, offsets, done + 1, error);
-    if (status == HAWSER_OK)
-        status = vector(model, "path.index", HAWSER_I64, index, at, error);
-    if (status == HAWSER_OK)
-        status = hw_model_outputs(model, "path.value", values, from.outputs, at, error);
+    HAWSER_THEN(status, vector(model, "path.offsets", HAWSER_I64, offsets, done + 1, error));
+    HAWSER_THEN(status, vector(model, "path.index", HAWSER_I64, index, at, error));
+    HAWSER_THEN(status, hw_model_outputs(model, "path.value", values, from.outputs, at, error));
     free(offsets);
     free(index);
     free(values);
@@ -195,10 +190,8 @@ hawser_status hw_fit_make(const hw_fit *fit, const char *algorithm, double l1_ra
         fit->intercepts != NULL ? fit->intercepts + at * chosen.outputs : &fit->results->rows[at].intercept;
     HAWSER_TRY(hawser_model_new(model, error));
     hawser_status status = facts(*model, fit, algorithm, l1_ratio, input, error);
-    if (status == HAWSER_OK)
-        status = put_coefficients(*model, &chosen, error);
-    if (status == HAWSER_OK)
-        status = vector(*model, "intercept", HAWSER_F64, intercepts, chosen.outputs, error);
+    HAWSER_THEN(status, put_coefficients(*model, &chosen, error));
+    HAWSER_THEN(status, vector(*model, "intercept", HAWSER_F64, intercepts, chosen.outputs, error));
     if (status == HAWSER_OK && fit->path != NULL)
         status = hw_fit_put_path(fit, columns, *model, error);
     if (status != HAWSER_OK) {

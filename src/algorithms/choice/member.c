@@ -263,11 +263,9 @@ static hawser_status put_member(hawser_model *model, const hawser_path *path, si
         hawser_model_remove(model, replaced[k]);
     hawser_status status = hawser_model_tensor(model, "coefficients.index", HAWSER_I64, (const size_t[2]){count, 0},
                                                path->index + first, error);
-    if (status == HAWSER_OK)
-        status = hw_model_outputs(model, "coefficients.value", value, outputs, count, error);
-    if (status == HAWSER_OK)
-        status = hawser_model_tensor(model, "intercept", HAWSER_F64, (const size_t[2]){outputs, 0},
-                                     path->intercept + at * outputs, error);
+    HAWSER_THEN(status, hw_model_outputs(model, "coefficients.value", value, outputs, count, error));
+    HAWSER_THEN(status, hawser_model_tensor(model, "intercept", HAWSER_F64, (const size_t[2]){outputs, 0},
+                                            path->intercept + at * outputs, error));
     free(value);
     return status;
 }

@@ -103,8 +103,7 @@ hawser_status hw_linear_margins_of(const hawser_model *model, const hawser_datas
     hawser_status status = HAWSER_OK;
     if (alpha == NULL || intercepts == NULL || w == NULL || column == NULL)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %.0f coefficients", columns * (double)q);
-    if (status == HAWSER_OK)
-        status = hw_linear_model_coefficients(model, p, q, alpha, intercepts, error);
+    HAWSER_THEN(status, hw_linear_model_coefficients(model, p, q, alpha, intercepts, error));
     for (size_t o = 0; o < q && status == HAWSER_OK; o++) /* columns that the data lack count as zeros */
         margins_of(data, alpha, w, column, q, o, intercepts[o], margins);
     free(alpha);

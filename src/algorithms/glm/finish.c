@@ -315,12 +315,10 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
                   .choice = &settings->choice,
                   .planned = reached->planned,
                   .ended = training->stop_reason};
-    if (status == HAWSER_OK)
-        status = hw_fit_make(&fit, problem->kind->name, settings->l1_ratio, input, &training->model, error);
+    HAWSER_THEN(status, hw_fit_make(&fit, problem->kind->name, settings->l1_ratio, input, &training->model, error));
     if (status == HAWSER_OK && problem->kind->model_facts != NULL)
         status = problem->kind->model_facts(problem, training->model, error);
-    if (status == HAWSER_OK)
-        status = hw_crossed_put(&fit, training->model, error);
+    HAWSER_THEN(status, hw_crossed_put(&fit, training->model, error));
     free(found);
     HAWSER_TRY(status);
     size_t facts = fill_facts(driver, &record->results.rows[selection.chosen], training);

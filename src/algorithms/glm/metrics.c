@@ -104,8 +104,7 @@ hawser_status hw_linear_print_coefficients(const hawser_model *model, uint64_t m
     hw_linear_weights from;
     HAWSER_TRY(hw_linear_weights_of(model, &from, error));
     hawser_status status = collect(&from, &weights, &count, error);
-    if (status == HAWSER_OK)
-        status = hawser_model_schema(model, &schema, error);
+    HAWSER_THEN(status, hawser_model_schema(model, &schema, error));
     if (status == HAWSER_OK) {
         print_heads(model, &from, out);
         for (size_t k = 0; k < count && k < most; k++)

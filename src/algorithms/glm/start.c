@@ -106,10 +106,8 @@ static hawser_status match_names(const hawser_model *init, const hawser_dataset 
         beta = hw_array_new(&m.arrays, m.model_count * outputs, sizeof *beta);
     if (status == HAWSER_OK && beta == NULL)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu coefficients", m.model_count);
-    if (status == HAWSER_OK)
-        status = hw_linear_model_coefficients(init, m.model_count, outputs, beta, intercepts, error);
-    if (status == HAWSER_OK)
-        status = match(&m, beta, outputs, alpha, error);
+    HAWSER_THEN(status, hw_linear_model_coefficients(init, m.model_count, outputs, beta, intercepts, error));
+    HAWSER_THEN(status, match(&m, beta, outputs, alpha, error));
     hw_arrays_free(&m.arrays);
     return status;
 }

@@ -61,8 +61,7 @@ static hawser_status make_finished(hw_linear_driver *driver, const hawser_traini
         intercepts[e] = numbers[(last + e % outputs) * linear->finished->members + e / outputs];
     hw_linear_reached reached = {
         .early = true, .planned = planned, .path = numbers, .intercepts = outputs > 1 ? intercepts : NULL};
-    if (status == HAWSER_OK)
-        status = hw_linear_finish(driver, input, &reached, error);
+    HAWSER_THEN(status, hw_linear_finish(driver, input, &reached, error));
     free(intercepts);
     return status;
 }

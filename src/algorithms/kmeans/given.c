@@ -58,13 +58,11 @@ static hawser_status read_file(const char *path, const hawser_dataset *data, dou
     HAWSER_TRY(hawser_dataset_load(&path, 1, &how, &file, error));
     const hawser_matrix *C = hawser_dataset_matrix(file);
     hawser_status status = check_names(file, data, path, error);
-    if (status == HAWSER_OK)
-        status = new_centres(C->rows, C->cols, centres, error);
+    HAWSER_THEN(status, new_centres(C->rows, C->cols, centres, error));
     for (size_t i = 0; status == HAWSER_OK && i < C->rows; i++)
         hawser_row_axpy(C, i, 1.0, *centres + i * C->cols);
     *count = C->rows;
-    if (status == HAWSER_OK)
-        status = check_finite("centres", *centres, C->rows, C->cols, error);
+    HAWSER_THEN(status, check_finite("centres", *centres, C->rows, C->cols, error));
     hawser_dataset_free(file);
     return status;
 }
@@ -166,8 +164,7 @@ static hawser_status read_model(const hawser_model *model, const hawser_dataset 
             (*centres)[c * columns + j] = fitted.centres[c * columns + from];
     }
     *count = fitted.clusters;
-    if (status == HAWSER_OK)
-        status = check_finite("init", *centres, fitted.clusters, columns, error);
+    HAWSER_THEN(status, check_finite("init", *centres, fitted.clusters, columns, error));
     free_names(&n);
     hawser_schema_free(schema);
     return status;

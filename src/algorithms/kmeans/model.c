@@ -155,12 +155,9 @@ static hawser_status open_measured(measured *m, const double *centres, size_t cl
     hawser_status status = widen(m, X, columns, error);
     if (status == HAWSER_OK && single)
         status = shift(m, &centres, clusters, columns, error);
-    if (status == HAWSER_OK)
-        status = hw_kmeans_points_new(&m->points, &m->X, single, error);
-    if (status == HAWSER_OK)
-        status = hw_kmeans_centres_new(&m->centres, clusters, columns, clusters, single, error);
-    if (status == HAWSER_OK)
-        status = hw_kmeans_centres_set(&m->centres, centres, error);
+    HAWSER_THEN(status, hw_kmeans_points_new(&m->points, &m->X, single, error));
+    HAWSER_THEN(status, hw_kmeans_centres_new(&m->centres, clusters, columns, clusters, single, error));
+    HAWSER_THEN(status, hw_kmeans_centres_set(&m->centres, centres, error));
     if (status != HAWSER_OK)
         close_measured(m);
     return status;
@@ -242,8 +239,7 @@ hawser_status hw_kmeans_inertia(const double *centres, size_t clusters, bool sin
     hawser_status status = open_measured(&m, centres, clusters, X->cols, single, X, error);
     if (status == HAWSER_OK) {
         status = hw_kmeans_points_check(&m.points, error);
-        if (status == HAWSER_OK)
-            status = put_nearest(&m, NULL, squares, 1, error);
+        HAWSER_THEN(status, put_nearest(&m, NULL, squares, 1, error));
         close_measured(&m);
     }
     *inertia = 0.0;

@@ -277,8 +277,7 @@ static hawser_status random_rows(pool *p, double *centres)
         if (status == HAWSER_OK)
             place_rows(p, keys, own, count, all, centres);
     }
-    if (status == HAWSER_OK)
-        status = add(p, centres, k * p->columns);
+    HAWSER_THEN(status, add(p, centres, k * p->columns));
     hw_arrays_free(&arrays);
     return status;
 }
@@ -362,16 +361,12 @@ static hawser_status choose_candidates(pool *p, hw_kmeans_block *b, const candid
         status = hawser_unit_fail(p->context, HAWSER_NO_MEMORY, "no memory for %zu candidates", c->all);
     for (size_t i = 0; status == HAWSER_OK && i < p->X->rows; i++)
         all[c->nearest[i]] += weight_of(p, i);
-    if (status == HAWSER_OK)
-        status = add(p, all, c->all);
+    HAWSER_THEN(status, add(p, all, c->all));
     for (size_t e = 0; status == HAWSER_OK && e < c->own; e++)
         weights[e] = all[c->numbers[e]];
-    if (status == HAWSER_OK)
-        status = hw_unit_ends(p->context, hawser_batch_pack(p->X, &batch, packed, bytes, &A, &error), &error);
-    if (status == HAWSER_OK)
-        status = open_pool(&own, p->context, b, p->start, &A, weights, hw_kmeans_trials(p->kmeans));
-    if (status == HAWSER_OK)
-        status = plus_plus(&own, centres);
+    HAWSER_THEN(status, hw_unit_ends(p->context, hawser_batch_pack(p->X, &batch, packed, bytes, &A, &error), &error));
+    HAWSER_THEN(status, open_pool(&own, p->context, b, p->start, &A, weights, hw_kmeans_trials(p->kmeans)));
+    HAWSER_THEN(status, plus_plus(&own, centres));
     close_pool(&own);
     hw_arrays_free(&arrays);
     return status;
@@ -388,8 +383,7 @@ static hawser_status parallel(pool *p, hw_kmeans_block *b, double *centres)
     hawser_status status = HAWSER_OK;
     if (arrays.failed)
         status = hawser_unit_fail(p->context, HAWSER_NO_MEMORY, "no memory to draw candidates from %zu rows", n);
-    if (status == HAWSER_OK)
-        status = draw_candidates(p, &c);
+    HAWSER_THEN(status, draw_candidates(p, &c));
     if (status == HAWSER_OK && c.all >= p->kmeans->clusters) {
         status = choose_candidates(p, b, &c, centres);
     } else if (status == HAWSER_OK) { /* too few differ: choose among all rows */
@@ -410,10 +404,9 @@ hawser_status hw_kmeans_start(hawser_context *context, hw_kmeans_block *b, uint6
         return HAWSER_OK;
     }
     hawser_status status = open_pool(&p, context, b, start, &b->X, b->beside.weights, hw_kmeans_start_width(kmeans));
-    if (status == HAWSER_OK)
-        status = kmeans->draw == HW_KMEANS_PLUS     ? plus_plus(&p, centres)
-                 : kmeans->draw == HW_KMEANS_RANDOM ? random_rows(&p, centres)
-                                                    : parallel(&p, b, centres);
+    HAWSER_THEN(status, kmeans->draw == HW_KMEANS_PLUS     ? plus_plus(&p, centres)
+                        : kmeans->draw == HW_KMEANS_RANDOM ? random_rows(&p, centres)
+                                                           : parallel(&p, b, centres));
     close_pool(&p);
     return status;
 }

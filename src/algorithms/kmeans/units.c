@@ -211,16 +211,11 @@ static hawser_status add_batch(hw_kmeans_block *b, double *sums, double *weights
     hawser_status status = HAWSER_OK;
     if (arrays.failed)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a mini-batch of %zu rows", most);
-    if (status == HAWSER_OK)
-        status = hawser_batches_seek(&batches, b->memory.iteration, error);
-    if (status == HAWSER_OK)
-        status = hawser_batches_next(&batches, rows, &batch, error);
-    if (status == HAWSER_OK)
-        status = hawser_batch_pack(&b->X, &batch, packed, bytes, &A, error);
-    if (status == HAWSER_OK)
-        status = hw_kmeans_points_new(&points, &A, kmeans->single, error);
-    if (status == HAWSER_OK)
-        status = hw_kmeans_nearest(&points, &b->centres, labels, squares, error);
+    HAWSER_THEN(status, hawser_batches_seek(&batches, b->memory.iteration, error));
+    HAWSER_THEN(status, hawser_batches_next(&batches, rows, &batch, error));
+    HAWSER_THEN(status, hawser_batch_pack(&b->X, &batch, packed, bytes, &A, error));
+    HAWSER_THEN(status, hw_kmeans_points_new(&points, &A, kmeans->single, error));
+    HAWSER_THEN(status, hw_kmeans_nearest(&points, &b->centres, labels, squares, error));
     for (size_t e = 0; status == HAWSER_OK && e < batch.count; e++) {
         double weight = hw_kmeans_weight(b, rows[e]);
         if (weight > 0.0)
@@ -379,8 +374,7 @@ hawser_status hw_kmeans_measure(hawser_context *context)
     if (hawser_block(context) == 0)
         memcpy(centres, b->kmeans->given, count * sizeof *centres);
     hawser_status status = hawser_allreduce(context, centres, count, HAWSER_SUM);
-    if (status == HAWSER_OK)
-        status = measure(context, b, centres);
+    HAWSER_THEN(status, measure(context, b, centres));
     if (status == HAWSER_OK) {
         write_best(context, b->kmeans, centres);
         write_share(context, "sizes", b->reduced);

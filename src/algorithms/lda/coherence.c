@@ -167,8 +167,7 @@ static hawser_status run(hawser_job *job, const hawser_matrix *documents, const 
     hawser_observe(job, NULL, NULL);
     hawser_status status = hawser_run_program(job, program, &run, error);
     hawser_program_free(program);
-    if (status == HAWSER_OK)
-        status = hawser_result(run, "met", &met, NULL, error);
+    HAWSER_THEN(status, hawser_result(run, "met", &met, NULL, error));
     if (status == HAWSER_OK)
         *coherence = coherence_of(met, top->topics, (double)documents->rows);
     hawser_run_free(run);
@@ -181,11 +180,9 @@ hawser_status hw_lda_coherence(hawser_job *job, const hawser_matrix *documents, 
     top_words top;
     *coherence = NAN;
     hawser_status status = make(&top, count, documents->cols, error);
-    if (status == HAWSER_OK)
-        status = choose(topics, &top, error);
+    HAWSER_THEN(status, choose(topics, &top, error));
     status = hawser_job_agree(job, status, error);
-    if (status == HAWSER_OK)
-        status = hawser_job_broadcast(job, top.word, count * WORDS * sizeof *top.word, error);
+    HAWSER_THEN(status, hawser_job_broadcast(job, top.word, count * WORDS * sizeof *top.word, error));
     if (status == HAWSER_OK) {
         list_places(&top);
         status = run(job, documents, &top, coherence, error);

@@ -52,10 +52,8 @@ hawser_status hw_count_words(hawser_job *job, const hawser_matrix *documents, in
     hawser_program_free(program);
     if (status == HAWSER_STOP)
         status = hawser_fail(error, HAWSER_STOP, "the training ended before its words were counted; no model is kept");
-    if (status == HAWSER_OK)
-        status = hawser_result(run, "frequency", &sums, NULL, error);
-    if (status == HAWSER_OK)
-        status = take(sums, documents->cols, frequency, tokens, error);
+    HAWSER_THEN(status, hawser_result(run, "frequency", &sums, NULL, error));
+    HAWSER_THEN(status, take(sums, documents->cols, frequency, tokens, error));
     hawser_run_free(run);
     return hawser_job_agree(job, status, error);
 }

@@ -121,10 +121,9 @@ static hawser_status finish(const hw_lda *lda, hawser_job *job, const hawser_tra
     status = hawser_job_agree(job, status, error);
     if (leads && status == HAWSER_OK)
         topics = hw_lda_counts_topics(&counts, lda->topics, prior);
-    if (status == HAWSER_OK)
-        status = hw_lda_coherence(job, lda->X, leads ? &topics : NULL, lda->topics, &coherence, error);
-    if (status == HAWSER_OK)
-        status = hawser_job_agree(job, leads ? fill(lda, input, &topics, coherence, training, error) : HAWSER_OK, error);
+    HAWSER_THEN(status, hw_lda_coherence(job, lda->X, leads ? &topics : NULL, lda->topics, &coherence, error));
+    HAWSER_THEN(status,
+                hawser_job_agree(job, leads ? fill(lda, input, &topics, coherence, training, error) : HAWSER_OK, error));
     hw_lda_counts_free(&counts);
     return status;
 }

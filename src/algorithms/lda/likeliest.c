@@ -84,8 +84,7 @@ hawser_status hw_lda_topic_words(const hawser_model *model, uint64_t most, hawse
     *words = (hawser_topic_words){0};
     HAWSER_TRY(hw_topics_of(model, &topics, error));
     hawser_status status = hw_topic_counts_of(&topics, &counts, error);
-    if (status == HAWSER_OK)
-        status = fill(&topics, &counts, most, words, error);
+    HAWSER_THEN(status, fill(&topics, &counts, most, words, error));
     hw_topic_counts_free(&counts);
     if (status != HAWSER_OK)
         release(words);

@@ -106,10 +106,8 @@ hawser_status hw_lda_perplexity(hawser_context *context, const hw_lda *lda, cons
         status = hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for the counts of %zu words", lda->words);
     if (status == HAWSER_OK && hawser_block(context) == 0 && hw_lda_counts_new(&counts, lda->words, &error) != HAWSER_OK)
         status = hawser_unit_fail(context, error.status, "%s", error.text);
-    if (status == HAWSER_OK)
-        status = sum_left(context, lda, parts, numbers, left);
-    if (status == HAWSER_OK)
-        status = gather(context, lda, parts, numbers, left, &counts);
+    HAWSER_THEN(status, sum_left(context, lda, parts, numbers, left));
+    HAWSER_THEN(status, gather(context, lda, parts, numbers, left, &counts));
     free(numbers);
     free(left);
     if (status == HAWSER_OK && hawser_block(context) == 0) {

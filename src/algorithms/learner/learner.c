@@ -37,9 +37,9 @@ hawser_status hw_learner_train(const hawser_algorithm *algorithm, hawser_job *jo
     hawser_status status = begin(learner, &own, job, input, error);
     if (status == HAWSER_OK && learner->policy != NULL)
         learner->policy(own, input->options, training->policy, sizeof training->policy);
-    if (status == HAWSER_OK)
-        status = learner->members != NULL ? hw_members_run(program_of(learner, own, job), own, job, input, training, error)
-                                          : learner->run(own, job, input, training, error);
+    HAWSER_THEN(status, learner->members != NULL
+                            ? hw_members_run(program_of(learner, own, job), own, job, input, training, error)
+                            : learner->run(own, job, input, training, error));
     end(learner, own);
     return status;
 }

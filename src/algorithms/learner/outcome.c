@@ -24,8 +24,7 @@ hawser_status hw_member_error(const hw_row_path *path, const double *numbers, do
     hw_classed model = sizes_of(path);
     double *memory = NULL;
     hawser_status status = hw_classed_from(&model, numbers, &memory, error);
-    if (status == HAWSER_OK)
-        status = path->method->measure(&model, path->early.data, values, error);
+    HAWSER_THEN(status, path->method->measure(&model, path->early.data, values, error));
     free(memory);
     return status;
 }
@@ -134,8 +133,7 @@ static hawser_status finish(const hw_row_path *path, const hawser_training_input
 {
     hw_row_result result;
     hawser_status status = hw_row_result_new(&result, path, training, ended, error);
-    if (status == HAWSER_OK)
-        status = make(&result, input, error);
+    HAWSER_THEN(status, make(&result, input, error));
     hw_row_result_free(&result);
     return status;
 }
@@ -177,8 +175,7 @@ hawser_status hw_members_run(hawser_program *program, hw_row_path *path, hawser_
         status = hw_finished_new(&path->finished, path->members, path->width, hw_row_path_table(path), &own);
     status = hawser_job_agree(job, status, &own);
     hawser_observe(job, input->observer, input->observer_user);
-    if (status == HAWSER_OK)
-        status = hawser_run_program(job, program, &training->run, &own);
+    HAWSER_THEN(status, hawser_run_program(job, program, &training->run, &own));
     hawser_program_free(program);
     bool early = status == HAWSER_STOP;
     if (status != HAWSER_OK && !early)

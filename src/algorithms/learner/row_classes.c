@@ -48,8 +48,7 @@ static hawser_status find_balance(hw_row_path *path, hawser_job *job, hawser_err
     else if (status == HAWSER_OK && rest == NULL)
         status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the weights of %zu classes", path->classes);
     const double *sums = NULL;
-    if (status == HAWSER_OK)
-        status = hawser_result(run, "examples", &sums, NULL, error);
+    HAWSER_THEN(status, hawser_result(run, "examples", &sums, NULL, error));
     if (status == HAWSER_OK)
         balance(path, sums, rest);
     free(rest);

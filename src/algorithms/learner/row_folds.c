@@ -44,8 +44,7 @@ static hawser_status collect(hawser_job *job, const hawser_dataset *data, bool g
     hawser_program_free(program);
     if (status == HAWSER_STOP)
         return hawser_fail(error, HAWSER_STOP, "the training ended before its folds were known; no model is kept");
-    if (status == HAWSER_OK)
-        status = hawser_result(*run, "values", values, NULL, error);
+    HAWSER_THEN(status, hawser_result(*run, "values", values, NULL, error));
     return status;
 }
 
@@ -73,8 +72,7 @@ hawser_status hw_row_folds(hawser_job *job, const hawser_training_input *input, 
         deal.groups = values;
     else
         deal.classes = values;
-    if (status == HAWSER_OK)
-        status = hw_deal_folds(&deal, choice, *fold, error);
+    HAWSER_THEN(status, hw_deal_folds(&deal, choice, *fold, error));
     hawser_run_free(run);
     return status;
 }

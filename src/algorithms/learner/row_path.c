@@ -95,8 +95,7 @@ hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path
     hawser_status status = hw_row_class_sums(context, path, folds > 0, &weights);
     for (size_t e = 0; status == HAWSER_OK && e < (folds > 0 ? folds : 1) * kinds; e++)
         total += weights[e];
-    if (status == HAWSER_OK)
-        status = hw_unit_ends(context, hw_check_weight_sum(total, &error), &error);
+    HAWSER_THEN(status, hw_unit_ends(context, hw_check_weight_sum(total, &error), &error));
     if (status == HAWSER_OK && folds > 0)
         status = judge_folds(context, path->data, weights, folds, path->labels, kinds);
     free(weights);

@@ -296,8 +296,7 @@ hawser_status hw_classes_measure(const hw_classes *classes, hawser_measure *meas
         put_numbers(classes, &sums, measures);
         status = put_confusion(classes, &sums, measures, error);
     }
-    if (status == HAWSER_OK)
-        status = put_classes(classes, &sums, measures, error);
+    HAWSER_THEN(status, put_classes(classes, &sums, measures, error));
     if (status == HAWSER_OK && !classes->margins_only)
         status = put_calibration(classes, &sums, measures, error);
     hw_arrays_free(&arrays);

@@ -441,8 +441,7 @@ hawser_status hw_centre_find(hw_centre *c, hawser_job *job, const hawser_dataset
     if (status == HAWSER_STOP)
         status = hawser_fail(error, HAWSER_STOP, "the training ended before its columns were measured; no model is kept");
     const double *measured = NULL;
-    if (status == HAWSER_OK)
-        status = hawser_result(run, "columns", &measured, NULL, error);
+    HAWSER_THEN(status, hawser_result(run, "columns", &measured, NULL, error));
     for (size_t j = 0; what >= HW_CENTRE_FITTED && status == HAWSER_OK && j < columns + target; j++)
         status = hw_centre_check(data, j, measured[j * MEASURES + MEAN], measured[j * MEASURES + DEVIATION], error);
     if (status == HAWSER_OK && (what != HW_CENTRE_VERY_FAR || any_very_far(measured, columns)))

@@ -60,8 +60,7 @@ hawser_status hw_classed_store(const hw_classed *sizes, const double *numbers, h
     hw_classed m = *sizes;
     double *memory = NULL;
     hawser_status status = hw_classed_from(&m, numbers, &memory, error);
-    if (status == HAWSER_OK)
-        status = store(&m, model, error);
+    HAWSER_THEN(status, store(&m, model, error));
     free(memory);
     return status;
 }

@@ -71,8 +71,7 @@ static hawser_status fact_targets(hawser_model *model, const hawser_dataset *dat
     hawser_status status = hawser_model_fact(model, "outputs", text, error);
     for (char *c = text; *c != '\0'; c++)
         *c = *c == '\n' ? ',' : *c;
-    if (status == HAWSER_OK)
-        status = hawser_model_fact(model, "target", text, error);
+    HAWSER_THEN(status, hawser_model_fact(model, "target", text, error));
     free(text);
     return status;
 }

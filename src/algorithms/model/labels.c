@@ -150,10 +150,8 @@ hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t
     hawser_program_free(program);
     if (status == HAWSER_STOP)
         status = hawser_fail(error, HAWSER_STOP, "the training ended before its classes were known; no model is kept");
-    if (status == HAWSER_OK)
-        status = take(run, most, labels, count, error);
+    HAWSER_THEN(status, take(run, most, labels, count, error));
     hawser_run_free(run);
-    if (status == HAWSER_OK)
-        status = hw_labels_check(*labels, *count, error);
+    HAWSER_THEN(status, hw_labels_check(*labels, *count, error));
     return status == HAWSER_OK ? check_two(data, *labels, *count, error) : status;
 }

@@ -301,8 +301,7 @@ hawser_status hw_newton_inexact_run(hw_newton_inexact *inexact, hw_newton_quadra
     if (q->members.count == 0 || !(q->columns.total > 0.0))
         return HAWSER_OK;
     hawser_status status = begin(&r, part, residual, error);
-    if (status == HAWSER_OK)
-        status = hw_newton_smooth(q) ? descend_smooth(&r, error) : descend(&r, error);
+    HAWSER_THEN(status, hw_newton_smooth(q) ? descend_smooth(&r, error) : descend(&r, error));
     if (status == HAWSER_OK)
         end(&r);
     free(r.memory);

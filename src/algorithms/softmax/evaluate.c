@@ -88,10 +88,8 @@ hawser_status hw_softmax_evaluate_rows(const hawser_evaluation_input *input, haw
     hw_classes classes = hw_classes_of(input, f.labels, f.classes);
     classes.probability = probability;
     hawser_status status = hw_class_weights_of(input->model, f.classes, &class_weights, error);
-    if (status == HAWSER_OK)
-        status = hw_classes_new(&classes, error);
-    if (status == HAWSER_OK)
-        status = measure(input, &classes, class_weights, measures, error);
+    HAWSER_THEN(status, hw_classes_new(&classes, error));
+    HAWSER_THEN(status, measure(input, &classes, class_weights, measures, error));
     free(class_weights);
     hw_classes_free(&classes);
     return status;

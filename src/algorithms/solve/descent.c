@@ -241,8 +241,7 @@ hawser_status hw_linear_descend(hw_linear_members *members, const hw_linear_gram
 {
     descent d = {0};
     hawser_status status = begin(&d, members, gram, round, error);
-    if (status == HAWSER_OK)
-        status = run(&d, error);
+    HAWSER_THEN(status, run(&d, error));
     free(d.memory);
     free(d.lists);
     return status;

@@ -178,10 +178,8 @@ static hawser_status make(packing *p, hw_linear_packed *packed)
         packed->out = packed->in + p->count;
         status = count_entries(p, &lengths);
     }
-    if (status == HAWSER_OK)
-        status = order_rows(p, packed, lengths);
-    if (status == HAWSER_OK)
-        status = move_entries(p, packed);
+    HAWSER_THEN(status, order_rows(p, packed, lengths));
+    HAWSER_THEN(status, move_entries(p, packed));
     free(lengths);
     free(p->from);
     free(p->cursor);

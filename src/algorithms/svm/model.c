@@ -39,8 +39,7 @@ hawser_status hw_svm_error(const hw_classed *f, const hawser_dataset *data, doub
     double sum = 0.0, total = 0.0, *predictions = calloc(rows + 1, sizeof *predictions);
     hawser_status status = predictions != NULL ? hw_measure_total(rows, weights, &total, error)
                                                : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu predictions", rows);
-    if (status == HAWSER_OK)
-        status = hw_classed_predict(f, data, predictions, error);
+    HAWSER_THEN(status, hw_classed_predict(f, data, predictions, error));
     for (size_t i = 0; status == HAWSER_OK && i < rows; i++) {
         double weight = weights != NULL ? weights[i] : 1.0, wrong = predictions[i] - target[i];
         if (weight > 0.0)

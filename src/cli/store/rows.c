@@ -276,8 +276,7 @@ hawser_status hw_store_put(hw_call *call, hawser_error *error)
         status = put_lines(&r, error);
     for (size_t i = 1; status == HAWSER_OK && !lines && i < call->count; i++)
         status = put_row(&r, call->words[i], '=', ',', "", error);
-    if (status == HAWSER_OK)
-        status = flush(&r, error);
+    HAWSER_THEN(status, flush(&r, error));
     end(&r);
     return status;
 }

@@ -175,8 +175,7 @@ static hawser_status serve(serving *s, hawser_error *error)
                                 .argument = s,
                                 .warn = hawser_options_flag(call->options, "quiet") ? NULL : warn};
     hawser_status status = hawser_store_open(s->job, &options, &store, error);
-    if (status == HAWSER_OK)
-        status = hawser_store_serve(store, &how, error);
+    HAWSER_THEN(status, hawser_store_serve(store, &how, error));
     hawser_store_close(store);
     hw_interrupt_end(call->interrupt);
     return status == HAWSER_OK && s->status != HAWSER_OK ? hawser_fail(error, s->status, "%s", s->error.text) : status;
@@ -202,8 +201,7 @@ hawser_status hw_serve(hw_call *call, hawser_error *error)
     HAWSER_TRY(check_paths(call, error));
     HAWSER_TRY(hw_job_options(call, &options, error));
     status = hawser_open_options(options, &s.job, error);
-    if (status == HAWSER_OK)
-        status = serve(&s, error);
+    HAWSER_THEN(status, serve(&s, error));
     hawser_close(s.job);
     hawser_options_free(options);
     return status;

@@ -146,8 +146,7 @@ hawser_status hw_store_stat(hw_call *call, hawser_error *error)
 {
     hw_store_session session;
     hawser_status status = hw_store_session_begin(call, &session, error);
-    if (status == HAWSER_OK)
-        status = look(&session, error);
+    HAWSER_THEN(status, look(&session, error));
     hw_store_session_end(&session);
     return status;
 }

@@ -136,9 +136,8 @@ static hawser_status do_file(hw_call *call, bool save, hawser_error *error)
 {
     hw_store_session session;
     hawser_status status = hw_store_session_begin(call, &session, error);
-    if (status == HAWSER_OK)
-        status = save ? hawser_store_save(session.store, call->words[0], error)
-                      : hawser_store_load(session.store, call->words[0], error);
+    HAWSER_THEN(status, save ? hawser_store_save(session.store, call->words[0], error)
+                             : hawser_store_load(session.store, call->words[0], error));
     hw_store_session_end(&session);
     return status;
 }
@@ -189,8 +188,7 @@ hawser_status hw_store_make(hw_call *call, hawser_error *error)
 {
     hw_store_session session;
     hawser_status status = hw_store_session_begin(call, &session, error);
-    if (status == HAWSER_OK)
-        status = make(&session, error);
+    HAWSER_THEN(status, make(&session, error));
     hw_store_session_end(&session);
     return status;
 }

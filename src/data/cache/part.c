@@ -70,8 +70,7 @@ static hawser_status drop_columns(hawser_dataset *d, size_t columns, hawser_erro
     bool *seen = NULL;
     hawser_status status = HW_NEW(&indices, A.stored, "the known columns", error);
     hw_dataset_own(d, indices);
-    if (status == HAWSER_OK)
-        status = hw_new_array(&values, A.stored, size, "the known columns", error);
+    HAWSER_THEN(status, hw_new_array(&values, A.stored, size, "the known columns", error));
     hw_dataset_own(d, values);
     HAWSER_TRY(status);
     HAWSER_TRY(HW_NEW(&seen, A.cols - columns, "unknown columns", error));

@@ -197,8 +197,7 @@ hawser_status hawser_dataset_save(const hawser_dataset *dataset, const char *pat
     HAWSER_TRY(hawser_dataset_intact(dataset, error));
     HAWSER_TRY(hw_file_begin(&file, path, error));
     hawser_status status = HW_NEW(&piece, HW_CACHE_PIECE, "a write buffer", error);
-    if (status == HAWSER_OK)
-        status = write_all(dataset, piece, &file, error);
+    HAWSER_THEN(status, write_all(dataset, piece, &file, error));
     free(piece);
     if (status == HAWSER_OK)
         return hw_file_commit(&file, error);

@@ -238,22 +238,19 @@ static hawser_status put_rows(void *context, uint32_t thread, hawser_error *erro
                 *value = value_at(f, place);
                 if (labels && w->dense.roles[j] == HW_TARGET)
                     status = take_label(w->reading, f, exact, row + i, place, value, error);
-                if (status == HAWSER_OK)
-                    status = check_value(f, w->dense.roles, w->dense.single, row + i, j, place, *value, error);
+                HAWSER_THEN(status, check_value(f, w->dense.roles, w->dense.single, row + i, j, place, *value, error));
                 if (status != HAWSER_OK)
                     break;
             }
         for (uint64_t i = 0; status == HAWSER_OK && i < count && hw_part_sees(&part); i++)
             status = see_row(w, &part, tile + i * f->width, row + i, error);
-        if (status == HAWSER_OK)
-            status = hw_dense_put(&w->dense, tile, w->first + row - w->begin, count, error);
+        HAWSER_THEN(status, hw_dense_put(&w->dense, tile, w->first + row - w->begin, count, error));
         if ((row + count - read) * bytes >= (f->fortran ? DONE_COLUMNS : DONE)) {
             text_done(f, f->fortran ? 0 : read, f->fortran ? f->rows : row + count);
             read = row + count;
         }
     }
-    if (status == HAWSER_OK)
-        status = hw_part_end_equals(w->reading, &part, error);
+    HAWSER_THEN(status, hw_part_end_equals(w->reading, &part, error));
     hw_equals_free(&part.equals);
     w->reading->rows_read[thread] += end - begin;
     free(tile);
@@ -364,9 +361,8 @@ hawser_status hw_binary_take(hw_reading *reading, const hw_binary *f, const unsi
             *value = value_at(f, good * f->width + j);
             if (labels && roles[j] == HW_TARGET)
                 bad = take_label(reading, f, exact, first + good, good * f->width + j, value, error);
-            if (bad == HAWSER_OK)
-                bad = check_value(f, roles, reading->load->type == HAWSER_F32, first + good, j, good * f->width + j, *value,
-                                  error);
+            HAWSER_THEN(bad, check_value(f, roles, reading->load->type == HAWSER_F32, first + good, j, good * f->width + j,
+                                         *value, error));
             if (bad == HAWSER_OK && roles[j] == HW_OFFSET && hw_load_exposes(reading->load))
                 bad = hw_take_exposures(f->name, &rows[good * f->width + j], 1, first + good, error);
         }
@@ -466,10 +462,8 @@ hawser_status hw_binary_load(hw_reading *reading, hw_binary_header header, hawse
     uint64_t rows = 0;
     HAWSER_TRY(HW_NEW(&files, reading->input.count, "files", error));
     hawser_status status = read_files(reading, header, files, &rows, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&roles, files[0].width, "columns", error);
-    if (status == HAWSER_OK)
-        status = fill_files(reading, files, rows, roles, dataset, error);
+    HAWSER_THEN(status, HW_NEW(&roles, files[0].width, "columns", error));
+    HAWSER_THEN(status, fill_files(reading, files, rows, roles, dataset, error));
     for (size_t i = 0; i < reading->input.count; i++)
         hw_pages_free(&reading->budget, files[i].buffer, files[i].capacity);
     free(roles);

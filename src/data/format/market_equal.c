@@ -105,8 +105,7 @@ static hawser_status look_again(const hw_reading *reading, second_look *look, ha
     hw_load_begin(&again, reading->load, reading->budget.limit, false);
     again.threads = 1;
     hawser_status status = hw_input_open(&again.input, &name, 1, &again.budget, error);
-    if (status == HAWSER_OK)
-        status = hw_parse(&again, look_at_lines, look, error);
+    HAWSER_THEN(status, hw_parse(&again, look_at_lines, look, error));
     hw_reading_free(&again);
     return status;
 }
@@ -135,12 +134,9 @@ hawser_status hw_market_equals(const hw_reading *reading, const hw_market_shape 
     uint64_t *counts = NULL;
     bool *full = NULL;
     hawser_status status = HW_NEW(&first, cols, "columns of one value", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&counts, cols, "columns of one value", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&full, cols, "columns of one value", error);
-    if (status == HAWSER_OK)
-        status = find(reading, shape, first, counts, full, dataset, error);
+    HAWSER_THEN(status, HW_NEW(&counts, cols, "columns of one value", error));
+    HAWSER_THEN(status, HW_NEW(&full, cols, "columns of one value", error));
+    HAWSER_THEN(status, find(reading, shape, first, counts, full, dataset, error));
     free(first);
     free(counts);
     free(full);

@@ -245,8 +245,7 @@ static hawser_status gather_some(void *context, uint32_t thread, hawser_error *e
     column_reading *from = NULL;
     (void)thread;
     hawser_status status = HW_NEW(&counts, 1 << HW_BUCKET_MOST, "counts of entries", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&from, w->reading->input.readers, "readers", error);
+    HAWSER_THEN(status, HW_NEW(&from, w->reading->input.readers, "readers", error));
     while (status == HAWSER_OK) {
         size_t bucket = atomic_fetch_add(&w->next, 1);
         if (bucket >= w->buckets)

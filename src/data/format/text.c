@@ -171,8 +171,7 @@ hawser_status hw_documents_parse(void *context, hw_reading *reading, const hw_ch
         const char *stop = memchr(at, '\n', (size_t)(chunk->end - at));
         stop = stop != NULL ? stop : chunk->end; /* a file that is overwritten may lose its last line end */
         status = hw_text_cut(text, reader, chunk, at, stop, error);
-        if (status == HAWSER_OK)
-            status = hw_text_end_row(reader, error);
+        HAWSER_THEN(status, hw_text_end_row(reader, error));
         at = stop + 1;
     }
     const hawser_status kept = hw_text_keep(reading, reader, part, status == HAWSER_OK ? error : NULL);

@@ -129,8 +129,7 @@ static hawser_status number_columns(const hw_text_load *text, uint32_t **columns
     HAWSER_TRY(hw_pages_new(all->budget, (void **)&order, bytes, error));
     uint32_t *places = order + all->count + 1;
     hawser_status status = hw_lexicon_sort(all, order, error);
-    if (status == HAWSER_OK)
-        status = name_columns(all, order, places, dataset, error);
+    HAWSER_THEN(status, name_columns(all, order, places, dataset, error));
     for (uint32_t k = 0; status == HAWSER_OK && k < text->count; k++)
         for (size_t w = 0; w < (k == 0 ? first : text->readers[k].words.count); w++)
             columns[k][w] = places[columns[k][w]];

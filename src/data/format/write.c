@@ -170,8 +170,7 @@ static hawser_status write_csv_head(row_writer *out)
     const char **sorted = NULL;
     size_t count = 0;
     hawser_status status = sort_names(out->d, out->file.path, &sorted, &count, out->error);
-    if (status == HAWSER_OK)
-        status = put_names(out, sorted, count);
+    HAWSER_THEN(status, put_names(out, sorted, count));
     free(sorted);
     return status;
 }
@@ -267,18 +266,12 @@ static hawser_status write_market_pair(const hawser_dataset *d, const char *path
                            "Matrix Market keeps the target in a second file; name a file instead of -");
     HAWSER_TRY(hw_file_begin(&out.file, path, error));
     hawser_status status = begin_target(d, path, &column, &side, error);
-    if (status == HAWSER_OK)
-        status = write_matrix_market(&side);
-    if (status == HAWSER_OK)
-        status = write_matrix_market(&out);
-    if (status == HAWSER_OK)
-        status = hw_file_sync(&side.file, error);
-    if (status == HAWSER_OK)
-        status = hw_file_sync(&out.file, error);
-    if (status == HAWSER_OK)
-        status = hw_file_commit(&side.file, error);
-    if (status == HAWSER_OK)
-        status = hw_file_commit(&out.file, error);
+    HAWSER_THEN(status, write_matrix_market(&side));
+    HAWSER_THEN(status, write_matrix_market(&out));
+    HAWSER_THEN(status, hw_file_sync(&side.file, error));
+    HAWSER_THEN(status, hw_file_sync(&out.file, error));
+    HAWSER_THEN(status, hw_file_commit(&side.file, error));
+    HAWSER_THEN(status, hw_file_commit(&out.file, error));
     hw_file_abort(&side.file);
     hw_file_abort(&out.file);
     return status;

@@ -252,8 +252,7 @@ hawser_status hw_assemble_dense(hw_reading *reading, size_t width, const unsigne
     HAWSER_TRY(hw_reading_rows(reading, &rows, &first_rows, error));
     w.first_rows = first_rows;
     hawser_status status = hw_dense_begin(&w.dense, reading, rows, width, roles, dataset, error);
-    if (status == HAWSER_OK)
-        status = hw_in_parallel(reading->threads, put_parts, &w, error);
+    HAWSER_THEN(status, hw_in_parallel(reading->threads, put_parts, &w, error));
     if (status == HAWSER_OK && means)
         status = hw_dense_means(&w.dense, dataset, error);
     if (status == HAWSER_OK)

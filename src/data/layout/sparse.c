@@ -237,8 +237,7 @@ static hawser_status assemble(scatter_work *w, uint64_t entries, uint64_t target
     HAWSER_TRY(deal_parts(w, entries, error));
     size_t bytes = !w->coordinates ? 8 : (w->threads * w->majors + 1) * sizeof *w->places;
     hawser_status status = hw_pages_new(budget, (void **)&w->places, bytes, error);
-    if (status == HAWSER_OK)
-        status = count_and_scatter(w, targets, dataset, error);
+    HAWSER_THEN(status, count_and_scatter(w, targets, dataset, error));
     hw_pages_free(budget, w->places, bytes);
     free(w->first_parts);
     return status;
@@ -299,12 +298,10 @@ hawser_status hw_assemble_rows(hw_reading *reading, hawser_dataset *dataset, haw
     w.majors = rows;
     w.minors = cols;
     bool targets = !load->target_optional && (load->target == NULL || strcmp(load->target, "none") != 0);
-    if (status == HAWSER_OK)
-        status = hw_check_columns(reading, &widest, w.base, dataset, error);
+    HAWSER_THEN(status, hw_check_columns(reading, &widest, w.base, dataset, error));
     if (status == HAWSER_OK && entries > 0)
         status = count_unseen(reading, w.base, widest.most, false, figures, error);
-    if (status == HAWSER_OK)
-        status = assemble(&w, entries, targets ? rows : 0, dataset, error);
+    HAWSER_THEN(status, assemble(&w, entries, targets ? rows : 0, dataset, error));
     free(w.first_rows);
     return status;
 }

@@ -133,8 +133,7 @@ hawser_status hawser_model_save(const hawser_model *model, const char *path, haw
     char *header = NULL;
     HAWSER_TRY(hw_file_begin(&file, path, error));
     hawser_status status = make_header(model, path, &header, error);
-    if (status == HAWSER_OK)
-        status = put_all(model, header, &(model_sink){.file = &file}, error);
+    HAWSER_THEN(status, put_all(model, header, &(model_sink){.file = &file}, error));
     free(header);
     if (status == HAWSER_OK)
         return hw_file_commit(&file, error);
@@ -155,8 +154,7 @@ hawser_status hawser_model_to_bytes(const hawser_model *model, void **bytes, siz
     size_t length = status == HAWSER_OK ? HW_MODEL_LENGTH_BYTES + padded_length(header) : 0;
     for (size_t i = 0; i < model->tensor_count; i++)
         length += model->tensors[i].bytes;
-    if (status == HAWSER_OK)
-        status = HW_NEW(&all, length, "the bytes of a model", error);
+    HAWSER_THEN(status, HW_NEW(&all, length, "the bytes of a model", error));
     if (status == HAWSER_OK)
         status = put_all(model, header, &(model_sink){.at = all}, error); /* memory takes all */
     free(header);
@@ -361,8 +359,7 @@ hawser_status hw_model_parse(const unsigned char *bytes, size_t size, const char
     source in = {
         .name = name, .data = bytes + HW_MODEL_LENGTH_BYTES + length, .size = size - HW_MODEL_LENGTH_BYTES - (size_t)length};
     hawser_status status = hawser_model_new(&in.model, error);
-    if (status == HAWSER_OK)
-        status = read_header(&in, header, error);
+    HAWSER_THEN(status, read_header(&in, header, error));
     json_decref(header);
     if (status != HAWSER_OK) {
         hawser_model_free(in.model);
@@ -416,8 +413,7 @@ hawser_status hawser_model_load(const char *path, hawser_model **model, hawser_e
     size_t size = 0;
     *model = NULL;
     hawser_status status = hw_model_read(path, &bytes, &size, error);
-    if (status == HAWSER_OK)
-        status = hw_model_parse(bytes, size, path, model, error);
+    HAWSER_THEN(status, hw_model_parse(bytes, size, path, model, error));
     free(bytes);
     return status;
 }

@@ -156,8 +156,7 @@ hawser_status hawser_model_fact(hawser_model *model, const char *key, const char
     }
     hw_fact fact = {.value = copy};
     hawser_status status = HW_GROW(&model->facts, &model->fact_capacity, model->fact_count + 1, "a model", error);
-    if (status == HAWSER_OK)
-        status = hw_copy_text(&fact.key, key, error);
+    HAWSER_THEN(status, hw_copy_text(&fact.key, key, error));
     if (status != HAWSER_OK) {
         free(copy);
         return status;

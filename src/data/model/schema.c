@@ -20,8 +20,7 @@ static hawser_status schema_of_names(const char *names, hawser_schema **schema, 
         *end = '\0';
         status = hw_schema_name(*schema, k, at, error);
     }
-    if (status == HAWSER_OK)
-        status = hw_schema_settle(*schema, error);
+    HAWSER_THEN(status, hw_schema_settle(*schema, error));
     free(copy);
     return status;
 }

@@ -164,8 +164,7 @@ static hawser_status next_cache(hawser_rows *rows, hw_rows_slot *slot, hawser_pi
     *more = c->row < all && !stopped;
     if (*more) {
         status = hw_rows_dataset(rows, &piece->data, error);
-        if (status == HAWSER_OK)
-            status = cut(c, end, piece->data, error);
+        HAWSER_THEN(status, cut(c, end, piece->data, error));
         c->row = end;
         c->number++;
     }

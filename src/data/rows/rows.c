@@ -170,8 +170,7 @@ hawser_status hw_rows_open(const char *const *paths, size_t count, const hawser_
                            "hawser_load: rows are read for a model, whose `columns` must be set, and without `parts`");
     hawser_rows *made = NULL;
     hawser_status status = make(load, piece_bytes, &made, error);
-    if (status == HAWSER_OK)
-        status = hw_load_cancelled(&made->reading.input, open_input(made, paths, count, error), error);
+    HAWSER_THEN(status, hw_load_cancelled(&made->reading.input, open_input(made, paths, count, error), error));
     if (status != HAWSER_OK) {
         hawser_rows_close(made);
         return status;

@@ -16,8 +16,7 @@ hawser_status hw_row_blocks_new(hw_view *view, uint32_t self, size_t *bounds, st
 {
     struct hw_row_blocks *blocks = NULL;
     hawser_status status = HW_NEW(&blocks, 1, "the blocks of the rows", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&blocks->block, view->blocks, "the blocks of the rows", error);
+    HAWSER_THEN(status, HW_NEW(&blocks->block, view->blocks, "the blocks of the rows", error));
     if (status != HAWSER_OK) {
         free(blocks);
         free(bounds);
@@ -599,8 +598,7 @@ hawser_status hw_row_blocks_merge(struct hw_row_blocks *blocks, const hw_row_pie
         if (hw_row_block_here(blocks, b))
             status = hw_row_block_new(blocks, b, from->whole, fillings[b].entries, error);
     free(fillings);
-    if (status == HAWSER_OK)
-        status = count_rows(blocks, from, error);
+    HAWSER_THEN(status, count_rows(blocks, from, error));
     for (uint32_t b = 0; b < blocks->view.blocks && status == HAWSER_OK; b++) {
         if (!hw_row_block_here(blocks, b))
             continue;

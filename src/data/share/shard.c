@@ -198,8 +198,7 @@ static hawser_status pack_sparse(const hawser_dataset *rows, const hw_shard_fact
     uint64_t *entries = NULL, count = range.end - range.begin;
     writer *writers = NULL;
     hawser_status status = HW_NEW(&entries, nodes, "a part of the input", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&writers, nodes, "a part of the input", error);
+    HAWSER_THEN(status, HW_NEW(&writers, nodes, "a part of the input", error));
     for (uint64_t e = count == 0 ? 0 : A->offsets[range.begin];
          status == HAWSER_OK && count != 0 && e < A->offsets[range.end]; e++)
         entries[hw_owner(owners, A->indices[e] + shift)]++;

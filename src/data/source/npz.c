@@ -70,8 +70,7 @@ hawser_status hw_npz_unpack(const void *bytes, size_t size, const char *path, co
     *unpacked = 0;
     *sparse = false;
     hawser_status status = hw_zip_open(bytes, size, path, &zip, error);
-    if (status == HAWSER_OK)
-        status = find(&zip, name, &member, sparse, error);
+    HAWSER_THEN(status, find(&zip, name, &member, sparse, error));
     if (status == HAWSER_OK && member != NULL && member->size == 0)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "%s: the array is empty", path);
     /* Deflate packs 1032 bytes into one at most, so a size that cannot be true takes no memory. */

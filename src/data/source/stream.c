@@ -128,8 +128,7 @@ hawser_status hw_stream_open(int fd, const char *name, hw_budget *budget, hw_unp
         status = fill(s, error);
     while (status == HAWSER_OK && !s->at_end && undecided(s->input, s->filled));
     s->packing = hw_packing_of(s->input, s->filled);
-    if (status == HAWSER_OK)
-        status = start(s, error);
+    HAWSER_THEN(status, start(s, error));
     if (status != HAWSER_OK) {
         hw_stream_close(s);
         return status;

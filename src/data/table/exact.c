@@ -32,8 +32,7 @@ static hawser_status put(hw_reading *reading, const char *text, uint32_t *number
     reading->free_labels = free_labels;
     if (reading->labels == NULL)
         status = HW_NEW(&reading->labels, 1, "labels", error);
-    if (status == HAWSER_OK)
-        status = hw_levels_put(reading->labels, text, strlen(text), number, error);
+    HAWSER_THEN(status, hw_levels_put(reading->labels, text, strlen(text), number, error));
     pthread_mutex_unlock(&reading->lock);
     return status;
 }
@@ -83,8 +82,7 @@ hawser_status hw_exact_schema(hawser_dataset *dataset, const hw_levels *sorted, 
     hawser_status status = hw_schema_of_names(dataset, &schema, error);
     if (status == HAWSER_OK && schema == NULL) {
         status = hw_schema_new(dataset->matrix.cols, &schema, error);
-        if (status == HAWSER_OK)
-            status = hw_schema_settle(schema, error);
+        HAWSER_THEN(status, hw_schema_settle(schema, error));
     }
     for (size_t k = 0; k < sorted->count && status == HAWSER_OK; k++)
         status = hw_levels_put(&schema->target, sorted->texts[k], strlen(sorted->texts[k]), &number, error);
@@ -104,10 +102,8 @@ static hawser_status take_words(const hw_levels *labels, hawser_dataset *dataset
     hawser_status status = HAWSER_OK;
     for (size_t k = 0; k < labels->count && status == HAWSER_OK; k++)
         status = hw_levels_put(&sorted, labels->texts[k], strlen(labels->texts[k]), &number, error);
-    if (status == HAWSER_OK)
-        status = hw_levels_sort(&sorted, hw_levels_by_value, error);
-    if (status == HAWSER_OK)
-        status = hw_exact_schema(dataset, &sorted, error);
+    HAWSER_THEN(status, hw_levels_sort(&sorted, hw_levels_by_value, error));
+    HAWSER_THEN(status, hw_exact_schema(dataset, &sorted, error));
     if (status == HAWSER_OK)
         hw_exact_renumber(labels, &sorted, (double *)(uintptr_t)dataset->target, dataset->matrix.rows);
     hw_levels_free(&sorted);

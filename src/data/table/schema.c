@@ -42,8 +42,7 @@ hawser_status hw_schema_of_names(const hawser_dataset *dataset, hawser_schema **
     hawser_status status = hw_schema_new(columns, schema, error);
     for (size_t k = 0; k < columns && status == HAWSER_OK; k++)
         status = hw_schema_name(*schema, k, hawser_dataset_column(dataset, k), error);
-    if (status == HAWSER_OK)
-        status = hw_schema_settle(*schema, error);
+    HAWSER_THEN(status, hw_schema_settle(*schema, error));
     if (status != HAWSER_OK) {
         hawser_schema_free(*schema);
         *schema = NULL;

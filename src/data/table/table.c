@@ -187,8 +187,7 @@ static hawser_status fill(struct hw_table *table, hw_reading *reading, hawser_er
     HAWSER_TRY(hw_reading_rows(reading, &table->rows, &first_rows, error));
     table->bytes = table->rows * table->rules.width * sizeof *table->cells;
     hawser_status status = hw_pages_new(&table->budget, (void **)&table->cells, table->bytes, error);
-    if (status == HAWSER_OK)
-        status = number_places(reading, parts, error);
+    HAWSER_THEN(status, number_places(reading, parts, error));
     for (uint64_t p = 0; p < parts && status == HAWSER_OK; p++) {
         hw_text_part *part = hw_reading_part(reading, p);
         status = add_part(table, part, first_rows[p], error);

@@ -110,14 +110,11 @@ hawser_status hawser_allreduce(hawser_context *context, double *values, size_t c
     hw_reduction_call call = {context->unit->number, count, by};
     hw_stop_request stop = {0};
     hawser_status status = hw_reduction_put(worker->reduction, &call, values, request_here(worker), &worker->error);
-    if (status == HAWSER_OK)
-        status = send_shares(worker);
-    if (status == HAWSER_OK)
-        status = hw_wait(&worker->mailbox, result_is_there, worker);
+    HAWSER_THEN(status, send_shares(worker));
+    HAWSER_THEN(status, hw_wait(&worker->mailbox, result_is_there, worker));
     if (status == HAWSER_OK && hw_redo_changes(context))
         return HAWSER_VIEW_CHANGED;
-    if (status == HAWSER_OK)
-        status = hw_reduction_take(worker->reduction, values, &stop, &worker->error);
+    HAWSER_THEN(status, hw_reduction_take(worker->reduction, values, &stop, &worker->error));
     send_stop_request(worker->session, stop);
     context->stopping = stop.stop;
     context->failed = status;

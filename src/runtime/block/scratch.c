@@ -96,8 +96,7 @@ hawser_status hw_worker_drop(hw_worker *worker)
         return HAWSER_OK;
     atomic_fetch_add_explicit(&worker->session->job->drops.count, 1, memory_order_relaxed);
     hawser_status status = hw_worker_save_scratch(worker, &bytes, &size);
-    if (status == HAWSER_OK)
-        status = hw_worker_renew_scratch(worker, bytes, size);
+    HAWSER_THEN(status, hw_worker_renew_scratch(worker, bytes, size));
     free(bytes);
     return status;
 }

@@ -79,8 +79,7 @@ static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
     hw_cluster *cluster = store->job->cluster;
     uint64_t *own = NULL;
     hawser_status status = HW_NEW(&own, tables + 1, "a checkpoint", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&s->rows, (size_t)tables * store->servers, "a checkpoint", error);
+    HAWSER_THEN(status, HW_NEW(&s->rows, (size_t)tables * store->servers, "a checkpoint", error));
     pthread_mutex_lock(&store->making);
     if (status == HAWSER_OK && store->server != NULL)
         count_own(store, tables, own);
@@ -88,8 +87,7 @@ static hawser_status count_rows(saving *s, uint32_t tables, hawser_error *error)
     hawser_status clocks = check_clocks(store, tables, &between);
     pthread_mutex_unlock(&store->making);
     status = hw_cluster_agree(cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_allgather(cluster, (hw_bytes){own, (tables + 1) * sizeof *own}, s->in, error);
+    HAWSER_THEN(status, hw_cluster_allgather(cluster, (hw_bytes){own, (tables + 1) * sizeof *own}, s->in, error));
     free(own);
     HAWSER_TRY(status);
     if (!take_counts(s, tables) && clocks != HAWSER_OK)
@@ -257,12 +255,9 @@ static hawser_status save(saving *s, const char *path, hawser_error *error)
             most = row > most ? row : most;
         }
     hawser_status status = HW_NEW(&s->in, store->nodes, "a checkpoint", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&s->out, store->nodes, "a checkpoint", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&s->piece, most, "a checkpoint", error);
-    if (status == HAWSER_OK)
-        status = wait_for_all(store, &overflow, error);
+    HAWSER_THEN(status, HW_NEW(&s->out, store->nodes, "a checkpoint", error));
+    HAWSER_THEN(status, HW_NEW(&s->piece, most, "a checkpoint", error));
+    HAWSER_THEN(status, wait_for_all(store, &overflow, error));
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     hw_store_hold_all(store, false);
     status = save_held(s, path, tables, error);
@@ -276,8 +271,7 @@ hawser_status hw_store_ask_file(hawser_store *store, hw_control_message word, co
     hawser_error overflow = {0};
     hawser_status status =
         word == HW_CONTROL_SAVE ? wait_for_all(store, &overflow, error) : hawser_store_wait_all(store, error);
-    if (status == HAWSER_OK)
-        status = hw_store_received(store, error);
+    HAWSER_THEN(status, hw_store_received(store, error));
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     if (store->self == 0)
         status = hw_remote_ask(store->remote, 0, word, name, strlen(name) + 1, &answer, error);

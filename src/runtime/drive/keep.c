@@ -66,8 +66,7 @@ static hawser_status put_first_values(hw_session *session, hawser_error *error)
         for (uint32_t b = 0; hw_kind_of(state)->served && b < session->local && status == HAWSER_OK; b++)
             status = put_share(session, state, session->own[b], zeros, error);
     /* Pushes to ordered tables wait for the blocks of all nodes. */
-    if (status == HAWSER_OK)
-        status = hawser_store_wait_all(session->store, error);
+    HAWSER_THEN(status, hawser_store_wait_all(session->store, error));
     free(zeros);
     return status;
 }

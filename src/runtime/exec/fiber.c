@@ -159,8 +159,7 @@ hawser_status hw_fiber_executor(uint32_t count, uint64_t seed, hw_chooser choose
     executor->random = hw_random_at(seed, 0, 0, 0);
     executor->chooser = chooser;
     hawser_status status = HW_NEW(&executor->ready, count, "fibers", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&executor->fibers, count, "fibers", error);
+    HAWSER_THEN(status, HW_NEW(&executor->fibers, count, "fibers", error));
     for (uint32_t i = 0; i < count && status == HAWSER_OK; i++) {
         executor->fibers[i].executor = executor;
         status = hw_coroutine_new(&executor->fibers[i].coroutine, STACK_BYTES, error);

@@ -193,8 +193,7 @@ hawser_status hawser_job_data(hawser_job *job, const hawser_dataset *own, hawser
     dealing d = {.call = "hawser_job_data", .load = {.split = split}, .own = own};
     begin(&d, job);
     hawser_status status = agree(&d, 0, error);
-    if (status == HAWSER_OK)
-        status = deal_out(&d, error);
+    HAWSER_THEN(status, deal_out(&d, error));
     return end(&d, status, dataset, error);
 }
 
@@ -275,7 +274,6 @@ hawser_status hawser_job_same(hawser_job *job, const hawser_dataset *own, hawser
     begin(&d, job);
     bool compared = d.l.nodes > 1 && check(&d, NULL) == HAWSER_OK;
     hawser_status status = agree(&d, compared ? digest_of(own) : 0, error);
-    if (status == HAWSER_OK)
-        status = keep_share(&d, error);
+    HAWSER_THEN(status, keep_share(&d, error));
     return end(&d, status, dataset, error);
 }

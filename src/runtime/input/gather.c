@@ -34,8 +34,7 @@ hawser_status hw_loading_gather(hw_loading *l, hawser_status own, const void *da
                                 hawser_error *error)
 {
     *in = NULL;
-    if (own == HAWSER_OK)
-        own = HW_NEW(in, l->nodes, "reports of the nodes", error);
+    HAWSER_THEN(own, HW_NEW(in, l->nodes, "reports of the nodes", error));
     HAWSER_TRY(hw_loading_agree(l, own, error));
     return called(l, hw_cluster_allgather(l->cluster, (hw_bytes){(void *)(uintptr_t)data, length}, *in, error));
 }
@@ -117,16 +116,13 @@ static hawser_status add_lines(hw_loading *l, size_t lines, const uint64_t *coun
     hw_bytes *out = NULL, *in = NULL;
     const size_t begin = slice(l, lines, l->self), length = slice(l, lines, l->self + 1) - begin;
     hawser_status status = HW_NEW(&out, l->nodes, "counts", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, l->nodes, "counts", error);
+    HAWSER_THEN(status, HW_NEW(&in, l->nodes, "counts", error));
     status = hw_loading_agree(l, status, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
         out[i] = (hw_bytes){(void *)(uintptr_t)(counts + slice(l, lines, i)),
                             (slice(l, lines, i + 1) - slice(l, lines, i)) * sizeof *counts};
-    if (status == HAWSER_OK)
-        status = hw_loading_alltoall(l, out, in, error);
-    if (status == HAWSER_OK)
-        status = add_slices(l, in, length, sums + begin, error);
+    HAWSER_THEN(status, hw_loading_alltoall(l, out, in, error));
+    HAWSER_THEN(status, add_slices(l, in, length, sums + begin, error));
     hw_bytes_free(in, l->nodes);
     free(out);
     status = hw_loading_gather(l, status, sums + begin, length * sizeof *sums, &in, error);
@@ -176,15 +172,12 @@ hawser_status hw_loading_deal(hw_loading *l, const hw_deal *deal, hawser_error *
 {
     hw_bytes *out = NULL, *in = NULL;
     hawser_status status = HW_NEW(&out, l->nodes, "pieces of the input", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, l->nodes, "pieces of the input", error);
+    HAWSER_THEN(status, HW_NEW(&in, l->nodes, "pieces of the input", error));
     status = hw_loading_agree(l, status, error);
     for (uint32_t round = 0; round < deal->rounds && status == HAWSER_OK; round++) {
         status = hw_loading_agree(l, deal->pack(deal->user, round, out, error), error);
-        if (status == HAWSER_OK)
-            status = called(l, hw_cluster_hand_over(l->cluster, out, in, error));
-        if (status == HAWSER_OK)
-            status = deal->place(deal->user, round, in, error);
+        HAWSER_THEN(status, called(l, hw_cluster_hand_over(l->cluster, out, in, error)));
+        HAWSER_THEN(status, deal->place(deal->user, round, in, error));
         clear(in, l->nodes);
         status = hw_loading_agree(l, status, error);
     }

@@ -275,8 +275,7 @@ static hawser_status load_on_all(hawser_job *job, const char *const *paths, size
     hawser_status status = compare_inputs(&l, error);
     if (status == HAWSER_OK && hw_loading_has_own_rows(&l) && load->format != HAWSER_CSV)
         status = hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_job_load: parts is 1, which is for the format HAWSER_CSV");
-    if (status == HAWSER_OK)
-        status = hw_loading_read_cache(&l, error);
+    HAWSER_THEN(status, hw_loading_read_cache(&l, error));
     if (status == HAWSER_OK && !l.turned)
         status = read_parts(&l, error);
     bool whole = status == HAWSER_OK && !l.rows->figures.parted; /* all nodes agree, because it is one input */

@@ -105,8 +105,7 @@ static hawser_status count_rows(hw_loading *l, hawser_error *error)
     if (status == HAWSER_OK)
         hw_turned_count(&l->rows->matrix, counts);
     status = hw_loading_agree(l, status, error);
-    if (status == HAWSER_OK)
-        status = hw_loading_offsets(l, l->whole.rows, counts, &l->offsets, error);
+    HAWSER_THEN(status, hw_loading_offsets(l, l->whole.rows, counts, &l->offsets, error));
     free(counts);
     return status;
 }
@@ -269,12 +268,9 @@ hawser_status hw_loading_turn_block(const struct hw_row_blocks *from, struct hw_
         hw_turned_count(A, offsets);
         (void)hw_loading_begin_lines(offsets, A->rows);
     }
-    if (status == HAWSER_OK)
-        status = hw_turned_begin(to, &whole, offsets, error);
-    if (status == HAWSER_OK)
-        status = hw_turned_pack(from, A, 0, 1, &piece, error);
-    if (status == HAWSER_OK)
-        status = hw_turned_fill(to, &whole, &piece, 1, error);
+    HAWSER_THEN(status, hw_turned_begin(to, &whole, offsets, error));
+    HAWSER_THEN(status, hw_turned_pack(from, A, 0, 1, &piece, error));
+    HAWSER_THEN(status, hw_turned_fill(to, &whole, &piece, 1, error));
     free(piece.data);
     free(offsets);
     HAWSER_TRY(status);

@@ -175,8 +175,7 @@ static hawser_status gather_vector(hw_loading *l, const double *own, const doubl
     if (own == NULL && l->rows->matrix.rows != 0)
         return HAWSER_OK;
     hawser_status status = hw_loading_gather(l, HAWSER_OK, own, l->rows->matrix.rows * sizeof *own, &in, error);
-    if (status == HAWSER_OK)
-        status = hw_shard_vector(l->dataset, in, l->nodes, out, error);
+    HAWSER_THEN(status, hw_shard_vector(l->dataset, in, l->nodes, out, error));
     hw_bytes_free(in, l->nodes);
     return status;
 }
@@ -215,8 +214,7 @@ static hawser_status fill_means(hw_loading *l, const char *name, hawser_error *e
     HAWSER_TRY(HW_NEW(&means, l->whole.cols, "the columns' means", error));
     hw_dataset_own(l->dataset, means);
     hawser_status status = hw_load_weights_of(l->dataset, l->load, l->limit, l->whole.rows, error);
-    if (status == HAWSER_OK)
-        status = hw_shard_means(l->dataset, &l->owners, l->self, name, means, error);
+    HAWSER_THEN(status, hw_shard_means(l->dataset, &l->owners, l->self, name, means, error));
     status = hw_loading_by_owner(l, status, &l->owners, means, l->whole.cols, error);
     l->dataset->means = means;
     return status;
@@ -260,7 +258,6 @@ hawser_status hw_loading_own_columns(hw_loading *l, hw_shard_facts whole, hawser
     HAWSER_TRY(find_owners(l, error));
     hawser_status status = hw_shard_new(&l->whole, l->offsets, &l->dataset, error);
     l->offsets = NULL; /* the dataset owns them, or they are freed */
-    if (status == HAWSER_OK)
-        status = hw_shard_take(l->dataset, l->rows, &l->owners, l->self, error);
+    HAWSER_THEN(status, hw_shard_take(l->dataset, l->rows, &l->owners, l->self, error));
     return status == HAWSER_OK ? settle(l, error) : status;
 }

@@ -59,8 +59,7 @@ static hawser_status cut_scattered(hw_loading *l, uint32_t blocks, size_t *bound
     for (size_t i = 0; status == HAWSER_OK && i < A->rows; i++)
         counts[i] = A->offsets[i + 1] - A->offsets[i];
     status = hw_loading_agree(l, status, error);
-    if (status == HAWSER_OK)
-        status = hw_loading_offsets(l, l->whole.rows, counts, &offsets, error);
+    HAWSER_THEN(status, hw_loading_offsets(l, l->whole.rows, counts, &offsets, error));
     if (status == HAWSER_OK)
         hawser_balance(&(hawser_matrix){.rows = l->whole.rows,
                                         .cols = l->whole.cols,
@@ -232,13 +231,10 @@ static hawser_status fill_means(hw_loading *l, const char *name, hawser_error *e
     char text[HW_COLUMN_CALLED];
     hawser_status status =
         hw_new_array((void **)&sums, sizeof *sums + l->whole.cols * sizeof *sums->columns, 1, "the columns' means", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&means, l->whole.cols, "the columns' means", error);
+    HAWSER_THEN(status, HW_NEW(&means, l->whole.cols, "the columns' means", error));
     status = hw_loading_agree(l, status, error);
-    if (status == HAWSER_OK)
-        status = hw_loading_weights(l, l->whole.has_weights, &side, &weights, error);
-    if (status == HAWSER_OK)
-        status = sum_columns(l, weights, sums, error);
+    HAWSER_THEN(status, hw_loading_weights(l, l->whole.has_weights, &side, &weights, error));
+    HAWSER_THEN(status, sum_columns(l, weights, sums, error));
     for (size_t j = 0; j < l->whole.cols && status == HAWSER_OK; j++) {
         if (!hw_schema_has_numbers(l->rows->schema, j))
             continue;
@@ -391,10 +387,8 @@ hawser_status hw_loading_make_blocks(hw_loading *l, hawser_status cut, const haw
                                      size_t *bounds, struct hw_row_blocks **blocks, hawser_error *error)
 {
     hw_view view = {0};
-    if (cut == HAWSER_OK)
-        cut = follow_like(l, &dataset->figures, rows, bounds, error);
-    if (cut == HAWSER_OK)
-        cut = hw_view_first(l->job->settings.blocks, l->nodes, &view, error);
+    HAWSER_THEN(cut, follow_like(l, &dataset->figures, rows, bounds, error));
+    HAWSER_THEN(cut, hw_view_first(l->job->settings.blocks, l->nodes, &view, error));
     if (cut != HAWSER_OK) {
         hw_view_free(&view);
         free(bounds);
@@ -429,8 +423,7 @@ hawser_status hw_loading_by_row(hw_loading *l, const char *name, hawser_error *e
     hawser_status status = cut_rows(l, count, bounds, error);
     HAWSER_TRY(hw_loading_make_blocks(l, status, l->dataset, l->whole.rows, bounds, &blocks, error));
     status = HW_NEW(&stored, count, "the entries of blocks", error);
-    if (status == HAWSER_OK)
-        status = distribute(l, blocks, name, stored, error);
+    HAWSER_THEN(status, distribute(l, blocks, name, stored, error));
     free(stored);
     if (l->dataset->residence == NULL)
         hw_row_blocks_free(blocks); /* else the dataset has them */
@@ -459,10 +452,8 @@ hawser_status hw_loading_cut_whole(hw_loading *l, hawser_error *error)
     hawser_status status = HW_NEW(&stored, count, "the entries of blocks", error);
     for (uint32_t b = 0; status == HAWSER_OK && b < count; b++)
         stored[b] = hw_row_blocks_entries(blocks, &shape, b, 0);
-    if (status == HAWSER_OK)
-        status = hw_row_blocks_cut(blocks, l->rows, error);
-    if (status == HAWSER_OK)
-        status = hw_row_blocks_take(blocks, l->rows, error);
+    HAWSER_THEN(status, hw_row_blocks_cut(blocks, l->rows, error));
+    HAWSER_THEN(status, hw_row_blocks_take(blocks, l->rows, error));
     if (status == HAWSER_OK) {
         hw_row_blocks_shape(blocks, &shape, stored);
         status = hw_row_blocks_settle(blocks, l->rows, &shape, error);
@@ -501,10 +492,8 @@ hawser_status hw_load_rows_alone(hawser_job *job, const char *const *paths, size
     hawser_status status = load->like != NULL ? hw_loading_cut_whole(&l, error) : HAWSER_OK;
     if (status == HAWSER_OK && load->like != NULL)
         return HAWSER_OK; /* held by block: a plan of one node would cut it by its own entries */
-    if (status == HAWSER_OK)
-        status = hw_loading_keep_cut(*dataset, job->settings.blocks, error);
-    if (status == HAWSER_OK)
-        status = hw_source_keep(&l, *dataset, false, error);
+    HAWSER_THEN(status, hw_loading_keep_cut(*dataset, job->settings.blocks, error));
+    HAWSER_THEN(status, hw_source_keep(&l, *dataset, false, error));
     if (status != HAWSER_OK) {
         hawser_dataset_free(*dataset);
         *dataset = NULL;

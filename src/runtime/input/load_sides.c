@@ -210,8 +210,7 @@ static hawser_status read_side_again(hw_loading *l, side_file *side, const struc
         side->part = NULL;
     }
     const hawser_matrix none = {.cols = columns};
-    if (status == HAWSER_OK)
-        status = hw_beside_fill(to, side->kind, &none, 0, pieces, l->nodes + 1, error);
+    HAWSER_THEN(status, hw_beside_fill(to, side->kind, &none, 0, pieces, l->nodes + 1, error));
     hw_bytes_free(pieces, l->nodes + 1);
     return status;
 }
@@ -226,8 +225,7 @@ static hawser_status read_rest_again(hw_loading *l, struct hw_row_blocks *to, ha
     numbers->matrix.rows = l->dataset->matrix.rows;
     numbers->figures.rows_dropped = l->dataset->figures.rows_dropped;
     hawser_status status = hw_load_sides(numbers, &rest, l->limit, error);
-    if (status == HAWSER_OK)
-        status = hw_row_blocks_take(to, numbers, error);
+    HAWSER_THEN(status, hw_row_blocks_take(to, numbers, error));
     hawser_dataset_free(numbers);
     return status;
 }

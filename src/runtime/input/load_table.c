@@ -46,13 +46,11 @@ static hawser_status agree_on_labels(hw_loading *l, hawser_error *error)
 {
     hw_bytes own = {0}, *in = NULL;
     hawser_status status = pack_labels(l->rows->labels, &own, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&l->words, 1, "labels", error);
+    HAWSER_THEN(status, HW_NEW(&l->words, 1, "labels", error));
     status = hw_loading_gather(l, status, own.data, own.length, &in, error);
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++)
         status = add_labels(l->words, &in[i], error);
-    if (status == HAWSER_OK)
-        status = hw_levels_sort(l->words, hw_levels_by_value, error);
+    HAWSER_THEN(status, hw_levels_sort(l->words, hw_levels_by_value, error));
     if (status == HAWSER_OK && l->rows->labels != NULL && l->rows->target != NULL)
         hw_exact_renumber(l->rows->labels, l->words, (double *)(uintptr_t)l->rows->target, l->rows->matrix.rows);
     hw_bytes_free(in, l->nodes);
@@ -67,13 +65,11 @@ static hawser_status gather_surveys(hw_loading *l, hw_survey **whole, hawser_err
     hw_bytes own = {0}, *in = NULL;
     hawser_status status = hw_survey_pack(table->survey, &own, error);
     status = hw_loading_gather(l, status, own.data, own.length, &in, error);
-    if (status == HAWSER_OK)
-        status = hw_survey_new(table->rules.width, whole, error);
+    HAWSER_THEN(status, hw_survey_new(table->rules.width, whole, error));
     for (uint32_t i = 0; status == HAWSER_OK && i < l->nodes; i++) {
         hw_survey *part = NULL;
         status = hw_survey_unpack(&in[i], table->rules.width, &part, error);
-        if (status == HAWSER_OK)
-            status = hw_survey_add(*whole, part, error);
+        HAWSER_THEN(status, hw_survey_add(*whole, part, error));
         hw_survey_free(part);
     }
     hw_bytes_free(in, l->nodes);
@@ -95,10 +91,8 @@ hawser_status hw_loading_weights(hw_loading *l, bool in_rows, hawser_dataset **s
         rows += read[i];
     }
     free(read);
-    if (status == HAWSER_OK)
-        status = hw_dataset_new(side, error);
-    if (status == HAWSER_OK)
-        status = hw_load_weights_of(*side, l->load, l->limit, rows, error);
+    HAWSER_THEN(status, hw_dataset_new(side, error));
+    HAWSER_THEN(status, hw_load_weights_of(*side, l->load, l->limit, rows, error));
     if (status == HAWSER_OK && (*side)->weights != NULL)
         *weights = (*side)->weights + first;
     return hw_loading_agree(l, status, error);
@@ -130,8 +124,7 @@ static hawser_status weigh_table(hw_loading *l, hawser_error *error)
     const double *weights = NULL;
     bool in_rows = table->weights_field < table->rules.width || table->rules.missing_number == HW_DROP;
     hawser_status status = hw_loading_weights(l, in_rows, &side, &weights, error);
-    if (status == HAWSER_OK)
-        status = hw_table_weigh(table, weights, error);
+    HAWSER_THEN(status, hw_table_weigh(table, weights, error));
     hawser_dataset_free(side);
     return hw_loading_agree(l, status, error);
 }
@@ -141,13 +134,10 @@ static hawser_status settle_table(hw_loading *l, hawser_error *error)
     hw_survey *whole = NULL;
     hawser_schema *schema = NULL;
     hawser_status status = weigh_table(l, error);
-    if (status == HAWSER_OK)
-        status = gather_surveys(l, &whole, error);
-    if (status == HAWSER_OK)
-        status = hw_table_judge(&l->rows->table->rules, l->rows->table->input, whole, &schema, error);
+    HAWSER_THEN(status, gather_surveys(l, &whole, error));
+    HAWSER_THEN(status, hw_table_judge(&l->rows->table->rules, l->rows->table->input, whole, &schema, error));
     hw_survey_free(whole);
-    if (status == HAWSER_OK)
-        status = hw_loading_settle(l, schema, error);
+    HAWSER_THEN(status, hw_loading_settle(l, schema, error));
     return hw_loading_agree(l, status, error);
 }
 

@@ -103,14 +103,10 @@ static hawser_status count_words(hw_loading *l, const all_words *w, hw_vocabular
     hawser_dataset *side = NULL;
     const double *weights = NULL;
     hawser_status status = hw_loading_agree(l, hw_vocabulary_new(w->count, w->names, v, error), error);
-    if (status == HAWSER_OK)
-        status = hw_loading_weights(l, false, &side, &weights, error);
-    if (status == HAWSER_OK)
-        status = hw_loading_agree(l, hw_vocabulary_count(l->load, l->rows, weights, w->own, 0, v, error), error);
-    if (status == HAWSER_OK)
-        status = hw_loading_add(l, &v->rows, 1, error);
-    if (status == HAWSER_OK)
-        status = hw_loading_add(l, v->documents, w->count, error);
+    HAWSER_THEN(status, hw_loading_weights(l, false, &side, &weights, error));
+    HAWSER_THEN(status, hw_loading_agree(l, hw_vocabulary_count(l->load, l->rows, weights, w->own, 0, v, error), error));
+    HAWSER_THEN(status, hw_loading_add(l, &v->rows, 1, error));
+    HAWSER_THEN(status, hw_loading_add(l, v->documents, w->count, error));
     if (status == HAWSER_OK && l->load->max_words != 0)
         status = hw_loading_add(l, v->tokens, w->count, error);
     hawser_dataset_free(side);
@@ -138,8 +134,7 @@ static hawser_status agree_on_words(hw_loading *l, const char *name, all_words *
     HAWSER_TRY(hw_loading_afford(l, l->rows->figures.memory_taken + 2 * w->bytes + w->most * each, error));
     HAWSER_TRY(hw_loading_agree(l, unite_words(l, w, error), error));
     hawser_status status = count_words(l, w, &v, error);
-    if (status == HAWSER_OK)
-        status = hw_loading_agree(l, keep_words(l, name, w, &v, error), error);
+    HAWSER_THEN(status, hw_loading_agree(l, keep_words(l, name, w, &v, error), error));
     hw_vocabulary_free(&v);
     return status;
 }

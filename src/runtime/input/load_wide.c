@@ -68,8 +68,7 @@ hawser_status hw_loading_put_back(hw_loading *l, hawser_error *error)
         return HAWSER_OK;
     hawser_status status = HW_NEW(&to, l->width + 1, "offsets", error);
     hw_dataset_own(l->dataset, to);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&owner, l->width, "owners of columns", error);
+    HAWSER_THEN(status, HW_NEW(&owner, l->width, "owners of columns", error));
     status = hw_loading_agree(l, status, error);
     if (status != HAWSER_OK) {
         free(owner);

@@ -52,8 +52,7 @@ hawser_status hw_node_rows_pack_names(const hawser_dataset *own, hw_bytes *out, 
     if (own->schema != NULL)
         HAWSER_TRY(hawser_schema_write(own->schema, &schema, error));
     hawser_status status = HW_NEW(&texts, FIXED + own->matrix.cols, "the names of columns", error);
-    if (status == HAWSER_OK)
-        status = write_texts(own, texts, list_texts(own, schema, texts), out, error);
+    HAWSER_THEN(status, write_texts(own, texts, list_texts(own, schema, texts), out, error));
     free(texts);
     free(schema);
     return status;

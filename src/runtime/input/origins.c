@@ -51,8 +51,7 @@ hawser_status hawser_job_origins(hawser_job *job, const hawser_dataset *dataset,
     bool any = false;
     *origin = NULL;
     hawser_status status = check(A, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&found, A->cols, "the origins of columns", error);
+    HAWSER_THEN(status, HW_NEW(&found, A->cols, "the origins of columns", error));
     if (status == HAWSER_OK)
         hw_centre_columns(dataset, found);
     if (A->residence != NULL) /* else all nodes have all columns, and have found the same */

@@ -170,12 +170,9 @@ static hawser_status find_cut(owning *o, hw_view *view, hawser_error *error)
 {
     uint32_t count = o->l.job->settings.blocks;
     hawser_status status = hw_view_first(count, o->l.nodes, view, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&o->bounds, count + 1, "the cut of the rows", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&o->stored, count, "the entries of blocks", error);
-    if (status == HAWSER_OK)
-        status = cut_own(o, view, error);
+    HAWSER_THEN(status, HW_NEW(&o->bounds, count + 1, "the cut of the rows", error));
+    HAWSER_THEN(status, HW_NEW(&o->stored, count, "the entries of blocks", error));
+    HAWSER_THEN(status, cut_own(o, view, error));
     HAWSER_TRY(hw_loading_agree(&o->l, status, error));
     HAWSER_TRY(hw_loading_by_block(&o->l, view, o->bounds, error));
     o->bounds[count] = o->rows;
@@ -219,10 +216,8 @@ hawser_status hawser_job_own_rows(hawser_job *job, const hawser_dataset *own, si
     owning o = {.l = hw_loading_of(job, NULL), .own = own};
     hawser_dataset *made = NULL;
     hawser_status status = agree(&o, first, rows, error);
-    if (status == HAWSER_OK)
-        status = hw_dataset_new(&made, error);
-    if (status == HAWSER_OK)
-        status = make(&o, made, error);
+    HAWSER_THEN(status, hw_dataset_new(&made, error));
+    HAWSER_THEN(status, make(&o, made, error));
     status = hw_job_uncancellable(job, hw_loading_agree(&o.l, status, error));
     free(o.all);
     free(o.stored);

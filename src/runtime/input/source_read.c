@@ -87,8 +87,7 @@ static hawser_status take_part(block_reading *r, uint32_t i, size_t first, hawse
 {
     hw_bytes out[2] = {{0}, {0}};
     hawser_status status = read_part(r, i, error);
-    if (status == HAWSER_OK)
-        status = r->router.pack(r->from, r->l.rows, &r->source->whole, first, out, error);
+    HAWSER_THEN(status, r->router.pack(r->from, r->l.rows, &r->source->whole, first, out, error));
     drop_part(r);
     r->pieces[1 + i] = out[0];
     free(out[1].data);
@@ -145,8 +144,7 @@ static hawser_status read_columns(block_reading *r, hawser_error *error)
         return hw_source_changed(source, r->block, error);
     }
     hawser_status status = hw_cache_part_check(&part, columns, source->paths[0], NULL, &progress, error);
-    if (status == HAWSER_OK)
-        status = hw_loading_turn_block(r->from, r->to, &part, columns, error);
+    HAWSER_THEN(status, hw_loading_turn_block(r->from, r->to, &part, columns, error));
     hawser_dataset_free(columns);
     return status;
 }

@@ -55,8 +55,7 @@ static hawser_status send_piece(row_file *w, bool here, size_t count, hw_bytes *
 {
     hw_bytes *out = NULL;
     hawser_status status = HW_NEW(&out, w->l.nodes, "a piece of rows", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(in, w->l.nodes, "a piece of rows", error);
+    HAWSER_THEN(status, HW_NEW(in, w->l.nodes, "a piece of rows", error));
     status = hw_loading_agree(&w->l, status, error);
     if (status == HAWSER_OK) {
         out[0] = (hw_bytes){here ? w->values : NULL, here ? count * w->width * sizeof *w->values : 0};
@@ -107,10 +106,8 @@ static hawser_status write_all(row_file *w, const size_t *cut, uint32_t blocks, 
     if (status == HAWSER_OK && w->l.self == 0)
         status = hw_file_begin(&w->file, w->path, error);
     status = hw_loading_agree(&w->l, status, error);
-    if (status == HAWSER_OK)
-        status = do_blocks(w, cut, blocks, &written, error);
-    if (status == HAWSER_OK)
-        status = hw_loading_agree(&w->l, written, error);
+    HAWSER_THEN(status, do_blocks(w, cut, blocks, &written, error));
+    HAWSER_THEN(status, hw_loading_agree(&w->l, written, error));
     if (status == HAWSER_OK && w->l.self == 0)
         status = hw_file_commit(&w->file, error);
     else

@@ -34,18 +34,14 @@ static hawser_status count_state(hawser_job *job, const hawser_state *state, haw
     free(rows->counted); /* the values may be others than those of an earlier run */
     rows->counted = NULL;
     hawser_status status = HW_NEW(&counts, blocks, "the numbers of blocks", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, nodes, "the numbers of blocks", error);
-    if (status == HAWSER_OK)
-        status = hw_entries_held(state, counts, error);
+    HAWSER_THEN(status, HW_NEW(&in, nodes, "the numbers of blocks", error));
+    HAWSER_THEN(status, hw_entries_held(state, counts, error));
     status = hw_cluster_agree(job->cluster, status, error);
     for (uint32_t b = 0; b < blocks && status == HAWSER_OK; b++)
         if (!hw_row_block_here(rows, b))
             counts[b] = 0;
-    if (status == HAWSER_OK)
-        status = hw_cluster_allgather(job->cluster, (hw_bytes){counts, blocks * sizeof *counts}, in, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_agree(job->cluster, add_up(in, nodes, blocks, counts, error), error);
+    HAWSER_THEN(status, hw_cluster_allgather(job->cluster, (hw_bytes){counts, blocks * sizeof *counts}, in, error));
+    HAWSER_THEN(status, hw_cluster_agree(job->cluster, add_up(in, nodes, blocks, counts, error), error));
     hw_bytes_free(in, nodes);
     if (status == HAWSER_OK)
         rows->counted = counts;

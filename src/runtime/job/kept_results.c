@@ -303,8 +303,7 @@ hawser_status hw_kept_run_new(hw_kept_results *results, uint64_t run, uint32_t b
     HAWSER_TRY(HW_NEW(&result, 1, "results", error));
     *result = (hw_kept_run){.owner = results, .run = run, .blocks = blocks, .count = count};
     hawser_status status = HW_NEW(&result->states, count, "results", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&result->released, result->owner->nodes, "results", error);
+    HAWSER_THEN(status, HW_NEW(&result->released, result->owner->nodes, "results", error));
     for (uint32_t i = 0; status == HAWSER_OK && i < count; i++)
         status = new_shares(&result->states[i], blocks, error);
     if (status != HAWSER_OK) {

@@ -225,8 +225,7 @@ hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_histori
     if (!records)
         return HAWSER_OK;
     hawser_status status = make_recorder(path, self, recorder, error);
-    if (status == HAWSER_OK)
-        status = check_earlier(earlier, (*recorder)->path, error);
+    HAWSER_THEN(status, check_earlier(earlier, (*recorder)->path, error));
     HAWSER_TRY(hw_cluster_agree(cluster, status, error)); /* before any node has overwritten its file */
     hw_history_head_make(self, nodes, token, &head);
     return hw_cluster_agree(cluster, begin_file(*recorder, &head, earlier, error), error);

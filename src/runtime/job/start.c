@@ -19,8 +19,7 @@ static hawser_status read_model(const char *path, bool if_exists, hw_bytes *byte
     unsigned char *data = NULL;
     size_t size = 0;
     hawser_status status = hw_model_read(path, &data, &size, error);
-    if (status == HAWSER_OK)
-        status = hw_model_parse(data, size, path, model, error);
+    HAWSER_THEN(status, hw_model_parse(data, size, path, model, error));
     *bytes = (hw_bytes){data, size};
     return status;
 }
@@ -36,8 +35,7 @@ hawser_status hw_job_model(hawser_job *job, const char *path, bool if_exists, ha
     if (cluster != NULL) {
         hw_cluster_set_phase(cluster, "reading the model to start from");
         status = hw_cluster_agree(cluster, status, error);
-        if (status == HAWSER_OK)
-            status = hw_job_send_all(job, bytes, &received, error);
+        HAWSER_THEN(status, hw_job_send_all(job, bytes, &received, error));
         if (status == HAWSER_OK && received.length != 0)
             status = hw_model_parse(received.data, received.length, "the model that node 0 has sent", model, error);
         free(received.data);

@@ -47,8 +47,7 @@ static hawser_status load(hawser_store *store, const char *path, hawser_error *e
         status = hw_store_tables_of(store, path, &tables, &count, error);
     status = hw_cluster_agree(store->job->cluster, status, error);
     hw_bytes own = {tables != NULL ? tables : &none, count * sizeof *tables};
-    if (status == HAWSER_OK)
-        status = broadcast(store, own, in, error);
+    HAWSER_THEN(status, broadcast(store, own, in, error));
     for (size_t i = 0; status == HAWSER_OK && i < in[0].length / sizeof *tables; i++) {
         uint32_t number;
         said order = {.word = HW_CONTROL_TABLE};
@@ -133,8 +132,8 @@ static hawser_status obey(hawser_store *store, const hw_serving *how, const said
         if (status == HAWSER_OK && store->self == 0 && order->word == HW_CONTROL_SAVE)
             status = check_target(path, error);
         status = hw_cluster_agree(store->job->cluster, status, error);
-        if (status == HAWSER_OK)
-            status = order->word == HW_CONTROL_SAVE ? hawser_store_save(store, path, error) : load(store, path, error);
+        HAWSER_THEN(status,
+                    order->word == HW_CONTROL_SAVE ? hawser_store_save(store, path, error) : load(store, path, error));
     }
     if (asked != NULL)
         hw_client_listener_answer(store->listener, asked, status, &number, sizeof number, error);
@@ -185,19 +184,15 @@ static hawser_status open_listeners(hawser_store *store, const hw_serving *how, 
                                                       hw_client_listener_free};
     store->client_ops = &client_ops;
     hawser_status status = hw_client_listener_open(store, &how->listener, &store->listener, error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, store->nodes, "the servers' addresses", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&addresses, store->nodes, "the servers' addresses", error);
+    HAWSER_THEN(status, HW_NEW(&in, store->nodes, "the servers' addresses", error));
+    HAWSER_THEN(status, HW_NEW(&addresses, store->nodes, "the servers' addresses", error));
     if (status == HAWSER_OK)
         snprintf(address, sizeof address, "%s", hw_client_listener_address(store->listener));
     status = hw_cluster_agree(store->job->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){address, sizeof address}, in, error);
+    HAWSER_THEN(status, hw_cluster_allgather(store->job->cluster, (hw_bytes){address, sizeof address}, in, error));
     for (uint32_t n = 0; status == HAWSER_OK && n < store->nodes; n++)
         memcpy(addresses[n], in[n].data, sizeof *addresses);
-    if (status == HAWSER_OK)
-        status = hw_client_listener_begin(store->listener, (const char(*)[HW_NET_ADDRESS])addresses, error);
+    HAWSER_THEN(status, hw_client_listener_begin(store->listener, (const char(*)[HW_NET_ADDRESS])addresses, error));
     hw_bytes_free(in, store->nodes);
     free(addresses);
     return hw_cluster_agree(store->job->cluster, status, error);
@@ -280,8 +275,7 @@ hawser_status hw_store_serve(hawser_store *store, const hw_serving *how, hawser_
     if (how->load != NULL)
         HAWSER_TRY(begin_with(store, how, error));
     status = open_listeners(store, how, error);
-    if (status == HAWSER_OK)
-        status = serve(store, how, error);
+    HAWSER_THEN(status, serve(store, how, error));
     if (store->listener != NULL)
         hw_client_listener_end(store->listener, status == HAWSER_OK ? "the servers were asked to end" : error->text);
     if (status == HAWSER_OK && how->save != NULL)

@@ -126,14 +126,10 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
                       .damaged = t.given->damaged != NULL ? damaged : NULL,
                       .argument = &t};
     hawser_status status = check(store, error);
-    if (status == HAWSER_OK)
-        status = check_files(store, t.given, error);
-    if (status == HAWSER_OK)
-        status = hw_undumped_new((void **)&key, HW_NET_KEY_MOST, error);
-    if (status == HAWSER_OK)
-        status = open_key(store, t.given, key, &how.listener.key_length, error);
-    if (status == HAWSER_OK)
-        status = hw_read_ports(options, &how.listener.port_low, &how.listener.port_high, error);
+    HAWSER_THEN(status, check_files(store, t.given, error));
+    HAWSER_THEN(status, hw_undumped_new((void **)&key, HW_NET_KEY_MOST, error));
+    HAWSER_THEN(status, open_key(store, t.given, key, &how.listener.key_length, error));
+    HAWSER_THEN(status, hw_read_ports(options, &how.listener.port_low, &how.listener.port_high, error));
     if (status == HAWSER_OK && t.given->address_file != NULL)
         (void)unlink(t.given->address_file); /* of an earlier run: a script that waits for it would read the old port */
     status = hw_cluster_agree(store->job->cluster, status, error);
@@ -146,8 +142,7 @@ hawser_status hawser_store_serve(hawser_store *store, const hawser_serving *serv
     how.listener.argument = t.given->warn != NULL ? t.given->argument : store->job;
     const hawser_cancellation *waits =
         atomic_exchange(&store->job->waits, NULL); /* it ends the servers, as hawser_interrupt does */
-    if (status == HAWSER_OK)
-        status = hw_store_serve(store, &how, error);
+    HAWSER_THEN(status, hw_store_serve(store, &how, error));
     atomic_store(&store->job->waits, waits);
     hw_undumped_free(key, HW_NET_KEY_MOST);
     if (status == HAWSER_OK && t.status != HAWSER_OK)

@@ -183,8 +183,7 @@ hawser_status hw_fetch_part(hw_mailbox *mailbox, const hawser_state *state, haws
     hawser_status status = HW_NEW(&list, part->cols, "columns of a block", mailbox->error);
     for (size_t k = 0; status == HAWSER_OK && k < part->cols; k++)
         list[k] = (uint32_t)hw_presence_column(part, (begin + k) % part->cols);
-    if (status == HAWSER_OK)
-        status = fetch_in_pieces(mailbox, state, list, part->cols);
+    HAWSER_THEN(status, fetch_in_pieces(mailbox, state, list, part->cols));
     free(list);
     if (status == HAWSER_OK)
         part->residence = NULL; /* fetched columns stay */
@@ -244,11 +243,9 @@ hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, con
         else if (hw_owner(&residence->owners, columns[k]) == residence->self)
             mine[held++] = columns[k];
     }
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, nodes, "columns to fetch", error);
+    HAWSER_THEN(status, HW_NEW(&in, nodes, "columns to fetch", error));
     own.length = status == HAWSER_OK ? hw_columns_bytes(residence, mine, held) : 0;
-    if (status == HAWSER_OK)
-        status = hw_new_array(&own.data, own.length, 1, "columns to fetch", error);
+    HAWSER_THEN(status, hw_new_array(&own.data, own.length, 1, "columns to fetch", error));
     status = hw_cluster_agree(job->cluster, status, error);
     if (status == HAWSER_OK) {
         hw_columns_pack(residence, mine, held, own.data);

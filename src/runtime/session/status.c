@@ -53,12 +53,9 @@ hawser_status hw_status_table_open(hw_session *session, hw_status_table **out, h
     status_table->session = session;
     status_table->quiet_since = -1;
     hawser_status status = HW_NEW(&status_table->all, session->nodes, "the status table", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&status_table->known, session->nodes, "the status table", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&status_table->seen, session->nodes, "the status table", error);
-    if (status == HAWSER_OK)
-        status = expose(status_table, error);
+    HAWSER_THEN(status, HW_NEW(&status_table->known, session->nodes, "the status table", error));
+    HAWSER_THEN(status, HW_NEW(&status_table->seen, session->nodes, "the status table", error));
+    HAWSER_THEN(status, expose(status_table, error));
     if (status != HAWSER_OK) {
         hw_status_table_close(status_table);
         return status;

@@ -272,8 +272,7 @@ hawser_status hawser_store_wait_any(hawser_store *store, uint64_t *tasks, size_t
     hw_waiter w = {.tasks = tasks, .count = count};
     pthread_mutex_lock(&store->mutex);
     hawser_status status = check_begun(store, tasks, count, error);
-    if (status == HAWSER_OK)
-        status = wait_for(store, &w, error);
+    HAWSER_THEN(status, wait_for(store, &w, error));
     if (status == HAWSER_OK) {
         status = hw_ask_failure(store, tasks[w.which], error);
         *which = w.which;
@@ -296,8 +295,7 @@ hawser_status hawser_store_wait_all(hawser_store *store, hawser_error *error)
     hw_waiter w = {0};
     pthread_mutex_lock(&store->mutex);
     hawser_status status = wait_for(store, &w, error);
-    if (status == HAWSER_OK)
-        status = hw_ask_failure(store, 0, error);
+    HAWSER_THEN(status, hw_ask_failure(store, 0, error));
     hw_hub_unlock(store);
     return hw_ask_completion(store, status, error);
 }
@@ -307,8 +305,7 @@ hawser_status hawser_store_barrier(hawser_store *store, hawser_error *error)
     HW_GIVEN_STORE(store);
     hawser_error own = {0};
     hawser_status status = hawser_store_wait_all(store, &own);
-    if (status == HAWSER_OK)
-        status = hw_store_received(store, &own);
+    HAWSER_THEN(status, hw_store_received(store, &own));
     hw_job_cancellable(store->job, NULL);
     hawser_status all = hw_cluster_agree(store->job->cluster, status, &own);
     /* A clock gets no reply. Each server has it when the first meeting is over there, and says so in the second. */

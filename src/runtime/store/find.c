@@ -61,8 +61,7 @@ static hawser_status find_there(hawser_store *store, const char *name, hw_table_
         status = pick(answer, name, &wire, error);
     hw_message_free(answer);
     status = hw_cluster_agree(store->job->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){&wire, sizeof wire}, in, error);
+    HAWSER_THEN(status, hw_cluster_allgather(store->job->cluster, (hw_bytes){&wire, sizeof wire}, in, error));
     if (status == HAWSER_OK) {
         memcpy(&wire, in[0].data, sizeof wire);
         status = hw_table_unpack(store, &wire, spec, error);

@@ -105,11 +105,9 @@ static hawser_status same_tables(hawser_job *job, hawser_status status, const ta
     uint32_t nodes = hawser_job_nodes(job);
     hw_bytes *in = NULL;
     table_facts first, other;
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, nodes, "definitions of all nodes", error);
+    HAWSER_THEN(status, HW_NEW(&in, nodes, "definitions of all nodes", error));
     status = hw_cluster_agree(job->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_allgather(job->cluster, (hw_bytes){(void *)(uintptr_t)own, sizeof *own}, in, error);
+    HAWSER_THEN(status, hw_cluster_allgather(job->cluster, (hw_bytes){(void *)(uintptr_t)own, sizeof *own}, in, error));
     for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
         status = take_facts(&in[0], &first) && take_facts(&in[i], &other)
                      ? same_table(&first, &other, i, error)
@@ -125,11 +123,9 @@ static hawser_status same_on_all(const hawser_store *store, hawser_status status
     static const char *const names[] = {"servers", "workers"};
     uint32_t own[] = {store->servers, store->workers}, other[2];
     hw_bytes *in = NULL;
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, store->nodes, "reports of all nodes", error);
+    HAWSER_THEN(status, HW_NEW(&in, store->nodes, "reports of all nodes", error));
     status = hw_cluster_agree(store->job->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){own, sizeof own}, in, error);
+    HAWSER_THEN(status, hw_cluster_allgather(store->job->cluster, (hw_bytes){own, sizeof own}, in, error));
     for (uint32_t i = 0; status == HAWSER_OK && i < store->nodes; i++) {
         bool whole = in[i].length == sizeof other;
         if (whole)
@@ -229,8 +225,7 @@ static hawser_status make_ends(hawser_store *store, hawser_error *error)
         .log = store->log,
     };
     hawser_status status = hw_client_new(&options, &store->client, error);
-    if (status == HAWSER_OK)
-        status = make_server(store, names, error);
+    HAWSER_THEN(status, make_server(store, names, error));
     free(names);
     return status;
 }
@@ -314,23 +309,18 @@ hawser_status hw_hub_open(hawser_job *job, const hawser_store_options *options, 
     pthread_cond_init(&store->pool.filled, NULL);
     store->run = hw_recorder_run(job->recorder);
     hawser_status status = resolve(store, options, sessions, error);
-    if (status == HAWSER_OK)
-        status = hw_hub_calls_open(store, error);
-    if (status == HAWSER_OK)
-        status = hw_hub_functions(store, error);
-    if (status == HAWSER_OK)
-        status = hw_ended_open(store, error);
-    if (status == HAWSER_OK)
-        status = hw_hub_log(store, (hw_stream_name){.kind = HW_STREAM_CLIENT, .number = store->self}, &store->log, error);
+    HAWSER_THEN(status, hw_hub_calls_open(store, error));
+    HAWSER_THEN(status, hw_hub_functions(store, error));
+    HAWSER_THEN(status, hw_ended_open(store, error));
+    HAWSER_THEN(status,
+                hw_hub_log(store, (hw_stream_name){.kind = HW_STREAM_CLIENT, .number = store->self}, &store->log, error));
     if (options != NULL && options->at != NULL)
         status = visit_servers(store, status, error);
-    if (status == HAWSER_OK)
-        status = make_ends(store, error);
+    HAWSER_THEN(status, make_ends(store, error));
     if (status == HAWSER_OK && store->remote != NULL)
         status = hw_remote_begin(store->remote, error);
     store->options.key = NULL; /* the program may free it now */
-    if (status == HAWSER_OK)
-        status = connect_store(store, error);
+    HAWSER_THEN(status, connect_store(store, error));
     status = same_on_all(store, status, error);
     if (status != HAWSER_OK) {
         if (job->cluster != NULL)
@@ -505,8 +495,7 @@ hawser_status hw_hub_create(hawser_store *store, const hw_table_spec *spec, uint
     for (uint32_t t = (uint32_t)hw_client_tables(store->client), n;
          status == HAWSER_OK && store->server != NULL && t < there; t++)
         status = know(store, hw_server_table_at(store->server, t), t, &n, error);
-    if (status == HAWSER_OK)
-        status = know(store, spec, there, number, error);
+    HAWSER_THEN(status, know(store, spec, there, number, error));
     if (status == HAWSER_OK && store->server != NULL && there != *number)
         status = hawser_fail(error, HAWSER_INTERNAL, "table '%s' has two numbers", spec->name);
     return hw_cluster_agree(store->job->cluster, status, error);
@@ -529,8 +518,7 @@ static hawser_status create_there(hawser_store *store, const hw_table_spec *spec
         memcpy(&there, answer->payload, sizeof there);
     hw_message_free(answer);
     status = hw_cluster_agree(store->job->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){&there, sizeof there}, in, error);
+    HAWSER_THEN(status, hw_cluster_allgather(store->job->cluster, (hw_bytes){&there, sizeof there}, in, error));
     if (status == HAWSER_OK) {
         memcpy(&there, in[0].data, sizeof there);
         status = know(store, spec, there, number, error);

@@ -345,10 +345,8 @@ static hawser_status ask_addresses(hw_remote *remote, const manner *how, hawser_
     HAWSER_TRY(open_net(remote, how, HW_NET_TCP, error));
     hawser_status status =
         hw_net_dial(remote->net, remote->store->options.at, HW_NET_ANY, how->join_timeout, &number, error);
-    if (status == HAWSER_OK)
-        status = hw_remote_ask(remote, remote->met, HW_CONTROL_LOCATE, NULL, 0, &answer, error);
-    if (status == HAWSER_OK)
-        status = take_addresses(remote, answer, error);
+    HAWSER_THEN(status, hw_remote_ask(remote, remote->met, HW_CONTROL_LOCATE, NULL, 0, &answer, error));
+    HAWSER_THEN(status, take_addresses(remote, answer, error));
     hw_message_free(answer);
     close_net(remote);
     remote->lost = false;
@@ -383,16 +381,14 @@ static hawser_status share_addresses(hw_remote *remote, uint32_t *group, hawser_
     hw_bytes *in = NULL;
     unsigned char *own = NULL;
     hawser_status status = HW_NEW(&own, length, "the connection to the servers", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&in, store->nodes, "the connection to the servers", error);
+    HAWSER_THEN(status, HW_NEW(&in, store->nodes, "the connection to the servers", error));
     if (status == HAWSER_OK) {
         memcpy(own, group, sizeof *group);
         if (remote->servers > 0)
             memcpy(own + sizeof *group, remote->addresses, length - sizeof *group);
     }
     status = hw_cluster_agree(store->job->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = hw_cluster_allgather(store->job->cluster, (hw_bytes){own, length}, in, error);
+    HAWSER_THEN(status, hw_cluster_allgather(store->job->cluster, (hw_bytes){own, length}, in, error));
     if (status == HAWSER_OK && store->self > 0) {
         remote->servers = (uint32_t)((in[0].length - sizeof *group) / sizeof *remote->addresses);
         memcpy(group, in[0].data, sizeof *group);
@@ -412,19 +408,16 @@ static hawser_status join(hw_remote *remote, const manner *how, hawser_error *er
     hawser_status status = HAWSER_OK;
     if (store->self == 0) {
         status = ask_addresses(remote, how, error);
-        if (status == HAWSER_OK)
-            status = dial_first(remote, how, &number, error);
+        HAWSER_THEN(status, dial_first(remote, how, &number, error));
     }
     HAWSER_TRY(hw_cluster_agree(store->job->cluster, status, error));
     hw_register_wire session = {
         .group = number, .node = store->self, .nodes = store->nodes, .workers = store->options.workers};
     status = share_addresses(remote, &session.group, error);
-    if (status == HAWSER_OK)
-        status = hw_random_bytes(session.session, sizeof session.session, error);
+    HAWSER_THEN(status, hw_random_bytes(session.session, sizeof session.session, error));
     if (status == HAWSER_OK && store->self > 0)
         status = dial_first(remote, how, &number, error);
-    if (status == HAWSER_OK)
-        status = dial_others(remote, how, &session, error);
+    HAWSER_THEN(status, dial_others(remote, how, &session, error));
     return hw_cluster_agree(store->job->cluster, status, error);
 }
 
@@ -440,8 +433,7 @@ hawser_status hw_remote_open(hawser_store *store, hw_remote **out, hawser_error 
         status = find_manner(store, &how, error);
     }
     status = hw_cluster_agree(store->job->cluster, status, error);
-    if (status == HAWSER_OK)
-        status = join(remote, &how, error);
+    HAWSER_THEN(status, join(remote, &how, error));
     explicit_bzero(&how, sizeof how);
     if (status != HAWSER_OK) {
         hw_remote_close(remote);

@@ -130,8 +130,7 @@ hawser_status hw_worker_cache_check_clock(hawser_store *store, uint32_t worker, 
         return HAWSER_OK;
     pthread_mutex_lock(&near->mutex);
     hawser_status status = make_clocks(store, near, error);
-    if (status == HAWSER_OK)
-        status = check_forward(near, &near->ended[worker], order, worker, error);
+    HAWSER_THEN(status, check_forward(near, &near->ended[worker], order, worker, error));
     pthread_mutex_unlock(&near->mutex);
     return status;
 }
@@ -229,8 +228,7 @@ static hawser_status flush(hawser_store *store, hw_worker_cache *near, uint32_t 
     uint64_t task;
     HAWSER_TRY(HW_NEW(&flushed, 1, "increments", error));
     hawser_status status = HW_NEW(&completion, 1, "increments", error);
-    if (status == HAWSER_OK)
-        status = hw_cache_flush(near->cache, worker, flushed, error);
+    HAWSER_THEN(status, hw_cache_flush(near->cache, worker, flushed, error));
     bool any = status == HAWSER_OK && flushed->count > 0;
     if (any) {
         *completion = (hw_completion){.done = pushed, .user = flushed};
@@ -366,8 +364,7 @@ hawser_status hawser_table_get(hawser_store *store, uint32_t table, uint32_t wor
             status = pull(store, near, table, &reading, error);
         else
             status = await_change(store, near, error);
-        if (status == HAWSER_OK)
-            status = hw_cache_read(near->cache, &reading, &state, error);
+        HAWSER_THEN(status, hw_cache_read(near->cache, &reading, &state, error));
     }
     if (status == HAWSER_OK && reading.overflow.any)
         status = hawser_fail(error, HAWSER_NOT_FINITE,

@@ -316,8 +316,7 @@ static hawser_status list_neighbours(hawser_vector *vector, const hw_topology *t
     uint32_t *next = NULL, nodes = vector->nodes;
     HAWSER_TRY(HW_NEW(&next, nodes, "the edges of a vector", error));
     hawser_status status = HW_NEW(&vector->sources, nodes, "the edges of a vector", error);
-    if (status == HAWSER_OK)
-        status = HW_NEW(&vector->receivers, nodes, "the edges of a vector", error);
+    HAWSER_THEN(status, HW_NEW(&vector->receivers, nodes, "the edges of a vector", error));
     for (uint32_t node = 0; status == HAWSER_OK && node < nodes; node++) {
         uint32_t count = hw_topology_children(topology, node, node, next);
         for (uint32_t i = 0; i < count; i++) {
@@ -597,16 +596,12 @@ static hawser_status make(hawser_job *job, const hawser_vector_options *options,
     hw_vectors *all = NULL;
     uint32_t servers;
     hawser_status status = find_edges(job, options, &text, error);
-    if (status == HAWSER_OK)
-        status = new_vector(job, options, rules, job->vectors_opened, vector, error);
-    if (status == HAWSER_OK)
-        status = make_graph(*vector, options, text.data, error);
+    HAWSER_THEN(status, new_vector(job, options, rules, job->vectors_opened, vector, error));
+    HAWSER_THEN(status, make_graph(*vector, options, text.data, error));
     if (status == HAWSER_OK && read_servers(options->dataflow, &servers))
         status = hw_vector_servers_new(*vector, servers, error);
-    if (status == HAWSER_OK)
-        status = hw_vector_record_open(*vector, run, error);
-    if (status == HAWSER_OK)
-        status = open_hub(job, &all, error);
+    HAWSER_THEN(status, hw_vector_record_open(*vector, run, error));
+    HAWSER_THEN(status, open_hub(job, &all, error));
     if (status == HAWSER_OK) {
         (*vector)->all = all;
         status = join_hub(*vector, error);
@@ -631,8 +626,7 @@ static hawser_status open_on_all(hawser_job *job, const hawser_vector_options *o
     hawser_status status = hw_cluster_agree(job->cluster, make(job, options, &rules, run, &vector, error), error);
     if (status == HAWSER_OK && vector->servers != NULL)
         status = hw_vector_servers_join(vector, error);
-    if (status == HAWSER_OK)
-        status = hw_vector_slots_offer(vector, error);
+    HAWSER_THEN(status, hw_vector_slots_offer(vector, error));
     if (status == HAWSER_OK) {
         *out = vector;
         return HAWSER_OK;

@@ -106,8 +106,7 @@ hawser_status hw_vector_round(hawser_vector *vector, uint32_t receiver, hw_messa
     add_left(vector, left, whole);
     hawser_status status = hw_vector_finite(vector, numbers, count,
                                             "the sum of a delta and of what rounding has kept of the ones before", error);
-    if (status == HAWSER_OK)
-        status = new_like(vector, whole, hw_rounded_bytes(vector->rounding, count), vector->form, &rounded, error);
+    HAWSER_THEN(status, new_like(vector, whole, hw_rounded_bytes(vector->rounding, count), vector->form, &rounded, error));
     if (status == HAWSER_OK && count > 0) {
         hw_rounded_write(vector->rounding, vector->type, numbers, count, (char *)rounded->payload + keys);
         if (vector->sparse) {

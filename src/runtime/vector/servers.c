@@ -182,8 +182,7 @@ static void leave_store(hawser_vector *vector, bool abandons)
 hawser_status hw_vector_servers_join(hawser_vector *vector, hawser_error *error)
 {
     hawser_status status = find_store(vector, error);
-    if (status == HAWSER_OK)
-        status = make_table(vector, error);
+    HAWSER_THEN(status, make_table(vector, error));
     if (status != HAWSER_OK)
         leave_store(vector, false);
     return status;

@@ -137,8 +137,7 @@ hawser_status hw_net_dial(hw_net *net, const char *address, uint32_t node, doubl
         rest(hw_cancellation_slice(net->cancellation, hw_seconds() + (pause < left ? pause : left)) - hw_seconds());
         pause = pause * 2 < longest_rest ? pause * 2 : longest_rest;
     }
-    if (status == HAWSER_OK)
-        status = link_up(net, shake, number, &last);
+    HAWSER_THEN(status, link_up(net, shake, number, &last));
     hw_shake_close(shake);
     free(shake);
     if (status == HAWSER_OK)

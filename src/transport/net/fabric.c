@@ -180,10 +180,8 @@ hawser_status hw_fabric_new(bool trusted, hw_fabric **out, hawser_error *error)
     HAWSER_TRY(HW_NEW(&self, 1, "a fabric", error));
     self->fd = -1;
     hawser_status status = load(self, error);
-    if (status == HAWSER_OK)
-        status = make_context(self, trusted, error);
-    if (status == HAWSER_OK)
-        status = make_worker(self, error);
+    HAWSER_THEN(status, make_context(self, trusted, error));
+    HAWSER_THEN(status, make_worker(self, error));
     if (status != HAWSER_OK) {
         hw_fabric_free(self);
         return status;
