@@ -1,6 +1,7 @@
 #include "exchange/numbers.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/finite.h"
 
