@@ -24,7 +24,7 @@ OF_NODES = {"topology", "backlog", "rate", "transport", "trust-fabric", "failure
 VALUES = {"cv": 3, "batch": 8, "starts": 3, "groups_": 2, "clusters": 4, "path": 3, "lower": -0.1, "upper": 0.1, "class_weight": "balanced", "positive": "!= 1",
           "cv_metric": "mae", "slow": "0:1.5", "topology": "tree", "port_range": "7000-7100", "tol": 0.3, "init": "no/file", "max_clocks": 100000,
           "lambda_ratio": 0.3, "seed": 9, "max_iterations": 2, "delimiter": ";", "listen": 1, "folds": "stratified", "penalty_factors": [1, 2, 3, 1],
-          "record_history": "history", "centres": "no/centres"}
+          "record_history": "history", "checkpoint_keep": 3, "centres": "no/centres"}
 
 
 def value_of(key, row):
