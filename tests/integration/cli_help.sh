@@ -190,7 +190,7 @@ awk '{ $1 = ($1 > 0) ? 1 : -1; print }' small.svm >classes.svm
 awk '{ $1 = ($1 > 0) ? int($1) + 1 : 0; print }' small.svm >counts.svm
 printf '0 1:2 3:1\n0 2:4\n' >words.svm
 "$hawser" help json >page
-for words in "train lasso small.svm" "train lasso small.svm --cv 3" "train lasso small.svm --cv 3 --cv-metric mae" "train logistic classes.svm --cv 3" "train linear small.svm" \
+for words in "train lasso small.svm" "train lasso small.svm --cv 3" "train lasso small.svm --cv 3 --cv-metric mae" "train lasso small.svm --cv 3 --max-clocks 1" "train logistic classes.svm --cv 3" "train linear small.svm" \
     "train logistic classes.svm --validation classes.svm" "train lasso small.svm --validation small.svm" \
     "train poisson counts.svm --cv 3" "train poisson counts.svm --validation counts.svm" \
     "train kmeans small.svm --clusters 2 --validation small.svm" "train svm classes.svm --validation classes.svm" \
