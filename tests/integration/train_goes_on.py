@@ -3,6 +3,7 @@
 gets SIGTERM keeps its checkpoints; one that has ended removes them. Another run, other data and programs of which no checkpoint is taken are
 refused by name."""
 import glob
+import json
 import os
 import random
 import signal
@@ -53,9 +54,9 @@ def write_documents():
             print(0, *("%d:%d" % (word + 1, draw.randint(1, 4)) for word in words), file=out)
 
 
-def start(words, *more):
-    return subprocess.Popen((command.HAWSER, "train", *words, "--workers", "3", "-o", "m", *FOLDER, *more), stderr=subprocess.PIPE, text=True,
-                            stdout=subprocess.DEVNULL, env=command.CLEAN)
+def start(words, *more, workers=("--workers", "3"), out=subprocess.DEVNULL):
+    return subprocess.Popen((command.HAWSER, "train", *words, *workers, "-o", "m", *FOLDER, *more), stderr=subprocess.PIPE, text=True, stdout=out,
+                            env=command.CLEAN)
 
 
 def train(words, *more):
@@ -67,6 +68,13 @@ def train(words, *more):
 def model():
     with open("m", "rb") as file:
         return file.read()
+
+
+def tensors(file):
+    """The bytes of a model's tensors, without its facts."""
+    length = int.from_bytes(file[:8], "little")
+    header = json.loads(file[8 : 8 + length])
+    return {name: file[8 + length :][slice(*entry["data_offsets"])] for name, entry in header.items() if name != "__metadata__"}
 
 
 def manifests():
@@ -108,12 +116,22 @@ def check_killed(words):
 def check_terminated():
     words = TRAININGS[1]
     assert train(words)[0] == 0
-    wanted = model()
-    stop(words, (signal.SIGTERM, 2))
+    wanted = tensors(model())  # its facts have the options
+    _, _, text = stop(words, (signal.SIGTERM, 2))
     there = bool(manifests())
-    code, text = train(words)  # the model that was saved names --slow
-    assert code == 0 and (not there or "goes on from clock" in text), text
-    assert model() == wanted, text
+    assert there == ("goes on with the same command (ck)" in text), text
+    if there:
+        text = start(words, workers=("--workers", "2")).communicate(timeout=300)[1]
+        assert "checkpoint of 3 workers, and there are 2 here: leave out --workers" in text, text
+        manifest = json.loads(subprocess.check_output((command.HAWSER, "info", "ck", "--json"), env=command.CLEAN))
+    # Without --workers it has those of the checkpoint. The model that was saved names --slow.
+    begun = start(words, "--json", workers=() if there else ("--workers", "3"), out=subprocess.PIPE)
+    out, text = begun.communicate(timeout=300)
+    last = json.loads(out.splitlines()[-1])
+    assert begun.returncode == 0 and (not there or "goes on from clock" in text), text
+    assert last["workers"] == 3, last["workers"]
+    assert last["resumed"] == ({key: manifest[key] for key in ("clock", "loop", "seconds")} if there else None), last["resumed"]
+    assert tensors(model()) == wanted, text
 
 
 def refused(words, *parts):

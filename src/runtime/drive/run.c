@@ -284,6 +284,15 @@ static hawser_status check_records(const hawser_job *job, const hawser_program *
     return hawser_fail(error, job->checkpoints != NULL ? HAWSER_BAD_OPTION : status, "%s", why.text);
 }
 
+/* Notes how a run with a loop has ended, on which it depends whether checkpoints are removed when the job is closed. */
+static void note_end(hawser_job *job, hawser_status status, const hawser_run *run)
+{
+    const char *reason = status == HAWSER_STOP && run != NULL ? run->figures.stop_reason : "";
+    job->unfinished |= status != HAWSER_OK;
+    job->finished = status == HAWSER_OK || strcmp(reason, "clocks") == 0;
+    job->cut |= strcmp(reason, "signal") == 0 || strcmp(reason, "time-limit") == 0;
+}
+
 static hawser_status run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
     hw_plan *plan = NULL;
@@ -342,11 +351,8 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
         hw_policies_report(session.driver);
     if (status != HAWSER_OK && session.driver != NULL)
         hw_policies_keep(job, *run != NULL ? &(*run)->changes : &session.driver->policies.changes);
-    if (has_loop(program) && status != HAWSER_OK)
-        job->unfinished = true;
     if (has_loop(program))
-        job->finished = status == HAWSER_OK ||
-                        (status == HAWSER_STOP && *run != NULL && strcmp((*run)->figures.stop_reason, "clocks") == 0);
+        note_end(job, status, *run);
     close_session(&session, &own);
     atomic_store(&job->waits, job->cancellation);
     hw_plan_free(plan);

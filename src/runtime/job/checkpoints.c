@@ -43,6 +43,7 @@ typedef struct hw_checkpoints {
     hw_folder *folder;
     hw_checkpoint *from; /* from which the job goes on; NULL: from the start */
     bool went_on;        /* a run has */
+    bool written;        /* a checkpoint, by this job; of the writer, until it has ended */
     double every, last;  /* seconds; when one was begun */
     char build[HW_BUILD_SIZE];
     char *identity; /* of the run that writes */
@@ -122,6 +123,7 @@ static hawser_status commit(hw_checkpoints *own, const queued *item, hawser_erro
     making->parts = own->parts;
     making->part_count = own->part_count;
     HAWSER_TRY(hw_folder_commit(own->folder, making, error));
+    own->written = true;
     hw_job_progress(own->job, making->clock);
     return HAWSER_OK;
 }
@@ -429,6 +431,37 @@ static void end_writer(hw_checkpoints *own)
     pthread_join(own->writer, NULL);
 }
 
+uint32_t hw_checkpoints_workers(const hawser_job *job)
+{
+    const char *path = hawser_options_text(job->options, "checkpoint");
+    hw_checkpoint *newest = NULL;
+    hawser_error ignored = {0}; /* hw_checkpoints_open reports it */
+    if (path == NULL || job->cluster != NULL || hawser_options_flag(job->options, "fresh") ||
+        hw_folder_newest(path, &newest, &ignored) != HAWSER_OK || newest == NULL)
+        return 0;
+    uint32_t workers = newest->workers;
+    hw_checkpoint_free(newest);
+    return workers;
+}
+
+bool hw_job_resumed(const hawser_job *job, hw_resumed *resumed)
+{
+    const hw_checkpoints *own = job->checkpoints;
+    if (own == NULL || !own->went_on)
+        return false;
+    *resumed = (hw_resumed){own->from->loop, own->from->clock, own->from->seconds};
+    return true;
+}
+
+/* A checkpoint from which a job went on may be damaged by now: only the next one reads it again. */
+static void say_how_to_go_on(const hw_checkpoints *own)
+{
+    const hawser_job *job = own->job;
+    bool there = (own->written || own->from != NULL) && own->failure.status == HAWSER_OK;
+    if (there && job->cut && !hawser_options_flag(job->options, "quiet"))
+        hw_notify(job->messages, HAWSER_NOTE, 0, "goes on with the same command (%s)", own->folder->given);
+}
+
 void hw_checkpoints_close(hawser_job *job, bool finished)
 {
     hw_checkpoints *own = of(job);
@@ -439,6 +472,8 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
     if (finished && own->folder != NULL && own->failure.status == HAWSER_OK &&
         hw_folder_remove(own->folder, &error) != HAWSER_OK)
         hw_notify(job->messages, HAWSER_WARNING, 0, "%s", error.text);
+    if (!finished)
+        say_how_to_go_on(own);
     job->checkpointer = NULL;
     job->checkpoints = NULL;
     hw_checkpoint_free(own->from);

@@ -70,5 +70,13 @@ void hw_job_abort_by(hawser_job *job, int signal_number);
 
 /* The checkpoints of a job stay when it is closed, although its programs have ended. */
 void hw_job_keep_checkpoints(hawser_job *job);
+/* The checkpoint from which a job has gone on: iterations of its loop that had ended, and seconds of the run until then. */
+typedef struct hw_resumed {
+    const char *loop; /* valid until the job is closed */
+    uint64_t clock;
+    double seconds;
+} hw_resumed;
+/* Returns false for a job that has begun from the start. */
+bool hw_job_resumed(const hawser_job *job, hw_resumed *resumed);
 
 #endif

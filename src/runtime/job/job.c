@@ -69,14 +69,24 @@ static hawser_status find_memory(hawser_job *job, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* A job that goes on from a checkpoint has its workers, also on another machine. */
+static void choose_blocks(hawser_job *job)
+{
+    const hawser_options *options = job->options;
+    bool given = hawser_options_has(options, "workers");
+    uint32_t before = given ? 0 : hw_checkpoints_workers(job);
+    job->settings.blocks = given        ? (uint32_t)hawser_options_integer(options, "workers")
+                           : before > 0 ? before
+                                        : default_blocks(job);
+    job->workers_given = given || before > 0 || hawser_options_text(options, "slow") != NULL;
+}
+
 static hawser_status resolve(hawser_job *job, hawser_error *error)
 {
     const hawser_options *options = job->options;
     hw_plan_settings *settings = &job->settings;
     settings->processors = hw_machine_processors();
-    settings->blocks =
-        hawser_options_has(options, "workers") ? (uint32_t)hawser_options_integer(options, "workers") : default_blocks(job);
-    job->workers_given = hawser_options_has(options, "workers") || hawser_options_text(options, "slow") != NULL;
+    choose_blocks(job);
     settings->threads = hawser_options_has(options, "threads") ? (uint32_t)hawser_options_integer(options, "threads") : 0;
     if (settings->threads == 0 || settings->threads > settings->blocks)
         settings->threads = settings->blocks;

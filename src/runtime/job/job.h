@@ -106,6 +106,7 @@ struct hawser_job {
     struct hw_checkpoints *checkpoints;         /* of --checkpoint, which are the checkpointer; NULL: it was not given */
     char *loaded;                               /* lines with digests of what was loaded, if --checkpoint was given */
     bool unfinished;                            /* a run has ended early, so later ones take no checkpoints */
+    bool cut;                                   /* a run was ended by a signal or by a time limit */
     bool finished;                              /* the last run with a loop has ended by itself, or after --max-clocks */
     hw_chunk_memory chunks;
     const hawser_cancellation *cancellation; /* NULL: none */
@@ -199,10 +200,12 @@ void hw_job_report_left_idle(const hawser_job *job);
  * folder, if it was given, and finds the checkpoint from which the job goes on. It is called before the first run of a
  * program with a loop: other commands leave a folder alone, which may be in use. hw_checkpoints_close writes what waits;
  * `finished`: the programs have ended by themselves, so the checkpoints are removed. hw_checkpoints_loaded adds the contents
- * of a dataset to what a run that goes on must have as well, and hw_checkpoints_digest is that of a matrix. */
+ * of a dataset to what a run that goes on must have as well, and hw_checkpoints_digest is that of a matrix.
+ * hw_checkpoints_workers returns the workers of the newest checkpoint, from which a job would go on; 0 if there is none. */
 hawser_status hw_checkpoints_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 void hw_checkpoints_close(hawser_job *job, bool finished);
 void hw_checkpoints_loaded(hawser_job *job, const hawser_dataset *dataset);
 uint64_t hw_checkpoints_digest(const hawser_matrix *matrix);
+uint32_t hw_checkpoints_workers(const hawser_job *job);
 
 #endif
