@@ -11,6 +11,7 @@ import math
 from xml.sax.saxutils import escape
 
 # Okabe and Ito's colours, which the colour-blind can tell apart, in an order that keeps neighbours distinct.
+DASHES = ("2 2", "8 3 2 3", "5 3", "")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
 WIDTH, HEIGHT = 300, 212                      # of a panel's plotting area
 LEFT, RIGHT, ABOVE, BELOW = 66, 20, 34, 52    # around it
@@ -92,13 +93,15 @@ class Figure:
         return self.panels[-1]
 
     def styles(self):
-        """Label -> (colour, dash). Labels that differ in their dash alone may be given the same colour by `family:`."""
+        """Label -> (colour, dash). Labels with equal words before a comma have one colour, and each its own dash."""
         styles, families = {}, {}
         for panel in self.panels:
             for label, _, dash in panel.lines:
                 family = label.split(",")[0]
                 families.setdefault(family, COLOURS[len(families) % len(COLOURS)])
-                styles.setdefault(label, (families[family], dash))
+                if label not in styles:
+                    free = [own for own in (dash, *DASHES) if (families[family], own) not in styles.values()]
+                    styles[label] = (families[family], free[0] if free else dash)
         return styles
 
     def write(self, path, columns):

@@ -14,7 +14,7 @@ static fixture in_loop(fixture f, hawser_sync sync, hawser_state *updated)
 static void what_has_no_record_is_rejected(void **state)
 {
     (void)state;
-    static const hw_checkpointer none = {NULL};
+    static const hw_checkpointer none = {0};
     checkpointer = &none;
     fixture f = make();
     hawser_state *stored = HAWSER_STATE(f.program, "s", HAWSER_STORED, .rows = 8);
