@@ -144,6 +144,8 @@ def check_refused():
     stopped, _, _ = stop(words, (signal.SIGKILL, 2))
     if stopped and manifests():
         refused(words[:2] + ("--path", "7", "--cv", "3"), "option path = 6 there, 7 here", "--fresh")
+        refused(("kmeans", "n.csv", "--clusters", "3"), "another run", "--fresh")  # its program is not the first of its job
+        assert manifests()
         os.rename("n.csv", "kept.csv")
         with open("kept.csv") as before, open("n.csv", "w") as out:
             out.write(before.read().replace("\n", "0\n", 2))  # a digest notices one number
@@ -159,6 +161,22 @@ def check_refused():
     assert out.returncode == 2 and "--checkpoint" in out.stderr, out.stderr
 
 
+def check_starts():
+    """A file from which a training starts is compared, unless the training replaces it."""
+    begin = ("lasso", "n.csv", "--lambda-ratio", "0.05", "--tol", "1e-12")
+    for name, ratio in (("first", "0.9"), ("second", "0.2")):
+        assert train(("lasso", "n.csv", "--lambda-ratio", ratio))[0] == 0
+        os.rename("m", name)
+    if stop(begin + ("--init", "first"), (signal.SIGKILL, 1))[0] and manifests():
+        refused(begin + ("--init", "second"), "file of --init = digest", "--fresh")
+        assert train(begin + ("--init", "first"))[0] == 0
+    os.rename("first", "m")
+    if stop(begin + ("--init", "m"), (signal.SIGKILL, 1))[0] and manifests():
+        os.rename("second", "m")
+        code, text = train(begin + ("--init", "m"))
+        assert code == 0 and "goes on from clock" in text, text
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -168,6 +186,7 @@ def main():
         print(went_on, "trainings went on")
         check_terminated()
         check_refused()
+        check_starts()
         os.chdir("/")
 
 

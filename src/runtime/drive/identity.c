@@ -1,9 +1,11 @@
 /* identity.c - the text of what a node is about to run, for comparison: nodes that differ would wait for each other without
  * end. */
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/hash.h"
 #include "base/option_value.h"
@@ -113,6 +115,39 @@ static void write_data(const hw_session *session, FILE *out)
             fprintf(out, "data of state '%s' = digest %016" PRIx64 "\n", state->name, hw_checkpoints_digest(state->matrix));
 }
 
+/* Adds the bytes of a file to a digest. Returns false if it cannot be read. */
+static bool digest_of_file(const char *path, uint64_t *digest)
+{
+    char bytes[4096];
+    size_t got = 0;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+    if (file == NULL) {
+        if (fd >= 0)
+            (void)close(fd);
+        return false;
+    }
+    while ((got = fread(bytes, 1, sizeof bytes, file)) > 0)
+        *digest = hw_hash(bytes, got, *digest);
+    bool whole = ferror(file) == 0;
+    (void)fclose(file);
+    return whole;
+}
+
+/* Writes digests of the files, other than data, from which a run begins. A model that the run replaces itself was changed by
+ * a run that was stopped. */
+static void write_files(const hawser_options *options, FILE *out)
+{
+    static const char *const keys[] = {"init", "centres"};
+    const char *output = hw_option_text(options, "output");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        uint64_t digest = 0;
+        const char *path = hw_option_text(options, keys[i]);
+        if (path != NULL && (output == NULL || strcmp(path, output) != 0) && digest_of_file(path, &digest))
+            fprintf(out, "file of --%s = digest %016" PRIx64 "\n", keys[i], digest);
+    }
+}
+
 static hawser_status write_text(const hw_session *session, bool (*left_out)(const hawser_option *row), char **text,
                                 hawser_error *error)
 {
@@ -123,6 +158,7 @@ static hawser_status write_text(const hw_session *session, bool (*left_out)(cons
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of this node's program");
     if (left_out == changes_nothing) { /* the first difference is the one that a person has made */
         write_options(session->job->options, left_out, out);
+        write_files(session->job->options, out);
         write_data(session, out);
     }
     write_program(session, out);

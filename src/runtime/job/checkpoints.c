@@ -271,9 +271,15 @@ static hawser_status identify(void *user, uint64_t run, const char *text, hawser
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of a run");
     }
     const hw_checkpoint here = {.build = own->build, .workers = own->job->settings.blocks, .identity = own->identity};
-    if (own->from == NULL || own->from->run + 1 != run)
+    if (own->from == NULL || own->went_on || run <= own->from->run) /* a run before it is repeated */
         return HAWSER_OK;
-    return hw_checkpoint_same(own->from, &here, own->folder->given, error);
+    HAWSER_TRY(hw_checkpoint_same(own->from, &here, own->folder->given, error));
+    if (run == own->from->run + 1)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_BAD_OPTION,
+                       "%s has a checkpoint of run %llu of a job, and this job has come to run %llu without it; choose "
+                       "another folder or give --fresh",
+                       own->folder->given, (unsigned long long)own->from->run + 1, (unsigned long long)run);
 }
 
 static hawser_status read_part(const hw_checkpoints *own, const hw_checkpoint_part *part, void **bytes, size_t *size,
@@ -417,7 +423,10 @@ hawser_status hw_checkpoints_open(hawser_job *job, hawser_error *error)
     pthread_cond_init(&own->more, NULL);
     job->checkpoints = own;
     job->checkpointer = &own->own;
-    return open_folder(own, path, error);
+    hawser_status status = open_folder(own, path, error);
+    if (status != HAWSER_OK)
+        hw_checkpoints_close(job, false);
+    return status;
 }
 
 static void end_writer(hw_checkpoints *own)
@@ -469,6 +478,12 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
     if (own == NULL)
         return;
     end_writer(own);
+    if (finished && own->from != NULL && !own->went_on) {
+        finished = false;
+        hw_notify(job->messages, HAWSER_WARNING, 0,
+                  "the checkpoint in %s is of run %llu of a job, to which this job did not come; it was left there",
+                  own->folder->given, (unsigned long long)own->from->run + 1);
+    }
     if (finished && own->folder != NULL && own->failure.status == HAWSER_OK &&
         hw_folder_remove(own->folder, &error) != HAWSER_OK)
         hw_notify(job->messages, HAWSER_WARNING, 0, "%s", error.text);
