@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "checkpoint/folder.h"
 #include "cli/input.h"
 #include "program/program.h"
 
@@ -40,12 +41,12 @@ int hw_metric_text(const hawser_metric_row *row, double value, char *text, size_
     return snprintf(text, size, row->exponent ? "%s %.2e" : "%s %.6g", row->name, value);
 }
 
-static hawser_status open_file(const char *path, FILE **file, hawser_error *error)
+static hawser_status open_file(const char *path, bool appends, FILE **file, hawser_error *error)
 {
     *file = NULL;
     if (path == NULL)
         return HAWSER_OK;
-    *file = fopen(path, "we");
+    *file = fopen(path, appends ? "ae" : "we");
     return *file != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
@@ -63,14 +64,27 @@ static double limit_of(const hawser_options *options, const char *key)
     return number > 0 ? number : (double)hawser_options_integer(options, key);
 }
 
-static hawser_status begin_trace(hw_monitor *monitor, const char *path, hawser_error *error)
+/* Returns whether the training may go on from a checkpoint: then logs keep what they have. */
+static bool may_go_on(const hawser_options *options)
+{
+    hw_checkpoint *newest = NULL;
+    hawser_error ignored;
+    const char *folder = hawser_options_text(options, "checkpoint");
+    if (folder == NULL || hawser_options_flag(options, "fresh"))
+        return false;
+    bool there = hw_folder_newest(folder, &newest, &ignored) == HAWSER_OK && newest != NULL;
+    hw_checkpoint_free(newest);
+    return there;
+}
+
+static hawser_status begin_trace(hw_monitor *monitor, const char *path, bool appends, hawser_error *error)
 {
     const char *names[HAWSER_TRACED];
     size_t count = 0;
     for (size_t k = 0; k < monitor->watched.count; k++)
         if (monitor->watched.row[k]->traced)
             names[count++] = monitor->watched.row[k]->name;
-    return hw_trace_begin(&monitor->trace, path, names, count, error);
+    return hw_trace_begin(&monitor->trace, path, appends, names, count, error);
 }
 
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error)
@@ -89,8 +103,9 @@ hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_
                                            .limit = limit_of(options, "time-limit")};
     HAWSER_TRY(hw_watched_of(call->algorithm->metrics, &monitor->watched, error));
     monitor->events_path = hw_path_of(call, "log-json");
-    HAWSER_TRY(begin_trace(monitor, hw_path_of(call, "trace"), error));
-    HAWSER_TRY(open_file(monitor->events_path, &monitor->events, error));
+    bool appends = may_go_on(options);
+    HAWSER_TRY(begin_trace(monitor, hw_path_of(call, "trace"), appends, error));
+    HAWSER_TRY(open_file(monitor->events_path, appends, &monitor->events, error));
     bool ok = true;
     json_t *event = hw_monitor_event(monitor, "start", &ok);
     if (event != NULL) {

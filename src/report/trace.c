@@ -32,15 +32,17 @@ static void add_text(FILE *file, const char *text)
         fputs(*text == '"' ? "\"\"" : (char[]){*text, '\0'}, file);
 }
 
-hawser_status hw_trace_begin(hw_trace *trace, const char *path, const char *const *metrics, size_t count,
+hawser_status hw_trace_begin(hw_trace *trace, const char *path, bool appends, const char *const *metrics, size_t count,
                              hawser_error *error)
 {
     *trace = (hw_trace){.path = path, .clock = NAN};
     if (path == NULL)
         return HAWSER_OK;
-    trace->file = fopen(path, "we");
+    trace->file = fopen(path, appends ? "ae" : "we");
     if (trace->file == NULL)
         return hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", path, strerror(errno));
+    if (appends && fseek(trace->file, 0, SEEK_END) == 0 && ftell(trace->file) > 0) /* it has the names */
+        return HAWSER_OK;
     fputs("clock,seconds", trace->file);
     for (size_t k = 0; k < count; k++) {
         const char *quote = needs_quotes(metrics[k]) ? "\"" : "";

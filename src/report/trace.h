@@ -17,8 +17,9 @@ typedef struct hw_trace {
     hawser_error error; /* the first failure: the run goes on, and fails at its end */
 } hw_trace;
 
-/* Opens the file and writes the names of the columns. path NULL: there is none. */
-hawser_status hw_trace_begin(hw_trace *trace, const char *path, const char *const *metrics, size_t count,
+/* Opens the file and writes the names of the columns. appends: lines are added to those that the file has. path NULL: there
+ * is none. */
+hawser_status hw_trace_begin(hw_trace *trace, const char *path, bool appends, const char *const *metrics, size_t count,
                              hawser_error *error) HAWSER_MUST_USE;
 /* Writes a line with the metrics' values, in the order of their names. */
 void hw_trace_add(hw_trace *trace, const hawser_progress *progress, const hw_trace_line *line, const double *values,

@@ -65,6 +65,11 @@ def train(words, *more):
     return process.returncode, text
 
 
+def read(name):
+    with open(name) as file:
+        return file.read()
+
+
 def model():
     with open("m", "rb") as file:
         return file.read()
@@ -161,6 +166,20 @@ def check_refused():
     assert out.returncode == 2 and "--checkpoint" in out.stderr, out.stderr
 
 
+def check_logs():
+    """Logs keep the lines of the process that was killed."""
+    words = TRAININGS[0] + ("--trace", "trace.csv", "--log-json", "log.jsonl")
+    stopped = stop(words, (signal.SIGKILL, 2))[0] and manifests()
+    before = {name: read(name) for name in ("trace.csv", "log.jsonl")}
+    code, text = train(words)
+    assert code == 0, text
+    for name, text in before.items():
+        assert not stopped or (read(name).startswith(text) and len(read(name)) > len(text)), name
+    assert read("trace.csv").count("clock,seconds") == 1
+    assert train(words)[0] == 0  # a training that begins from the start has its own
+    assert read("log.jsonl").count('"start"') == 1
+
+
 def check_starts():
     """A file from which a training starts is compared, unless the training replaces it."""
     begin = ("lasso", "n.csv", "--lambda-ratio", "0.05", "--tol", "1e-12")
@@ -187,6 +206,7 @@ def main():
         check_terminated()
         check_refused()
         check_starts()
+        check_logs()
         os.chdir("/")
 
 
