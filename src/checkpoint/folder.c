@@ -525,3 +525,13 @@ hawser_status hw_folder_remove(hw_folder *folder, hawser_error *error)
     delete_probes(folder, true);
     return delete_one(folder, TOKEN, error);
 }
+
+void hw_folder_give_back(const hw_folder *folder)
+{
+    char name[HW_CHECKPOINT_NAME], line[HW_TOKEN_SIZE + 1];
+    probe_name(name, folder->token);
+    if (*folder->previous == '\0' || delete_one(folder, name, NULL) != HAWSER_OK)
+        return;
+    (void)snprintf(line, sizeof line, "%s\n", folder->previous);
+    (void)!write_text(folder->path, TOKEN, line, true, NULL);
+}

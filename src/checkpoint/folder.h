@@ -57,6 +57,9 @@ hawser_status hw_folder_commit(hw_folder *folder, hw_checkpoint *checkpoint, haw
 hawser_status hw_folder_end(hw_folder *folder, const hw_checkpoint *checkpoint, hawser_status status,
                             const hawser_error *why, hawser_messages *messages, hawser_error *error) HAWSER_MUST_USE;
 
+/* Puts back the token of the job before, which may still run, because this job was refused and has changed nothing. */
+void hw_folder_give_back(const hw_folder *folder);
+
 /* Deletes all checkpoints and the token: the program has ended. Leaves the folder and all other files in it. */
 hawser_status hw_folder_remove(hw_folder *folder, hawser_error *error) HAWSER_MUST_USE;
 

@@ -1,6 +1,7 @@
 #include "cli/info_folder.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -51,6 +52,8 @@ static void print_facts(FILE *out, const hw_checkpoint *checkpoint, double age)
     print_word(out, "build", checkpoint->build);
     print_word(out, "manifest", checkpoint->file);
     for (size_t i = 0; i < checkpoint->metric_count; i++) {
+        if (isnan(checkpoint->metrics[i].value)) /* it was not reported yet */
+            continue;
         fprintf(out, "metric ");
         hw_print_word(out, checkpoint->metrics[i].name);
         fprintf(out, ": %.10g\n", checkpoint->metrics[i].value);

@@ -313,6 +313,28 @@ static void a_job_whose_token_was_replaced_changes_nothing(void **state)
     hw_folder_free(second);
 }
 
+/* Another command was given for the folder of a job that runs, and was refused. */
+static void a_refused_job_gives_the_folder_back(void **state)
+{
+    (void)state;
+    hw_folder *first = opened("ck", 2, false);
+    write_clock(first, 1);
+    hw_folder *second = opened("ck", 2, false), *third = NULL;
+    find_clock(second, 1, NULL);
+    assert_true(hw_folder_shared("ck", second->token));
+    hw_folder_give_back(second);
+    assert_false(hw_folder_shared("ck", second->token));
+    write_clock(first, 2);
+    third = opened("ck", 2, false);
+    hw_folder_give_back(second); /* it has the folder no more, so nothing changes */
+    find_clock(third, 2, NULL);
+    write_clock(third, 3);
+    assert_int_equal(world_write(first, 4, NULL, &error), HAWSER_BAD_OPTION);
+    hw_folder_free(first);
+    hw_folder_free(second);
+    hw_folder_free(third);
+}
+
 /* A manifest that gets its name between the moment at which the second job replaced the token, and its first manifest. */
 static void a_late_manifest_of_the_job_before_does_no_harm(void **state)
 {
@@ -615,6 +637,7 @@ int main(void)
                                         remove_directory),
         cmocka_unit_test_setup_teardown(a_folder_without_a_whole_checkpoint_is_refused, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_job_whose_token_was_replaced_changes_nothing, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_refused_job_gives_the_folder_back, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_late_manifest_of_the_job_before_does_no_harm, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(other_nodes_see_the_probe_of_node_0, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_full_disk_leaves_the_last_checkpoint, make_directory, remove_directory),

@@ -489,6 +489,8 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
         hw_notify(job->messages, HAWSER_WARNING, 0, "%s", error.text);
     if (!finished)
         say_how_to_go_on(own);
+    if (!finished && own->folder != NULL && !own->written && !own->went_on && !hawser_options_flag(job->options, "fresh"))
+        hw_folder_give_back(own->folder);
     job->checkpointer = NULL;
     job->checkpoints = NULL;
     hw_checkpoint_free(own->from);
