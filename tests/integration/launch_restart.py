@@ -228,7 +228,7 @@ def a_spare_host_takes_the_place_of_a_lost_one():
     found = run.read("asked").split()
     assert sorted(found[:2]) == ["a", "b"] and sorted(found[2:]) == ["a", "c"], found
     run.end(0)
-    assert re.search(r"node 1 \(b, pid \d+\): the connection to b is gone.*; restart 1 of 3$", run.err, re.M), run.err
+    assert re.search(r"node 1 \(b(, pid \d+)?\): the connection to b is gone.*; restart 1 of 3$", run.err, re.M), run.err
 
 
 def as_many_nodes_as_hosts_answer():
@@ -363,14 +363,14 @@ def a_training_goes_on_from_its_checkpoints():
     for _ in range(160):
         row = [draw.gauss(0, 1) for _ in range(12)]
         data += ",".join(f"{value:.6f}" for value in [row[0] - 2 * row[3] + draw.random(), *row]) + "\n"
-    words = ["train", "lasso", "n.csv", "--path", "8", "--workers", "3", "--checkpoint", "ck", "--checkpoint-every", "0"]
+    words = ["train", "lasso", "n.csv", "--path", "40", "--workers", "3", "--checkpoint", "ck", "--checkpoint-every", "0"]
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "n.csv"), "w", encoding="ascii") as file:
             file.write(data)
         subprocess.run([HAWSER, *words, "-q", "-o", "m"], cwd=folder, env=CLEAN, check=True)
         undisturbed = tensors(os.path.join(folder, "m"))
     run = Run("", "--restarts", "9", nodes=1, words=["sh", "-c", 'until [ -e n.csv ]; do sleep 0.02; done; echo $$ >>pids; exec "$@"', "sh", HAWSER,
-                                                    *words, "--slow", "0:20", "-o", "m"])
+                                                    *words, "--slow", "0:1000", "-o", "m"])
     run.write("n.csv", data)
 
     def newest():
