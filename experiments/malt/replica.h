@@ -10,7 +10,7 @@ typedef enum replica_part { REPLICA_LEARN, REPLICA_SCATTER, REPLICA_GATHER, REPL
 
 /* What replicas send. */
 typedef enum replica_content {
-    REPLICA_VALUES, /* whole models, of which each makes the mean */
+    REPLICA_VALUES, /* whole models; each replica makes their mean */
     REPLICA_DELTAS, /* what has changed, by key, divided by the number of replicas; each adds them up */
     REPLICA_ROWS    /* the rows that have changed, by key; they replace those of the receiver (Hogwild) */
 } replica_content;

@@ -5,8 +5,8 @@
  *
  *     hawser run -n 8 -- experiment_vectors FLOW SYNC values|deltas SHARES PACE DATA BATCH STEPS [RATE [PENALTY]]
  *
- * The rows are cut into SHARES, of which replica i of N has number i SHARES / N, so that fewer replicas can learn from the
- * shares of some of more. The rate falls with the rows that SHARES replicas have learned from. PACE: the milliseconds that
+ * The rows are cut into SHARES parts, and replica i of N has part i SHARES / N. So N replicas can learn from N of the parts
+ * that a larger job has. The rate falls with the rows that SHARES replicas have learned from. PACE: the milliseconds that
  * a batch takes at least (replica_pace); 0 is none.
  */
 #include <stdlib.h>

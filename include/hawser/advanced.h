@@ -89,9 +89,9 @@ typedef struct hawser_opening {
     const void *key;   /**< the key that nodes prove, instead of --key-file; copied; not for a job on a cluster */
     size_t key_length; /**< its bytes, from 16 to 64 */
     uint32_t node;     /**< number of a node with the option join, from 1; 0: as it arrives; not for a job on a cluster */
-    /** true: the caller handles signals (hawser_interrupt). false: during a run the job takes those of SIGINT and SIGTERM
-     *  that nobody handles, blocks or ignores. The first one ends the run at an agreed clock, with results. A second one
-     *  ends the process */
+    /** true: the caller handles signals (hawser_interrupt). false: during a run the job takes SIGINT and SIGTERM, but
+     *  leaves out one that the program handles, blocks or ignores. The first one ends the run at an agreed clock, with
+     *  results. A second one ends the process */
     bool own_signals;
 } hawser_opening;
 /** Like hawser_open_options, with more than options. `opening` may be NULL. What it points to must outlive the job, its

@@ -2,8 +2,8 @@
  * folder.h - a folder with the checkpoints of one job.
  *
  * A checkpoint is there when its manifest is: parts are written first, each whole, and the manifest gets its name by link().
- * A job that opens a folder replaces the token in it. A job whose token was replaced writes no manifest and deletes nothing
- * any more. All names contain the token, so two jobs never write one file.
+ * When a job opens a folder, it writes its own token in place of the old one. A job that no longer finds its token there
+ * writes no manifest and deletes nothing. All names contain the token, so two jobs never write one file.
  *
  * Node 0 opens the folder. Other nodes write and read parts by part.h, if they see node 0's probe.
  */

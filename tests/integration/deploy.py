@@ -16,6 +16,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 from ports import free_port  # noqa: E402
+from unit_file import unit_lines  # noqa: E402
 
 HAWSER, SOURCE = os.environ["HAWSER_BINARY"], os.environ["HAWSER_SOURCE"]
 USER = 10001
@@ -47,17 +48,6 @@ def until(condition, what):
 
 
 # ---------------------------------------------------------------------------------------------------------- systemd ----
-
-def unit_lines(path):
-    """{key: [values]} of a unit."""
-    found = {}
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            if "=" in line and not line.startswith("#"):
-                key, value = line.strip().split("=", 1)
-                found.setdefault(key, []).append(value)
-    return found
-
 
 def verify_unit(scratch, path):
     """Returns the findings of systemd's check; the command is looked for at its present path."""

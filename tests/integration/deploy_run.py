@@ -7,8 +7,13 @@ import shlex
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+from unit_file import unit_lines  # noqa: E402
 
 HAWSER, SOURCE = os.environ["HAWSER_BINARY"], os.environ["HAWSER_SOURCE"]
 SECONDS = 60
@@ -74,17 +79,6 @@ class Place:
         return out + err
 
 
-def unit():
-    """Returns {key: [values]} of the unit."""
-    found = {}
-    with open(UNIT, encoding="utf-8") as file:
-        for line in file:
-            if "=" in line and not line.startswith("#"):
-                key, value = line.strip().split("=", 1)
-                found.setdefault(key, []).append(value)
-    return found
-
-
 def verify_unit():
     if not shutil.which("systemd-analyze"):
         print("no systemd-analyze here: the unit was not verified")
@@ -107,14 +101,14 @@ def unit_command(place):
     write(place.file("day.hosts"), "box0\nbox1\nbox2\n")
     values = {"NODES": "2", "COMMAND": place.file("job") + " word"}
     words = []
-    for word in shlex.split(unit()["ExecStart"][0].replace("/etc/hawser/%i.hosts", place.file("day.hosts")).replace("/usr/bin/hawser", HAWSER)):
+    for word in shlex.split(unit_lines(UNIT)["ExecStart"][0].replace("/etc/hawser/%i.hosts", place.file("day.hosts")).replace("/usr/bin/hawser", HAWSER)):
         whole = re.sub(r"\$\{(\w+)\}", lambda found: values[found.group(1)], word)
         words += values[word[1:]].split() if word.startswith("$") and word[1:] in values else [whole]
     return words
 
 
 def under_systemd():
-    lines = unit()
+    lines = unit_lines(UNIT)
     assert lines["Restart"] == ["on-abnormal"] and lines["RestartForceExitStatus"] == ["8"], lines
     assert lines["KillMode"] == ["mixed"] and lines["EnvironmentFile"] == ["/etc/hawser/%i.job"], lines
     place = Place("kill -9 $PPID $$")

@@ -17,33 +17,7 @@
 
 #include "directory.h"
 #include "memory_checkpointer.h"
-#include "programs_run.h"
-#include "sanitized.h"
-
-static const char *const topologies[] = {"all", "tree", "halton", "servers:1", "servers:2"};
-enum { TOPOLOGIES = 5 };
-
-static uint64_t seed_asked(void)
-{
-    const char *seed = getenv("HAWSER_TEST_SEED");
-    return seed != NULL ? strtoull(seed, NULL, 10) : 0;
-}
-
-static uint64_t first_seed(void)
-{
-    return seed_asked() > 0 ? seed_asked() : 1;
-}
-
-static uint64_t last_seed(uint64_t count)
-{
-    return seed_asked() > 0 ? seed_asked() : runs_long() ? 20 * count : SANITIZED ? count / 8 : count;
-}
-
-static void fail_drawn(const drawn *d, const char *how, const char *text)
-{
-    say(d, stderr);
-    fail_msg("seed %llu (HAWSER_TEST_SEED), %s: %s", (unsigned long long)d->seed, how, text);
-}
+#include "programs_seeds.h"
 
 static void compare(const drawn *d, const drawn_values *wanted, const drawn_values *got, const char *how)
 {
@@ -53,7 +27,7 @@ static void compare(const drawn *d, const drawn_values *wanted, const drawn_valu
             if (wanted->of[s][i] != got->of[s][i]) {
                 (void)snprintf(text, sizeof text, "state %c, entry %zu is %.17g and not %.17g", (char)('a' + s), i,
                                got->of[s][i], wanted->of[s][i]);
-                fail_drawn(d, how, text);
+                fail_drawn(d, how, "%s", text);
             }
     for (size_t i = 0; d->moving.there && i < d->moving.offsets[d->moving.lines]; i++)
         if (wanted->parts[i] != got->parts[i])
@@ -94,7 +68,7 @@ static bool run_here(drawn *d, const manner *how, drawn_values *got)
     close_job(test);
     bool refused = refusals_of(d, 1) != 0 || (how->checkpoints != NULL && strstr(error.text, "checkpoint") != NULL);
     if (status != HAWSER_OK && !refused)
-        fail_drawn(d, how->name, error.text);
+        fail_drawn(d, how->name, "%s", error.text);
     return status == HAWSER_OK;
 }
 
@@ -225,7 +199,7 @@ static bool run_there(everywhere *all, uint32_t count, const char *topology, con
     run_nodes(nodes, count, pairs, run_on_node, all);
     if (nodes[0].status != HAWSER_OK && strstr(nodes[0].error.text, "checkpoint") == NULL &&
         refusals_of(&all->d, count) == 0)
-        fail_drawn(&all->d, how->name, nodes[0].error.text);
+        fail_drawn(&all->d, how->name, "%s", nodes[0].error.text);
     return nodes[0].status == HAWSER_OK;
 }
 

@@ -320,7 +320,7 @@ class LassoCV(_OnDask, estimators.LassoCV):
 
 
 class _Squared(_OnDask):
-    """Squared penalties, whose weight is shared among the samples, and none."""
+    """Estimators with a squared penalty, or with none. The penalty is divided by the total weight of the samples."""
 
     def _options_of(self, column: int, X: Any, weights: Any) -> dict[str, Any]:
         client = checked_client(self.client)

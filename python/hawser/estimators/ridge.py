@@ -160,8 +160,8 @@ class Ridge(_Penalised):
             raise refuse("solver", self.solver, " or ".join(map(repr, SOLVERS)) + ", which have the same solution")
 
     def _options_over(self, total: float) -> dict[str, Any]:
-        """Returns the options of a training whose data are elsewhere, for one target. `total` is the sum of the weights of samples. Without the data there is
-        no choice among several solutions."""
+        """Returns the options of a training of one target; the data are elsewhere. `total` is the sum of the samples' weights. Where several solutions are
+        equally good, the one of least norm is not sought, as that needs the data."""
         self._check_solver()
         self._check_alphas(1)
         return {**self._shared_options(), "lambda_": float(self._alphas()[0]) / total, "l1_ratio": 0.0}

@@ -6,13 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "runtime/block/part.h"
 #include "runtime/job/checkpointer.h"
-
-static bool is_zero(const char *bytes, size_t count)
-{
-    return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
-}
 
 /* The object of a record. */
 typedef struct visited_block {
@@ -105,7 +101,7 @@ static hawser_status write_block(hw_worker *worker)
     void *bytes = NULL;
     size_t size = 0, scratch_bytes = 0;
     visited_block given = {.worker = worker};
-    if (worker->scratch != NULL && !is_zero(worker->scratch, worker->session->program->scratch_bytes))
+    if (worker->scratch != NULL && !hw_all_zero(worker->scratch, worker->session->program->scratch_bytes))
         HAWSER_TRY(hw_worker_save_scratch(worker, &given.scratch, &scratch_bytes));
     given.scratch_bytes = scratch_bytes;
     hawser_status status = hawser_record_save(visit_block, &given, &bytes, &size, &worker->error);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/memory.h"
 #include "runtime/block/part.h"
 #include "runtime/block/stored.h"
@@ -69,18 +70,13 @@ static hawser_status keep_parts(hw_worker *worker)
     return HAWSER_OK;
 }
 
-static bool is_zero(const char *bytes, size_t count)
-{
-    return count == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, count - 1) == 0);
-}
-
 /* A scratch that no unit has used yet is not visited: a visit may expect what the first unit makes. */
 static hawser_status keep_scratch(hw_worker *worker)
 {
     hw_redo *redo = worker->redo;
     free(redo->scratch);
     redo->scratch = NULL;
-    if (worker->scratch == NULL || is_zero(worker->scratch, worker->session->program->scratch_bytes))
+    if (worker->scratch == NULL || hw_all_zero(worker->scratch, worker->session->program->scratch_bytes))
         return HAWSER_OK;
     return hw_worker_save_scratch(worker, &redo->scratch, &redo->scratch_bytes);
 }

@@ -186,11 +186,8 @@ static hawser_status record_here(hw_shipment *shipment)
 static hawser_status pause_to_record(hw_shipment *shipment, uint64_t *at)
 {
     hw_driver *driver = shipment->driver;
-    hw_executor *executor = driver->session->executor;
-    double began = executor->ops->now(executor);
     HAWSER_TRY(hw_driver_ask_pause(driver, false));
     HAWSER_TRY(hw_driver_wait(driver, hw_driver_paused, driver));
-    driver->recording.waited = executor->ops->now(executor) - began;
     *at = driver->furthest;
     if (*at == 0 || *at >= shipment->cap)
         return HAWSER_OK;

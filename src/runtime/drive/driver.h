@@ -80,7 +80,6 @@ typedef struct hw_recording {
     double metrics[HW_METRICS_MOST], seconds;
     bool urgent;          /* the run was asked to end, and takes a checkpoint first, */
     uint64_t urgent_from; /* above this number */
-    double waited;        /* seconds that the driver waited for all blocks to pause */
     hw_level *levels;     /* operators that run, from the root down */
     size_t depth, capacity;
     struct hw_position *from; /* from which the run goes on; NULL: from the start */
@@ -271,6 +270,14 @@ hawser_status hw_record_settle(hw_driver *driver) HAWSER_MUST_USE;
 /* Takes a checkpoint between two phases, if one is due. */
 hawser_status hw_record_between(hw_driver *driver) HAWSER_MUST_USE;
 hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply) HAWSER_MUST_USE;
+
+/* position_copy.c: what the positions of pauses and checkpoints have in common. hw_position_array copies an array into *out.
+ * hw_position_copy fills the gains, the syncs, and what branches and tests remember. hw_position_take takes them over, with
+ * metrics and counts, but for the tests. */
+hawser_status hw_position_array(void *out, const void *from, size_t count, size_t size, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_position_copy(hw_driver *driver, const char *branches, struct hw_position *position) HAWSER_MUST_USE;
+void hw_position_take(hw_driver *driver, const struct hw_position *from);
+hawser_status hw_position_take_tests(hw_driver *driver, const struct hw_position *from) HAWSER_MUST_USE;
 
 /* position.c: opens and closes what follows. */
 hawser_status hw_position_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;

@@ -25,21 +25,9 @@ hawser_status hw_position_open(hw_driver *driver, hawser_error *error)
 
 hawser_status hw_position_enter(hw_driver *driver)
 {
-    const hawser_program *program = driver->session->program;
-    const hw_position *from = driver->from = program->position;
-    driver->entries = from->entries;
-    driver->clocks = from->clocks;
-    memcpy(driver->metrics, from->metrics, sizeof driver->metrics);
-    memcpy(driver->shown, from->shown, sizeof driver->shown); /* a run that ends before its first clock passes them on */
-    for (uint32_t i = 0; i < program->state_count; i++)
-        driver->gains[i] = driver->policies.gains[i] = from->gains[i];
-    for (size_t i = 0; i < program->operator_count; i++)
-        driver->syncs[i] = driver->policies.syncs[i] = from->syncs[i];
-    if (from->branches_size > 0)
-        memcpy(driver->memories.bytes, from->branches, from->branches_size);
-    if (program->tests_visit == NULL)
-        return HAWSER_OK;
-    return hawser_record_restore(program->tests_visit, program->tests_object, from->tests, from->tests_size, &driver->error);
+    driver->from = driver->session->program->position;
+    hw_position_take(driver, driver->from);
+    return hw_position_take_tests(driver, driver->from);
 }
 
 hawser_status hw_position_begin(hw_driver *driver, const hawser_operator *loop, hw_until *until)
@@ -83,33 +71,13 @@ uint64_t hw_position_left(const hw_driver *driver, const hawser_operator *loop)
     return program->pause != 0 && loop->parent == program->root ? program->pause - driver->outer : UINT64_MAX;
 }
 
-static hawser_status copy(void *out, const void *from, size_t count, size_t size, hawser_error *error)
-{
-    void **made = out;
-    HAWSER_TRY(hw_new_array(made, count, size, "where a run stands", error));
-    if (count > 0)
-        memcpy(*made, from, count * size);
-    return HAWSER_OK;
-}
-
 static hawser_status copy_arrays(hw_position *position, hw_driver *driver, const hw_until *until, const char *branches)
 {
-    const hawser_program *program = driver->session->program;
     hawser_error *error = &driver->error;
-    HAWSER_TRY(copy(&position->gains, driver->gains, position->states, sizeof *position->gains, error));
-    HAWSER_TRY(copy(&position->syncs, driver->syncs, position->operators, sizeof *position->syncs, error));
-    HAWSER_TRY(copy(&position->begun, driver->begun, position->begun_count, sizeof *position->begun, error));
-    HAWSER_TRY(copy(&position->branches, branches, position->branches_size, 1, error));
+    HAWSER_TRY(hw_position_array(&position->begun, driver->begun, position->begun_count, sizeof *position->begun, error));
     if (until != NULL)
-        HAWSER_TRY(copy(&position->memory, until->memory, position->memory_size, 1, error));
-    if (program->tests_visit == NULL)
-        return HAWSER_OK;
-    void *tests = NULL;
-    size_t size = 0;
-    HAWSER_TRY(hawser_record_save(program->tests_visit, program->tests_object, &tests, &size, error));
-    position->tests = tests;
-    position->tests_size = size;
-    return HAWSER_OK;
+        HAWSER_TRY(hw_position_array(&position->memory, until->memory, position->memory_size, 1, error));
+    return hw_position_copy(driver, branches, position);
 }
 
 hawser_status hw_position_keep(hw_driver *driver, const hw_until *until, uint64_t clock, uint64_t entries,

@@ -126,33 +126,6 @@ static hawser_status copy_path(hw_position *position, hw_driver *driver, double 
     return HAWSER_OK;
 }
 
-static hawser_status copy(void *out, const void *from, size_t count, size_t size, hawser_error *error)
-{
-    void **made = out;
-    HAWSER_TRY(hw_new_array(made, count, size, "where a run stands", error));
-    if (count > 0)
-        memcpy(*made, from, count * size);
-    return HAWSER_OK;
-}
-
-static hawser_status copy_arrays(hw_position *position, hw_driver *driver)
-{
-    const hawser_program *program = driver->session->program;
-    hawser_error *error = &driver->error;
-    HAWSER_TRY(copy(&position->gains, driver->gains, position->states, sizeof *position->gains, error));
-    HAWSER_TRY(copy(&position->syncs, driver->syncs, position->operators, sizeof *position->syncs, error));
-    HAWSER_TRY(copy(&position->branches, driver->memories.bytes, position->branches_size, 1, error));
-    HAWSER_TRY(copy(&position->points, driver->points.last, position->points_size, 1, error));
-    if (program->tests_visit == NULL)
-        return HAWSER_OK;
-    void *tests = NULL;
-    size_t size = 0;
-    HAWSER_TRY(hawser_record_save(program->tests_visit, program->tests_object, &tests, &size, error));
-    position->tests = tests;
-    position->tests_size = size;
-    return HAWSER_OK;
-}
-
 static hawser_status fill(hw_position *position, hw_driver *driver, uint64_t step)
 {
     const hw_session *session = driver->session;
@@ -178,7 +151,8 @@ static hawser_status fill(hw_position *position, hw_driver *driver, uint64_t ste
     memcpy(position->metrics, driver->metrics, sizeof position->metrics);
     memcpy(position->shown, driver->shown, sizeof position->shown);
     HAWSER_TRY(copy_path(position, driver, now));
-    return copy_arrays(position, driver);
+    HAWSER_TRY(hw_position_array(&position->points, driver->points.last, position->points_size, 1, &driver->error));
+    return hw_position_copy(driver, driver->memories.bytes, position);
 }
 
 /* A checkpoint is named by the innermost loop around the operator that runs. */
@@ -215,8 +189,7 @@ static hawser_status hand_over(hw_driver *driver)
                                        .blocks = session->blocks,
                                        .metrics = names,
                                        .values = recording->metrics,
-                                       .metric_count = program->metric_count,
-                                       .waited = recording->waited};
+                                       .metric_count = program->metric_count};
     recording->open = false;
     recording->bytes = NULL;
     return recording->by->take(recording->by->user, &piece, &about, bytes, recording->size, &driver->error);
@@ -303,7 +276,6 @@ hawser_status hw_record_between(hw_driver *driver)
     (void)arrive(driver);
     if (!hw_record_due(driver))
         return HAWSER_OK;
-    driver->recording.waited = 0;
     HAWSER_TRY(hw_record_order(driver, 0, true));
     HAWSER_TRY(hw_record_place(driver, 0));
     return hw_record_settle(driver);
@@ -383,12 +355,10 @@ static hawser_status recall(hw_driver *driver, uint32_t what)
 
 hawser_status hw_record_enter(hw_driver *driver)
 {
-    const hawser_program *program = driver->session->program;
     const hw_position *from = driver->recording.from;
     if (from == NULL)
         return HAWSER_OK;
-    driver->entries = from->entries;
-    driver->clocks = from->clocks;
+    hw_position_take(driver, from);
     driver->bytes = from->bytes;
     driver->staleness = from->staleness;
     driver->points.sent = from->points_sent;
@@ -399,17 +369,7 @@ hawser_status hw_record_enter(hw_driver *driver)
         driver->points.done[b] = from->points_sent;
     if (from->repeatable[0] != '\0')
         driver->repeatable = from->repeatable;
-    memcpy(driver->metrics, from->metrics, sizeof driver->metrics);
-    memcpy(driver->shown, from->shown, sizeof driver->shown);
-    for (uint32_t i = 0; i < program->state_count; i++)
-        driver->gains[i] = driver->policies.gains[i] = from->gains[i];
-    for (size_t i = 0; i < program->operator_count; i++)
-        driver->syncs[i] = driver->policies.syncs[i] = from->syncs[i];
-    if (from->branches_size > 0)
-        memcpy(driver->memories.bytes, from->branches, from->branches_size);
     HAWSER_TRY(recall(driver, 1));
     HAWSER_TRY(recall(driver, 2));
-    if (program->tests_visit == NULL)
-        return HAWSER_OK;
-    return hawser_record_restore(program->tests_visit, program->tests_object, from->tests, from->tests_size, &driver->error);
+    return hw_position_take_tests(driver, from);
 }

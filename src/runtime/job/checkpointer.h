@@ -31,7 +31,6 @@ typedef struct hw_checkpoint_about {
     const char *const *metrics; /* names, */
     const double *values;       /* NaN: not reported yet */
     uint32_t metric_count;
-    double waited; /* seconds that the driver waited until all blocks were at the clock (loops that end by clocks alone) */
 } hw_checkpoint_about;
 
 typedef struct hw_checkpointer {

@@ -51,7 +51,7 @@ typedef struct hw_checkpoints {
     bool writes; /* there is a thread */
     pthread_mutex_t mutex;
     pthread_cond_t more;
-    queued *first, *last_queued;
+    queued *first;
     bool ends;
     hawser_error failure; /* of the writer: another job has taken the folder */
     /* Of the writer: */
@@ -62,11 +62,6 @@ typedef struct hw_checkpoints {
     hw_checkpoint_part *parts;
     size_t part_count, part_capacity;
 } hw_checkpoints;
-
-static hw_checkpoints *of(const hawser_job *job)
-{
-    return job->checkpoints;
-}
 
 /* ------------------------------------------------------------------------------------------------------- the writer ---- */
 
@@ -214,9 +209,7 @@ static hawser_status describe(hw_checkpoints *own, queued *item, const hw_checkp
         item->metrics[i] = (hw_checkpoint_metric){item->names[i], about->values[i]};
         item->facts.metric_count = i + 1;
     }
-    item->identity = strdup(own->identity != NULL ? own->identity : "");
-    if (item->identity == NULL)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a checkpoint");
+    HAWSER_TRY(hw_copy_text(&item->identity, own->identity != NULL ? own->identity : "", error));
     item->facts = (hw_checkpoint){.build = own->build,
                                   .program = item->program,
                                   .loop = item->loop,
@@ -473,7 +466,7 @@ static void say_how_to_go_on(const hw_checkpoints *own)
 
 void hw_checkpoints_close(hawser_job *job, bool finished)
 {
-    hw_checkpoints *own = of(job);
+    hw_checkpoints *own = job->checkpoints;
     hawser_error error = {0};
     if (own == NULL)
         return;

@@ -17,10 +17,10 @@ typedef struct hw_signals {
     double first_at;
 } hw_signals;
 
-/* Takes those of the two signals that nobody handles, blocks or ignores, until hw_signals_release. The first one ends the
- * job's run, a second one the process, as it would without this. Threads of the library block all signals; those of a
- * program that do not block these still end the process. If no thread can be started, a warning says so, and nothing is
- * taken. */
+/* Takes SIGINT and SIGTERM until hw_signals_release, but leaves out one that the program handles, blocks or ignores. The
+ * first one ends the job's run, a second one the process, as it would without this. Threads of the library block all
+ * signals; those of a program that do not block these still end the process. If no thread can be started, a warning says
+ * so, and nothing is taken. */
 void hw_signals_take(hw_signals *signals, hawser_job *job);
 void hw_signals_release(hw_signals *signals);
 
