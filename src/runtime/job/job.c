@@ -431,11 +431,6 @@ double hawser_job_grace_left(const hawser_job *job)
     return job != NULL ? fmax(0.0, hw_job_grace_left(job)) : (double)INFINITY;
 }
 
-void hw_job_progress(const hawser_job *job, uint64_t clock)
-{
-    hw_place_progress(job->on != NULL ? hw_cluster_place(job->on) : &job->place, clock);
-}
-
 uint64_t hw_job_failed_clocks(const hawser_job *job)
 {
     return job->failed_clocks;
