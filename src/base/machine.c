@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 /* Returns the first number of a small kernel file; NAN if there is none ("max", no such file). */
@@ -101,10 +102,16 @@ static double cached_files(const char *directory, int length)
     return all > own ? all : own; /* v1 lists sums over the groups below beside the group's own values */
 }
 
+static double all_memory(void)
+{
+    struct sysinfo info;
+    return sysinfo(&info) == 0 ? (double)info.totalram * info.mem_unit : INFINITY;
+}
+
 static void visit_memory(const char *path, double *least)
 {
     double limit = read_number(path);
-    if (isnan(limit))
+    if (isnan(limit) || limit - all_memory() >= *least) /* its use cannot matter: most groups have no limit */
         return;
     char use_path[2300];
     int length = (int)(strrchr(path, '/') - path);
@@ -133,7 +140,7 @@ static double available_memory(void)
     FILE *file = fopen("/proc/meminfo", "re");
     double bytes = INFINITY, kib;
     char line[256];
-    while (file != NULL && fgets(line, sizeof line, file) != NULL)
+    while (file != NULL && bytes == INFINITY && fgets(line, sizeof line, file) != NULL)
         if (sscanf(line, "MemAvailable: %lf", &kib) == 1)
             bytes = kib * 1024;
     if (file != NULL)
