@@ -14,7 +14,7 @@
 #include "exchange/adding.h"
 #include "hawser/status.h"
 
-enum { HW_TOPOLOGY_NODES_MOST = 4096 }; /* of other topologies than "all": every node keeps every origin's tree */
+enum { HW_TOPOLOGY_GRAPH_MOST = 4096 }; /* nodes of a graph from a file: every node keeps every origin's tree */
 
 typedef struct hw_topology hw_topology;
 
@@ -29,8 +29,8 @@ typedef struct hw_topology_figures {
 /* Makes the topology that `name` names: "all"; "halton" (MALT: log2 N links per node, at distances N/2, N/4, 3N/4, N/8 ...,
  * and as many more as every node needs to reach every other within 2 log2 N links); "tree" (binomial, both directions: node
  * n and n without its lowest set bit); "servers:K" (nodes 0 to K - 1 are linked with all nodes, the others only with them).
- * With `edges`, a text with one link "from to" per line and comments from # on, `name` is only for errors. Fails if a node
- * cannot be reached from another, and names both. */
+ * All of these need O(N) memory and O(N log N) steps. With `edges`, a text with one link "from to" per line and comments
+ * from # on, `name` is only for errors. Fails if a node cannot be reached from another, and names both. */
 hawser_status hw_topology_new(const char *name, const char *edges, uint32_t nodes, hw_topology **topology,
                               hawser_error *error) HAWSER_MUST_USE;
 void hw_topology_free(hw_topology *topology);
@@ -55,8 +55,7 @@ hawser_status hw_topology_routes(const hw_topology *topology, struct hw_net *net
  * "auto". */
 hawser_status hw_topology_check(const char *name, hawser_error *error) HAWSER_MUST_USE;
 /* Writes the name that "auto" stands for. In lock-step (bsp) this is "servers:N" on four hosts or more, where the busiest
- * card decides, and "tree" for more than eight nodes on fewer hosts, where the number of messages does. Else, and for more
- * nodes than another topology may have, it is "all". */
+ * card decides, and "tree" for more than eight nodes on fewer hosts, where the number of messages does. Else it is "all". */
 enum { HW_TOPOLOGY_NAME = 24 };
 void hw_topology_choose(uint32_t nodes, uint32_t hosts, bool in_step, char name[HW_TOPOLOGY_NAME]);
 

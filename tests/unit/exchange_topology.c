@@ -91,6 +91,96 @@ static void every_origin_reaches_every_node_once(void **state)
     check_trees("halton", NULL, NODES_MOST);
 }
 
+/* Writes the links of a topology as the edges of a file. */
+static char *edges_of(const hw_topology *topology)
+{
+    uint32_t nodes = hw_topology_nodes(topology), *next = malloc(nodes * sizeof *next);
+    char *text = malloc(hw_topology_figures_of(topology)->links * 12 + 1), *at = text;
+    for (uint32_t node = 0; node < nodes; node++)
+        for (uint32_t count = hw_topology_children(topology, node, node, next), i = 0; i < count; i++)
+            at += sprintf(at, "%u %u\n", node, next[i]);
+    *at = '\0';
+    free(next);
+    return text;
+}
+
+/* Compares the children of all nodes for an origin, in their order. */
+static void check_same_children(const hw_topology *a, const hw_topology *b, uint32_t origin)
+{
+    uint32_t one[NODES_MOST], two[NODES_MOST];
+    for (uint32_t node = 0; node < hw_topology_nodes(a); node++) {
+        uint32_t count = hw_topology_children(a, origin, node, one);
+        assert_int_equal(count, hw_topology_children(b, origin, node, two));
+        assert_memory_equal(one, two, count * sizeof *one);
+    }
+}
+
+static void check_closed_form(const char *words, uint32_t nodes)
+{
+    uint32_t one[NODES_MOST], two[NODES_MOST];
+    hw_topology *closed = make(words, NULL, nodes);
+    char *edges = edges_of(closed);
+    hw_topology *searched = make("file:x", edges, nodes);
+    const hw_topology_figures *a = hw_topology_figures_of(closed), *b = hw_topology_figures_of(searched);
+    assert_true(a->links == b->links && a->degree == b->degree && a->depth == b->depth);
+    if (strcmp(words, "halton") == 0) { /* its trees are others, and no node has more to pass on than another */
+        assert_true(a->relayed <= b->relayed && a->relayed == nodes - 1 - a->degree);
+    } else {
+        assert_true(a->relayed == b->relayed && a->relaying == b->relaying);
+        for (uint32_t origin = 0; origin < nodes; origin++) {
+            hw_topology_sends(closed, origin, one);
+            hw_topology_sends(searched, origin, two);
+            assert_memory_equal(one, two, nodes * sizeof *one);
+            if (nodes <= 40 || origin % 50 == nodes % 50)
+                check_same_children(closed, searched, origin);
+        }
+    }
+    hw_topology_free(closed);
+    hw_topology_free(searched);
+    free(edges);
+}
+
+/* The same links, given as a file, make the search choose the same trees, with the same load. */
+static void closed_forms_are_what_the_search_finds(void **state)
+{
+    (void)state;
+    char words[24];
+    for (uint32_t nodes = 1; nodes <= 200; nodes++) {
+        const uint32_t servers[] = {1, 2, 5, nodes / 3, nodes - 1, nodes};
+        check_closed_form("all", nodes);
+        check_closed_form("tree", nodes);
+        check_closed_form("halton", nodes);
+        for (size_t k = 0; k < sizeof servers / sizeof *servers; k++)
+            if (servers[k] >= 1 && servers[k] <= nodes && (nodes <= 40 || nodes % 4 == k % 4)) {
+                (void)snprintf(words, sizeof words, "servers:%u", servers[k]);
+                check_closed_form(words, nodes);
+            }
+    }
+}
+
+/* With a table of all pairs, these would need terabytes. */
+static void many_nodes_need_little_memory(void **state)
+{
+    (void)state;
+    enum { MANY = 1 << 20 };
+    const char *const words[] = {"tree", "halton", "servers:32", "servers:1048576"};
+    uint32_t *sends = malloc(MANY * sizeof *sends), *children = malloc(MANY * sizeof *children);
+    for (size_t k = 0; k < sizeof words / sizeof *words; k++) {
+        hawser_error error = {0};
+        hw_topology *topology;
+        assert_int_equal(hw_topology_new(words[k], NULL, MANY, &topology, &error), HAWSER_OK);
+        uint64_t sent = 0;
+        hw_topology_sends(topology, 1000, sends);
+        for (uint32_t node = 0; node < MANY; node++)
+            sent += sends[node];
+        assert_int_equal(sent, MANY - 1);
+        assert_int_equal(hw_topology_children(topology, 1000, 1000, children), sends[1000]);
+        hw_topology_free(topology);
+    }
+    free(sends);
+    free(children);
+}
+
 /* The graph is strongly connected for every number of nodes, with as many links per node as MALT's unless those do not
  * connect it. */
 static void halton_connects_any_number_of_nodes(void **state)
@@ -179,7 +269,8 @@ static void names_are_checked(void **state)
     }
     assert_int_equal(hw_topology_new("servers:5", NULL, 4, &topology, &error), HAWSER_BAD_OPTION);
     assert_non_null(strstr(error.text, "only 4 nodes"));
-    assert_int_equal(hw_topology_new("halton", NULL, HW_TOPOLOGY_NODES_MOST + 1, &topology, &error), HAWSER_BAD_OPTION);
+    assert_int_equal(hw_topology_new("file:x", "0 1\n", HW_TOPOLOGY_GRAPH_MOST + 1, &topology, &error), HAWSER_BAD_OPTION);
+    assert_non_null(strstr(error.text, "at most 4096 nodes, not 4097"));
     assert_int_equal(hw_topology_new("all", NULL, 65536, &topology, &error), HAWSER_OK); /* more than make() takes */
     assert_true(hw_topology_direct(topology) && hw_topology_figures_of(topology)->degree == 65535);
     hw_topology_free(topology);
@@ -193,11 +284,20 @@ static void auto_stands_for_a_topology_that_the_nodes_can_have(void **state)
         bool in_step;
         const char *name;
     } cases[] = {
-        {2, 1, true, "all"},       {8, 1, true, "all"},       {9, 1, true, "tree"},
-        {9, 3, true, "tree"},      {3, 3, true, "all"},       {4, 4, true, "servers:4"},
-        {9, 4, true, "servers:9"}, {4096, 2, true, "tree"},   {4096, 4096, true, "servers:4096"},
-        {4097, 1, true, "all"},    {4097, 4097, true, "all"}, {4, 4, false, "all"},
-        {64, 1, false, "all"},     {64, 64, false, "all"},
+        {2, 1, true, "all"},
+        {8, 1, true, "all"},
+        {9, 1, true, "tree"},
+        {9, 3, true, "tree"},
+        {3, 3, true, "all"},
+        {4, 4, true, "servers:4"},
+        {9, 4, true, "servers:9"},
+        {4096, 2, true, "tree"},
+        {4096, 4096, true, "servers:4096"},
+        {70000, 1, true, "tree"},
+        {4, 4, false, "all"},
+        {64, 1, false, "all"},
+        {64, 64, false, "all"},
+        {70000, 70000, true, "servers:70000"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char name[HW_TOPOLOGY_NAME];
@@ -307,6 +407,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_origin_reaches_every_node_once),
+        cmocka_unit_test(closed_forms_are_what_the_search_finds),
+        cmocka_unit_test(many_nodes_need_little_memory),
         cmocka_unit_test(halton_connects_any_number_of_nodes),
         cmocka_unit_test(clients_are_linked_only_with_servers),
         cmocka_unit_test(a_graph_of_edges_is_checked),
