@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "store/table.h"
 
 #define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
 
@@ -188,28 +189,18 @@ hawser_status hw_position_fits(const hw_position *position, const hawser_program
     return HAWSER_OK;
 }
 
-/* Returns whether blocks keep in step in a loop: then all of them are at one clock when a record is written. */
-static bool keeps_step(const hawser_operator *loop, uint32_t blocks)
+hawser_status hw_position_records(const hawser_program *program, uint32_t nodes, hawser_error *error)
 {
-    return hw_sync_of_blocks(loop->sync, blocks).tightness == HAWSER_BSP;
-}
-
-hawser_status hw_position_records(const hawser_program *program, uint32_t blocks, hawser_error *error)
-{
-    char sync[HW_SYNC_TEXT];
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
-        if (state->kind == HW_STORED)
-            REFUSE("state '%s' is stored on servers, which a checkpoint does not contain yet; train without --checkpoint",
-                   state->name);
-    for (size_t i = 0; i < program->operator_count; i++) {
-        const hawser_operator *op = program->operators[i];
-        if (hw_unit_transforms(op))
-            REFUSE("unit '%s' changes data, which a checkpoint does not contain; train without --checkpoint", op->name);
-        if (op->kind == HW_LOOP && hw_operator_shipped(op) && !keeps_step(op, blocks))
-            REFUSE("loop '%s' runs under %s, and a checkpoint needs blocks in step; give --sync bsp, or train without "
-                   "--checkpoint",
-                   op->name, hw_sync_text(op->sync, sync));
-    }
+        if (state->function != NULL && state->function->memory > 0 && nodes > 1)
+            REFUSE(
+                "state '%s' has function '%s', whose memory on servers of several nodes no checkpoint contains; run it on "
+                "one node, or without --checkpoint",
+                state->name, state->function->name);
+    for (size_t i = 0; i < program->operator_count; i++)
+        if (hw_unit_transforms(program->operators[i]))
+            REFUSE("unit '%s' changes data, which a checkpoint does not contain; train without --checkpoint",
+                   program->operators[i]->name);
     if (program->pause != 0 || program->position != NULL)
         REFUSE("program '%s' pauses or goes on from a pause (hawser_program_pause), so it takes no checkpoints",
                program->name);

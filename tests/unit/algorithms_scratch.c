@@ -201,7 +201,7 @@ static outcome train(const work *given, const char *workers, drops dropped)
                         job->changes.tests};
         hawser_model_free(training.model);
         hawser_run_free(training.run);
-    } else if (seen.left_out == NULL && strstr(error.text, "checkpoint") == NULL) {
+    } else if (seen.left_out == NULL) {
         fail_msg("%s: %s", given->algorithm, error.text);
     }
     hawser_close(job);
@@ -482,7 +482,7 @@ static void trainings_go_on_from_their_bytes(void **state)
 {
     (void)state;
     static memory_checkpointer kept;
-    size_t went_on = 0, refused = 0, all = 0;
+    size_t went_on = 0, all = 0;
     for (size_t k = 0; k < WORKS; k++)
         for (size_t w = 0; w < workers_of(k) && (w == 0 || !SANITIZED); w++) {
             if (whole[k][w].digest == 0)
@@ -491,11 +491,10 @@ static void trainings_go_on_from_their_bytes(void **state)
             const drops with = {.checkpoints = &kept};
             outcome written = train(&works[k], workers[w], with);
             all++;
-            refused += written.failed;
-            if (!written.failed && whole[k][w].repeatable && !same(whole[k][w], written))
+            if (whole[k][w].repeatable && !same(whole[k][w], written))
                 fail_msg("training %zu of %s, %s workers: with checkpoints it has other bits", k, works[k].algorithm,
                          workers[w]);
-            for (int turn = 0; turn < 2 && !written.failed && kept.complete > 0; turn++) {
+            for (int turn = 0; turn < 2 && kept.complete > 0; turn++) {
                 memory_again(&kept, 2, turn == 0 ? 2 : 0);
                 outcome read = train(&works[k], workers[w], with);
                 went_on++;
@@ -505,8 +504,8 @@ static void trainings_go_on_from_their_bytes(void **state)
             }
             memory_close(&kept);
         }
-    printf("%zu trainings, %zu refused, %zu went on\n", all, refused, went_on);
-    assert_true(SANITIZED || (refused < all / 3 && went_on > all)); /* those with stored states are refused */
+    printf("%zu trainings, %zu went on\n", all, went_on);
+    assert_true(SANITIZED || went_on > all);
 }
 
 int main(void)

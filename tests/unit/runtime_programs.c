@@ -52,27 +52,6 @@ static bool has_run(const drawn *d, refusal_set reasons, hawser_status status, c
     return false;
 }
 
-static bool is_sum(const drawn_state *state)
-{
-    return state->kind == ADDED || (state->kind == REPLICATED && !state->bounded);
-}
-
-/* Checks that a replicated state, or a stored one to which blocks add, has all changes that the units have made, whenever
- * and in whatever form they were sent. */
-static void check_sums(const drawn *d, double (*made)[STATES][SIZE], const drawn_values *got, const char *how)
-{
-    for (uint32_t s = 0; s < d->states; s++)
-        for (size_t i = 0; i < d->state[s].count && is_sum(&d->state[s]); i++) {
-            double sum = 0, error = d->state[s].type == HAWSER_F32 ? 1e-4 : 1e-9;
-            for (uint32_t b = 0; b < d->blocks; b++)
-                sum = combined(&d->state[s], sum, made[b][s][i]);
-            sum += first_value(d, s, i);
-            if (!(fabs(sum - got->of[s][i]) <= error * (1 + fabs(sum))))
-                fail_drawn(d, how, "state %c, entry %zu is %.17g, but its changes sum to %.17g", (char)('a' + s), i,
-                           got->of[s][i], sum);
-        }
-}
-
 /* How a program is run on this node. */
 typedef struct manner {
     const char *threads;

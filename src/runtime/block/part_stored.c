@@ -67,6 +67,12 @@ static void visit(hw_state_part *part, hawser_record *record)
         hawser_record_bytes(record, part->work, hw_part_size(part));
 }
 
+static void remember(hw_worker *worker, hw_state_part *part, hawser_record *record)
+{
+    (void)worker;
+    hw_stored_remember(part, record);
+}
+
 static void drop(hw_state_part *part)
 {
     hw_stored_drop(part->stored);
@@ -88,4 +94,7 @@ const hw_part_kind hw_part_stored = {.open = hw_stored_open,
                                      .keep = hw_stored_copy,
                                      .put_back = hw_stored_return,
                                      .visit = visit,
-                                     .drop = drop};
+                                     .drop = drop,
+                                     .remember = remember,
+                                     .collect = hw_stored_collect,
+                                     .restore = hw_stored_restore};

@@ -700,10 +700,14 @@ static hawser_status send_done(hw_worker *worker)
     return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
 
-/* Brings the block to where it begins the clock, as all others are, and writes its record. */
-static hawser_status write_record(hw_worker *worker)
+/* Brings the block to where it begins the clock, as all others are, and writes its record or holds there. */
+static hawser_status obey_record(hw_worker *worker)
 {
+    HAWSER_TRY(send_deferred(worker));
+    HAWSER_TRY(hw_stored_settle_all(worker));
     HAWSER_TRY(hw_wait(&worker->mailbox, all_are_in, worker));
+    if (worker->record->envelope.span == HW_RECORD_HOLD)
+        return hw_remember_hold(worker);
     hw_worker_commit(worker);
     EACH_REPLICA(worker, part)
     HAWSER_TRY(part->kind->merge(worker, part));
@@ -736,7 +740,7 @@ hawser_status hw_phase_run(hw_worker *worker)
             HAWSER_TRY(send_deferred(worker));
         HAWSER_TRY(wait_to_go_on(worker));
         if (hw_remembers_now(worker)) { /* with or without the credit of this clock */
-            HAWSER_TRY(write_record(worker));
+            HAWSER_TRY(obey_record(worker));
             continue;
         }
         if (worker->clock >= worker->final_limit)

@@ -96,11 +96,24 @@ static hawser_status reply(hw_worker *worker, uint32_t number)
     return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
 
+/* Calls a function of the row of each part that has it. */
+static hawser_status each_part(hw_worker *worker, bool reads)
+{
+    for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
+        hw_state_part *part = &worker->parts[i];
+        hawser_status (*call)(hw_worker *, hw_state_part *) = reads ? part->kind->restore : part->kind->collect;
+        if (call != NULL)
+            HAWSER_TRY(call(worker, part));
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status write_block(hw_worker *worker)
 {
     void *bytes = NULL;
     size_t size = 0, scratch_bytes = 0;
     visited_block given = {.worker = worker};
+    HAWSER_TRY(each_part(worker, false));
     if (worker->scratch != NULL && !hw_all_zero(worker->scratch, worker->session->program->scratch_bytes))
         HAWSER_TRY(hw_worker_save_scratch(worker, &given.scratch, &scratch_bytes));
     given.scratch_bytes = scratch_bytes;
@@ -175,21 +188,42 @@ static hawser_status recall_block(hw_worker *worker, uint64_t number)
     if (status == HAWSER_OK && given.scratch != NULL)
         status = hw_worker_renew_scratch(worker, given.scratch, given.scratch_bytes);
     free(given.scratch);
+    HAWSER_THEN(status, each_part(worker, true));
     return status;
+}
+
+static hawser_status obey(hw_worker *worker, const hw_envelope *order)
+{
+    if (order->span == HW_RECORD_GO_ON) {
+        worker->paused = false;
+        return HAWSER_OK;
+    }
+    HAWSER_TRY(order->span == HW_RECORD_READ_NODE ? recall_node(worker, order->part) : recall_block(worker, order->part));
+    return reply(worker, order->part);
 }
 
 hawser_status hw_remember_take(hw_worker *worker, hw_message *message)
 {
     const hw_envelope order = message->envelope;
-    if (order.span != 0) {
+    if (order.span != HW_RECORD_WRITE && order.span != HW_RECORD_HOLD) {
         hw_message_free(message);
-        HAWSER_TRY(order.span == 1 ? recall_node(worker, order.part) : recall_block(worker, order.part));
-        return reply(worker, order.part);
+        return obey(worker, &order);
     }
     hw_message_free(worker->record); /* of a clock that was never begun */
     worker->record = message;
+    if (order.span == HW_RECORD_HOLD)
+        worker->paused = false; /* hw_remember_hold does that again */
     if (order.last == 0 || worker->in_phase || worker->trigger != NULL)
         return HAWSER_OK;
     hw_worker_commit(worker);
     return hw_remember(worker);
+}
+
+hawser_status hw_remember_hold(hw_worker *worker)
+{
+    uint32_t number = worker->record->envelope.part;
+    hw_message_free(worker->record);
+    worker->record = NULL;
+    worker->paused = true;
+    return reply(worker, number);
 }

@@ -7,7 +7,9 @@
 #include "exchange/numbers.h"
 #include "hawser/store.h"
 #include "history/record.h"
+#include "runtime/store/asking.h"
 #include "runtime/store/hub.h"
+#include "store/checkpoint.h"
 
 enum {
     SLOTS = 2,       /* of chunks (one more is read ahead under bounded delay) and of prefetches */
@@ -45,7 +47,7 @@ typedef struct prefetch {
     hw_chunk_task task;
     uint64_t *keys;
     char *values;
-    size_t key_capacity, byte_capacity;
+    size_t key_capacity, byte_capacity, bytes;
 } prefetch;
 
 struct hw_stored {
@@ -60,7 +62,9 @@ struct hw_stored {
     uint64_t prefetched;  /* likewise by a prefetch */
     uint64_t *chunk_read; /* by block: likewise its chunk */
     chunk_slot slots[SLOTS];
-    hw_chunk_task copying; /* of a kept point */
+    hw_chunk_task copying; /* of a kept point or a record */
+    void *share;           /* of a record: the numbers of a state that blocks change, */
+    void *share_memory;    /* and what its function remembers of them */
     uint32_t buffers;      /* of a slot */
     hw_chunk_memory *memory;
     size_t largest_chunk;           /* bytes */
@@ -170,6 +174,8 @@ void hw_stored_close(hw_stored *stored)
     }
     free(stored->given);
     free(stored->chunk_read);
+    free(stored->share);
+    free(stored->share_memory);
     free(stored);
 }
 
@@ -549,6 +555,7 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
     note_read(&stored->read, request.iteration);
     note_read(&stored->prefetched, request.iteration);
     request.count = count;
+    slot->bytes = count * hw_state_size(part->state);
     request.out = slot->values;
     request.first = first;
     request.last = first + count - 1;
@@ -783,6 +790,11 @@ hawser_status hw_stored_settle(hw_worker *worker)
     return worker->session->store != NULL ? settle(worker, ordered ? PUSHES_MOST : 0) : HAWSER_OK;
 }
 
+hawser_status hw_stored_settle_all(hw_worker *worker)
+{
+    return worker->session->store != NULL ? settle(worker, 0) : HAWSER_OK;
+}
+
 hawser_status hw_stored_end_phase(hw_worker *worker, hw_state_part *part)
 {
     hw_stored *stored = part->stored;
@@ -799,4 +811,126 @@ hawser_status hw_stored_end_phase(hw_worker *worker, hw_state_part *part)
     if (stored->turns)
         stored->turn += worker->clock;
     return HAWSER_OK;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- records ---- */
+
+/* Returns the bytes that the state's function remembers of the block's share. */
+static size_t memory_bytes(const hw_state_part *part)
+{
+    return part->state->function != NULL ? part->count * part->state->function->memory * sizeof(double) : 0;
+}
+
+static void drop_share(hw_stored *stored)
+{
+    free(stored->share);
+    free(stored->share_memory);
+    stored->share = stored->share_memory = NULL;
+}
+
+hawser_status hw_stored_collect(hw_worker *worker, hw_state_part *part)
+{
+    hw_stored *stored = part->stored;
+    hawser_store *store = worker->session->store;
+    for (uint32_t k = 0; k < stored->waiting; k++)
+        HAWSER_TRY(wait_for(worker, &stored->prefetches[(stored->oldest + k) % (SLOTS + 1)].task));
+    drop_share(stored);
+    if (stored->owned || store == NULL || part->count == 0)
+        return HAWSER_OK;
+    size_t size = hw_state_size(part->state), bytes = memory_bytes(part);
+    HAWSER_TRY(hw_new_array(&stored->share, part->count, size, "a record of a stored state", &worker->error));
+    HAWSER_TRY(hw_stored_copy(worker, part, stored->share));
+    if (bytes == 0)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_new_array(&stored->share_memory, bytes, 1, "a record of a stored state", &worker->error));
+    (void)hw_server_take_range(store->server, stored->table, part->begin, part->begin + part->count - 1, HW_PART_MEMORY,
+                               stored->share_memory);
+    return HAWSER_OK;
+}
+
+/* Visits the prefetches that the unit has begun and not taken. */
+static void remember_prefetches(hw_stored *stored, hawser_record *record)
+{
+    uint32_t waiting = stored->waiting;
+    hawser_record_bytes(record, &waiting, sizeof waiting);
+    for (uint32_t k = 0; k < waiting && k < SLOTS; k++) {
+        prefetch *slot = &stored->prefetches[(stored->oldest + k) % (SLOTS + 1)];
+        uint64_t bytes = slot->bytes;
+        void *values = slot->values;
+        hawser_record_bytes(record, &bytes, sizeof bytes);
+        hawser_record_array(record, &values, 1, bytes, 0);
+        if (!hawser_record_reads(record))
+            continue;
+        *slot = (prefetch){.values = values, .bytes = bytes, .byte_capacity = bytes};
+        atomic_store_explicit(&slot->task.ended, true, memory_order_relaxed);
+        stored->waiting = k + 1;
+    }
+}
+
+void hw_stored_remember(hw_state_part *part, hawser_record *record)
+{
+    hw_stored *stored = part->stored;
+    hawser_record_bytes(record, &stored->turn, sizeof stored->turn);
+    hawser_record_bytes(record, &stored->ended, sizeof stored->ended);
+    hawser_record_bytes(record, &stored->returned, sizeof stored->returned);
+    if (part->work != NULL)
+        hawser_record_bytes(record, part->work, part->count * hw_state_size(part->state));
+    hawser_record_array(record, &stored->share, 1, stored->owned ? 0 : part->count * hw_state_size(part->state), 0);
+    hawser_record_array(record, &stored->share_memory, 1, memory_bytes(part), 0);
+    remember_prefetches(stored, record);
+    if (!hawser_record_reads(record))
+        return;
+    /* The servers that are filled next have seen no read of an iteration that has not ended. */
+    stored->read = stored->prefetched = stored->ended;
+    for (uint32_t b = 0; b < stored->blocks; b++)
+        stored->chunk_read[b] = stored->ended;
+}
+
+/* Sets the share on the servers as the write of an iteration. */
+static hawser_status put_share(hw_worker *worker, hw_state_part *part, uint64_t iteration, const void *values)
+{
+    hw_chunk_task *task = &part->stored->copying;
+    uint64_t number;
+    hawser_request request = begin_task(worker, part, task);
+    request.iteration = iteration;
+    request.first = part->begin;
+    request.last = part->begin + part->count - 1;
+    request.count = part->count;
+    request.values = values;
+    if (part->stored->ordered) /* which waits until all blocks have read the iterations before */
+        HAWSER_TRY(hawser_push(worker->session->store, &request, &number, &worker->error));
+    else
+        HAWSER_TRY(hw_store_put_task(worker->session->store, &request, &number, &worker->error));
+    return wait_for(worker, task);
+}
+
+static hawser_status put_memory(hw_worker *worker, const hw_state_part *part)
+{
+    const hw_stored *stored = part->stored;
+    size_t size = hw_state_size(part->state), each = part->state->function->memory * sizeof(double);
+    for (size_t i = 0; i < part->count; i++) {
+        uint64_t key = part->begin + i;
+        HAWSER_TRY(hw_server_put_rows(worker->session->store->server, stored->table, &key, 1,
+                                      (const unsigned char *)stored->share + i * size,
+                                      (const unsigned char *)stored->share_memory + i * each, &worker->error));
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_stored_restore(hw_worker *worker, hw_state_part *part)
+{
+    hw_stored *stored = part->stored;
+    hawser_store *store = worker->session->store;
+    if (store == NULL || stored->ended == 0)
+        return HAWSER_OK;
+    uint64_t last = stored->ended - 1;
+    if (stored->ordered)
+        HAWSER_TRY(hawser_store_clock(store, stored->table, worker->mailbox.runner, last, 0, hw_state_count(part->state) - 1,
+                                      &worker->error));
+    const void *values = stored->owned ? part->work : stored->share;
+    hawser_status status = values != NULL && part->count > 0 ? put_share(worker, part, last, values) : HAWSER_OK;
+    if (stored->share_memory != NULL)
+        HAWSER_THEN(status, put_memory(worker, part));
+    drop_share(stored);
+    return status;
 }

@@ -37,6 +37,12 @@ bool hw_stored_returned(const hw_state_part *part);
 /* Visits what a block remembers of the iterations of a state, between clocks; overwrites it. */
 void hw_stored_visit(hw_stored *stored, hawser_record *record);
 void hw_stored_drop(hw_stored *stored);
+/* The record for another process, of a block that holds before a clock with nothing in flight: hw_stored_collect gets the
+ * share of a state that blocks change, with the memory of its function, and the prefetches that the unit has not taken.
+ * hw_stored_remember visits them. hw_stored_restore sets the share on the servers, as of the iterations that have ended. */
+hawser_status hw_stored_collect(hw_worker *worker, hw_state_part *part) HAWSER_MUST_USE;
+void hw_stored_remember(hw_state_part *part, hawser_record *record);
+hawser_status hw_stored_restore(hw_worker *worker, hw_state_part *part) HAWSER_MUST_USE;
 
 /* What a unit calls. HAWSER_BAD_ARGUMENT: a request is wrong. */
 void hw_stored_begin_unit(hw_worker *worker, hw_state_part *part);
@@ -59,6 +65,7 @@ hawser_status hw_stored_end_clock(hw_worker *worker, hw_state_part *part, bool e
 /* Waits, after the shares of all states were pushed, as the policy says: until all pushes were applied, or not too many are
  * in flight. */
 hawser_status hw_stored_settle(hw_worker *worker) HAWSER_MUST_USE;
+hawser_status hw_stored_settle_all(hw_worker *worker) HAWSER_MUST_USE; /* until all pushes were applied */
 /* Waits until no request is in progress. */
 hawser_status hw_stored_end_phase(hw_worker *worker, hw_state_part *part) HAWSER_MUST_USE;
 

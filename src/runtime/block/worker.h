@@ -96,7 +96,7 @@ typedef struct hw_worker {
     uint64_t agreed;                  /* clocks of the phase that all blocks have ended, if it is abandoned */
     hw_point *points;                 /* NULL: the program marks no state */
     hw_message *orders, *orders_last; /* to keep points or to return, not carried out yet */
-    hw_message *record;               /* an order to write a record, not carried out yet */
+    hw_message *record;               /* an order to write a record or to hold, not carried out yet */
     uint64_t begins;                  /* the phase goes on from a record before this clock; 0: it begins */
     bool at_end;                      /* they take effect when the phase has ended */
     bool carrying;                    /* it carries out orders */
@@ -245,9 +245,11 @@ hawser_status hw_rehearsal_compare(hw_worker *worker, const hw_rehearsal *rehear
 void hw_rehearsal_free(const hw_worker *worker, hw_rehearsal *rehearsal);
 /* record.c: a block's record for a checkpoint. hw_remember_take takes an order of the driver, and carries it out at once
  * between two phases. Within one hw_remember does so before the clock that it names, once all updates before that are in and
- * merged. An order may also be to read the record of a checkpoint, before the first phase. */
+ * merged. An order may also be to read the record of a checkpoint, before the first phase. hw_remember_hold obeys one to
+ * stay before that clock. */
 hawser_status hw_remember_take(hw_worker *worker, hw_message *message) HAWSER_MUST_USE;
 hawser_status hw_remember(hw_worker *worker) HAWSER_MUST_USE;
+hawser_status hw_remember_hold(hw_worker *worker) HAWSER_MUST_USE;
 static inline bool hw_remembers_now(const hw_worker *worker)
 {
     return worker->record != NULL && worker->record->envelope.clock == worker->clock;

@@ -64,11 +64,6 @@ hawser_status hw_driver_credit(hw_driver *driver, hawser_sync sync, uint64_t lim
     return give_credit(driver, sync, limit, final, false);
 }
 
-hawser_status hw_driver_go_on(hw_driver *driver, hawser_sync sync, uint64_t limit)
-{
-    return give_credit(driver, sync, limit, true, false);
-}
-
 hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, bool passes, uint64_t *limit)
 {
     HAWSER_TRY(hw_driver_ask_pause(driver, false));

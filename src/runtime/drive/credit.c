@@ -20,6 +20,7 @@ typedef struct hw_shipment {
     const char *reason; /* why the loop ends, once it does */
     bool early;         /* and that is why the whole run ends */
     bool begun;         /* a phase has begun */
+    bool due;           /* a checkpoint, for which blocks must pause */
     uint64_t step;      /* clocks of the phase that had ended where the run goes on; 0: it begins the phase */
     uint64_t chosen;    /* own iterations of the loop whose branches are chosen, */
     char *memories;     /* and for each of the last `window` of them, what tests of branches remembered before it */
@@ -55,25 +56,33 @@ static const char *asked_to_end(hw_shipment *shipment)
     return NULL;
 }
 
-/* Returns whether a checkpoint may be taken in this phase, whose blocks keep in step. */
 static bool may_record(const hw_shipment *shipment)
 {
     const hw_driver *driver = shipment->driver;
-    return driver->recording.by != NULL && shipment->sync.tightness == HAWSER_BSP && !driver->points.ends_phase;
+    return driver->recording.by != NULL && !driver->points.ends_phase;
 }
 
-static bool record_ahead_is_due(const hw_shipment *shipment)
+/* Returns whether blocks must hold before the clock of a checkpoint until all of them have written their records: they do
+ * not keep in step, or the next clock changes memory that they share. */
+static bool must_hold(const hw_shipment *shipment)
 {
-    bool apart = shipment->driver->session->program->process_visit == NULL; /* blocks may go on while one writes */
-    return apart && shipment->at_once && !shipment->paused && may_record(shipment) && shipment->driver->done == 0 &&
-           hw_record_due(shipment->driver);
+    return shipment->sync.tightness != HAWSER_BSP || shipment->driver->session->program->process_visit != NULL;
+}
+
+/* Returns whether a checkpoint is due that blocks with credit for more clocks must pause for. */
+static bool pause_is_due(hw_shipment *shipment)
+{
+    bool ahead = shipment->at_once || shipment->sync.tightness != HAWSER_BSP;
+    bool may = ahead && !shipment->paused && may_record(shipment) && shipment->driver->done == 0;
+    shipment->due = shipment->due || (may && hw_record_due(shipment->driver));
+    return shipment->due && may;
 }
 
 static bool has_news(void *argument)
 {
     hw_shipment *shipment = argument;
     return row_complete(shipment->driver) || hw_driver_all_done(shipment->driver) ||
-           (shipment->reason == NULL && (asked_to_end(shipment) != NULL || record_ahead_is_due(shipment)));
+           (shipment->reason == NULL && (asked_to_end(shipment) != NULL || pause_is_due(shipment)));
 }
 
 static uint64_t window_of(const hw_shipment *shipment)
@@ -142,7 +151,8 @@ static hawser_status extend(hw_shipment *shipment)
 {
     uint64_t window = window_of(shipment), before = shipment->limit;
     uint64_t limit = least(shipment->cap, shipment->combined + window);
-    if (shipment->final || limit <= shipment->limit)
+    bool waits = hw_record_waits(shipment->driver) && hw_loop_branches(shipment->loop) > 0; /* nothing is chosen meanwhile */
+    if (shipment->final || limit <= shipment->limit || waits)
         return HAWSER_OK;
     shipment->limit = limit;
     HAWSER_TRY(choose(shipment, before));
@@ -175,32 +185,37 @@ static hawser_status stop_credit(hw_shipment *shipment)
 static hawser_status record_here(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
-    if (shipment->at_once || shipment->final || !may_record(shipment) || !hw_record_due(driver))
+    bool in_step = !shipment->at_once && shipment->sync.tightness == HAWSER_BSP;
+    if (!in_step || shipment->final || !may_record(shipment) || !hw_record_due(driver))
         return HAWSER_OK;
     HAWSER_TRY(hw_record_order(driver, shipment->combined, false));
     HAWSER_TRY(hw_record_place(driver, shipment->combined));
     return hw_record_settle(driver);
 }
 
-/* Pauses all blocks, and asks for their records before the first clock that none has begun. Returns that clock in *at. */
-static hawser_status pause_to_record(hw_shipment *shipment, uint64_t *at)
+/* Pauses all blocks, and asks for their records before the first clock that none has begun; if the loop has branches, before
+ * the first one whose branches are not chosen. */
+static hawser_status pause_to_record(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
     HAWSER_TRY(hw_driver_ask_pause(driver, false));
     HAWSER_TRY(hw_driver_wait(driver, hw_driver_paused, driver));
-    *at = driver->furthest;
-    if (*at == 0 || *at >= shipment->cap)
+    uint64_t at = hw_loop_branches(shipment->loop) > 0 ? shipment->limit : driver->furthest;
+    if (at == 0 || at >= shipment->cap)
         return HAWSER_OK;
-    HAWSER_TRY(hw_record_order(driver, *at, false));
-    return hw_record_place(driver, shipment->combined);
+    if (must_hold(shipment))
+        HAWSER_TRY(hw_record_hold(driver, at));
+    HAWSER_TRY(hw_record_order(driver, at, false));
+    HAWSER_TRY(hw_record_place(driver, shipment->combined));
+    return must_hold(shipment) ? hw_record_written(driver) : HAWSER_OK;
 }
 
-/* Takes a checkpoint in a loop whose blocks have got all credit. */
+/* Takes a checkpoint in a loop whose blocks have credit for clocks that are not judged. */
 static hawser_status record_ahead(hw_shipment *shipment)
 {
-    uint64_t at;
-    HAWSER_TRY(pause_to_record(shipment, &at));
-    return hw_driver_go_on(shipment->driver, shipment->sync, shipment->limit);
+    shipment->due = false;
+    HAWSER_TRY(pause_to_record(shipment));
+    return hw_record_go_on(shipment->driver);
 }
 
 /* Handles one combined clock: observers, the stop test, then more credit or none. */
@@ -242,7 +257,7 @@ static hawser_status follow(hw_shipment *shipment)
             /* A limit of clocks of the whole run is part of `cap`. */
             if (shipment->limit > shipment->combined && driver->done < driver->session->blocks)
                 HAWSER_TRY(end_now(shipment, true));
-        } else if (shipment->reason == NULL && record_ahead_is_due(shipment))
+        } else if (shipment->reason == NULL && pause_is_due(shipment))
             HAWSER_TRY(record_ahead(shipment));
         if (hw_driver_combine(driver))
             HAWSER_TRY(judge(shipment));
@@ -333,8 +348,10 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
         HAWSER_TRY(choose(shipment, shipment->step));
         HAWSER_TRY(trigger(shipment));
         shipment->begun = true;
+        shipment->due = false;
         shipment->step = 0;
         HAWSER_TRY(follow(shipment));
+        hw_record_give_up(driver);
         shipment->first += shipment->combined;
         hw_driver_check(driver);
         hw_position_count(driver, shipment->loop, shipment->combined, shipment->reason != NULL && !shipment->early);

@@ -157,8 +157,6 @@ hawser_status hw_driver_wait_until(hw_driver *driver, bool (*ready)(void *argume
 /* Sends a PAUSE to all blocks; hw_driver_paused returns true once all have answered. */
 hawser_status hw_driver_ask_pause(hw_driver *driver, bool abandon) HAWSER_MUST_USE;
 bool hw_driver_paused(void *driver);
-/* Lets blocks that have paused go on with the clocks up to a limit that is final. */
-hawser_status hw_driver_go_on(hw_driver *driver, hawser_sync sync, uint64_t limit) HAWSER_MUST_USE;
 /* Asks all blocks for their clocks. *limit becomes the first clock that none has begun, and is announced as the end.
  * `passes`: under TAP a block that lags passes the clocks up to it without work, because no block waits for them. */
 hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, bool passes, uint64_t *limit) HAWSER_MUST_USE;
@@ -265,8 +263,19 @@ bool hw_record_due(hw_driver *driver);
 hawser_status hw_record_order(hw_driver *driver, uint64_t at, bool now) HAWSER_MUST_USE;
 /* Keeps the position of the checkpoint that was asked for, once `ended` clocks of the phase have been judged. */
 hawser_status hw_record_place(hw_driver *driver, uint64_t ended) HAWSER_MUST_USE;
-/* Waits until all blocks have written their records, if those of a process share memory, which the next clock changes. */
+/* Waits until all blocks have written their records, if the next clock of one changes what is in the record of another: what
+ * the blocks of a process share, and stored states that blocks change. */
 hawser_status hw_record_settle(hw_driver *driver) HAWSER_MUST_USE;
+/* Has all blocks, which have paused, go on to a clock and hold there, with all updates before it merged, and waits until
+ * they do. hw_record_written waits until they have written their records there, and hw_record_go_on lets blocks that hold or
+ * have paused go on. */
+hawser_status hw_record_hold(hw_driver *driver, uint64_t at) HAWSER_MUST_USE;
+hawser_status hw_record_written(hw_driver *driver) HAWSER_MUST_USE;
+hawser_status hw_record_go_on(hw_driver *driver) HAWSER_MUST_USE;
+/* Returns whether blocks were asked for records of a clock before which the driver has not judged all. */
+bool hw_record_waits(const hw_driver *driver);
+/* Gives up such a checkpoint, because the phase ended before that clock. */
+void hw_record_give_up(hw_driver *driver);
 /* Takes a checkpoint between two phases, if one is due. */
 hawser_status hw_record_between(hw_driver *driver) HAWSER_MUST_USE;
 hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply) HAWSER_MUST_USE;

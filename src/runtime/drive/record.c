@@ -2,9 +2,10 @@
  * record.c - checkpoints on the driver: when one is taken, the position that belongs to it, and a run that goes on from one.
  *
  * All blocks write their records before the same clock, and the driver keeps its position when it has judged the clocks
- * before that. In a loop with tests the driver asks for records before it gives the credit of the next clock, so no block
- * waits. In a loop that ends by clocks alone blocks have all their credit, so they pause first. Between two phases blocks
- * write their records at once.
+ * before that. In a loop with tests under bsp the driver asks for records before it gives the credit of the next clock, so
+ * no block waits. In a loop under bsp that ends by clocks alone blocks have all their credit, so they pause first. Under all
+ * other policies blocks may be at different clocks: they pause, and hold before the first clock that none has begun until
+ * all have written their records there. Between two phases blocks write their records at once.
  */
 #include <math.h>
 #include <stdio.h>
@@ -219,22 +220,34 @@ bool hw_record_due(hw_driver *driver)
     return recording->urgent || recording->by->due(recording->by->user, driver->session->number, driver->clocks);
 }
 
-hawser_status hw_record_order(hw_driver *driver, uint64_t at, bool now)
+/* Sends an order about records to all blocks. */
+static hawser_status order(hw_driver *driver, hw_record_order_kind what, uint64_t number, uint64_t at, bool now)
 {
-    hw_recording *recording = &driver->recording;
     hw_message *message = NULL;
     HAWSER_TRY(hw_message_new(0, &message, &driver->error));
+    if (what != HW_RECORD_GO_ON) /* has no reply, and may come before those to the order before it */
+        driver->recording.replies = 0;
+    message->envelope.kind = HW_MESSAGE_RECORD;
+    message->envelope.span = what;
+    message->envelope.part = (uint32_t)number;
+    message->envelope.clock = at;
+    message->envelope.last = now;
+    return hw_driver_send_all(driver, message);
+}
+
+static void open_next(hw_recording *recording, uint64_t at)
+{
     free(recording->bytes);
     recording->bytes = NULL;
     recording->open = true;
     recording->number++;
-    recording->replies = 0;
     recording->at = at;
-    message->envelope.kind = HW_MESSAGE_RECORD;
-    message->envelope.part = (uint32_t)recording->number;
-    message->envelope.clock = at;
-    message->envelope.last = now;
-    return hw_driver_send_all(driver, message);
+}
+
+hawser_status hw_record_order(hw_driver *driver, uint64_t at, bool now)
+{
+    open_next(&driver->recording, at);
+    return order(driver, HW_RECORD_WRITE, driver->recording.number, at, now);
 }
 
 static hawser_status finish(hw_driver *driver)
@@ -266,9 +279,46 @@ static bool all_replied(void *argument)
     return driver->recording.replies == driver->session->blocks;
 }
 
+/* Returns whether one block changes what is in the record of another. */
+static bool share_memory(const hawser_program *program)
+{
+    bool shared = program->process_visit != NULL;
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        shared = shared || state->function != NULL;
+    return shared;
+}
+
 hawser_status hw_record_settle(hw_driver *driver)
 {
-    return driver->session->program->process_visit != NULL ? hw_driver_wait(driver, all_replied, driver) : HAWSER_OK;
+    return share_memory(driver->session->program) ? hw_driver_wait(driver, all_replied, driver) : HAWSER_OK;
+}
+
+hawser_status hw_record_hold(hw_driver *driver, uint64_t at)
+{
+    open_next(&driver->recording, at);
+    HAWSER_TRY(order(driver, HW_RECORD_HOLD, driver->recording.number, at, false));
+    return hw_driver_wait(driver, all_replied, driver);
+}
+
+hawser_status hw_record_written(hw_driver *driver)
+{
+    return hw_driver_wait(driver, all_replied, driver);
+}
+
+hawser_status hw_record_go_on(hw_driver *driver)
+{
+    return order(driver, HW_RECORD_GO_ON, driver->recording.number, 0, false);
+}
+
+bool hw_record_waits(const hw_driver *driver)
+{
+    return driver->recording.open && driver->recording.bytes == NULL;
+}
+
+void hw_record_give_up(hw_driver *driver)
+{
+    if (hw_record_waits(driver))
+        driver->recording.open = false;
 }
 
 hawser_status hw_record_between(hw_driver *driver)
@@ -340,16 +390,9 @@ void hw_record_close(hw_driver *driver)
 }
 
 /* Has all blocks read `what` of the checkpoint, and waits until they have. */
-static hawser_status recall(hw_driver *driver, uint32_t what)
+static hawser_status recall(hw_driver *driver, hw_record_order_kind what)
 {
-    hw_message *message = NULL;
-    driver->recording.replies = 0;
-    HAWSER_TRY(hw_message_new(0, &message, &driver->error));
-    message->envelope.kind = HW_MESSAGE_RECORD;
-    message->envelope.part = (uint32_t)driver->recording.from->number;
-    message->envelope.last = 1;
-    message->envelope.span = what;
-    HAWSER_TRY(hw_driver_send_all(driver, message));
+    HAWSER_TRY(order(driver, what, driver->recording.from->number, 0, true));
     return hw_driver_wait(driver, all_replied, driver);
 }
 
@@ -369,7 +412,7 @@ hawser_status hw_record_enter(hw_driver *driver)
         driver->points.done[b] = from->points_sent;
     if (from->repeatable[0] != '\0')
         driver->repeatable = from->repeatable;
-    HAWSER_TRY(recall(driver, 1));
-    HAWSER_TRY(recall(driver, 2));
+    HAWSER_TRY(recall(driver, HW_RECORD_READ_NODE));
+    HAWSER_TRY(recall(driver, HW_RECORD_READ_BLOCK));
     return hw_position_take_tests(driver, from);
 }

@@ -69,13 +69,22 @@ static inline uint32_t hw_agent_endpoint(const hw_session *session, uint32_t nod
  * done, whose changes were sent. An ABORT has in `count` the clocks of the phase that all blocks have done; UINT64_MAX:
  * unknown. Its `part` is 1 + the number of the kept point that is the result; 0: none is.
  *
- * A RECORD has in `clock` the number of the clock of the phase before which it is written, with `last` 1: at once, between
- * two phases. Its `part` is the number of the checkpoint, which the reply repeats. With `span` above 0 blocks
- * read that checkpoint instead, before the first phase, and reply, too: with 1 what all blocks have together, with 2 their
- * own records.
+ * A RECORD has in `span` what it asks for (hw_record_order_kind), and in `part` a number, which the reply repeats. `clock`
+ * is the clock of the phase before which a record is written, with `last` 1: at once, between two phases.
  *
  * A POINT has in `clock` its number in the run, which the reply repeats; `last` is 1 if it takes effect when the phase has
  * ended, and not before the next clock. The payload is `count` orders. */
+
+/* WRITE: a record is written. READ_NODE and READ_BLOCK: before the first phase, blocks read what all of them have together,
+ * and then their own records. HOLD: a block that has paused runs on to `clock`, waits until all updates before it are in,
+ * replies, and stays there until GO_ON, which has no reply. */
+typedef enum hw_record_order_kind {
+    HW_RECORD_WRITE,
+    HW_RECORD_READ_NODE,
+    HW_RECORD_READ_BLOCK,
+    HW_RECORD_HOLD,
+    HW_RECORD_GO_ON
+} hw_record_order_kind;
 
 /* What a test asked for: keep a point, or return to it. */
 typedef struct hw_point_order {

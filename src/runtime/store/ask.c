@@ -122,6 +122,11 @@ hawser_status hawser_push_pull(hawser_store *store, const hawser_request *reques
     return begin(store, request, HW_PUSH_PULL, task, error);
 }
 
+hawser_status hw_store_put_task(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
+{
+    return begin(store, request, HW_PUT, task, error);
+}
+
 hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *task, hawser_error *error)
 {
     HW_GIVEN_STORE(store);

@@ -9,6 +9,9 @@
 /* Sets rows, whatever the table's function is. */
 hawser_status hw_store_set(hawser_store *store, uint32_t table, const uint64_t *keys, size_t count, const void *values,
                            hawser_error *error) HAWSER_MUST_USE;
+/* Starts a task that does so. */
+hawser_status hw_store_put_task(hawser_store *store, const hawser_request *request, uint64_t *task,
+                                hawser_error *error) HAWSER_MUST_USE;
 uint32_t hw_store_servers(const hawser_store *store);
 /* Asks a server for its hw_stat_wire and a hw_count_wire for each table; the caller frees the data. */
 hawser_status hw_store_stat_of(hawser_store *store, uint32_t server, hw_bytes *reply, hawser_error *error) HAWSER_MUST_USE;
