@@ -12,7 +12,7 @@ const hawser_option *hw_plan_rows(void)
     static const hawser_option rows[] = {
         {"logical", HAWSER_FLAG, "no", NULL, NULL, "print the logical plan only", NULL, 0},
         {"physical", HAWSER_FLAG, "no", NULL, NULL, "print the physical plan only", NULL, 0},
-        {"suppose-nodes", HAWSER_INTEGER, NULL, "[1,4096]", "N",
+        {"suppose-nodes", HAWSER_INTEGER, NULL, "[1,16384]", "N",
          "plan for N nodes like this one, one per host; 'hawser run -n N -- plan ...' plans over real nodes", NULL, 0},
         {"json", HAWSER_FLAG, "no", NULL, NULL, "print both plans as one JSON object ('hawser help plan-json')", "Logs", 0},
         {"dot", HAWSER_FLAG, "no", NULL, NULL, "print Graphviz DOT instead of text", NULL, 0},

@@ -40,7 +40,7 @@ void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *messag
 
 void hw_cluster_drop_data(hw_cluster *cluster)
 {
-    for (uint32_t node = 0; node < cluster->nodes_most; node++)
+    for (uint32_t node = 0; node < hw_cluster_numbers(cluster); node++)
         hw_messages_free(cluster->joiners[node].data);
 }
 

@@ -63,7 +63,7 @@ static hawser_status fail_gone(const hw_cluster *cluster, uint32_t node, hawser_
 static const char *reason_of(const hw_cluster *cluster, const hw_joiner *joiner)
 {
     bool is_past = joiner->words_job < cluster->job && joiner->closes > joiner->words_job;
-    return is_past ? "" : joiner->words;
+    return is_past ? "" : hw_joiner_words(joiner);
 }
 
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error)

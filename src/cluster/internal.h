@@ -8,8 +8,6 @@
 #include "cluster/cluster.h"
 #include "cluster/lifeline.h"
 
-enum { HW_CLUSTER_NODES_MOST = 4096 };
-
 #define HW_WARN_SECONDS 10.0 /* of waiting for one node, doubled after each warning; less if --timeout is short: */
 
 typedef struct hw_open_channel {
@@ -41,6 +39,8 @@ typedef enum hw_data_kind {
 /* What to do with a message whose session is compared with the present one. */
 typedef enum hw_when { HW_NOW, HW_EARLY, HW_LATE } hw_when;
 
+enum { HW_REASON = 400 }; /* bytes of a node's reason, including the final zero */
+
 /* What a member has sent about itself: its progress while the cluster forms, its blocks of alltoalls, and its ends of
  * jobs. */
 typedef struct hw_joiner {
@@ -55,7 +55,7 @@ typedef struct hw_joiner {
     uint32_t closes;              /* 1 + the last job that it has closed: it sends nothing more of it */
     uint32_t runs;
     uint32_t ended_job, completed; /* when it ended: its job, and the collective calls of that job that it had completed */
-    char words[400];               /* its reason, or empty */
+    char *words;                   /* its reason, at most HW_REASON bytes, from malloc; NULL: none */
     uint32_t words_job;            /* the job that it gave the reason for */
 } hw_joiner;
 
@@ -84,13 +84,13 @@ struct hw_cluster {
     pthread_cond_t changed;
     hw_members *members; /* has a lock of its own, which may be taken within this one */
     hw_subscriber own_subscriber;
-    hw_joiner *joiners;              /* nodes_most entries */
+    hw_joiner *joiners;              /* nodes_most entries; memory only of those that are used */
     bool has_members, go;            /* the manager has sent the member list; all may go on */
     bool leaving;                    /* the others were sent a goodbye */
     bool gave_up;                    /* the last run has not ended on this node */
     bool blamed;                     /* the launcher has received whose failure ends this node */
     const char *doing;               /* the phase of the job outside of runs */
-    char words[400];                 /* the own reason, for the goodbye */
+    char words[HW_REASON];           /* the own reason, for the goodbye */
     char refusal[400];               /* the manager's reason if the cluster does not form */
     uint32_t job;                    /* number of the present job, or of the last one; 0: the only one, or none yet */
     uint32_t rounds;                 /* collective calls begun in it */
@@ -111,6 +111,18 @@ struct hw_cluster {
     const hw_open_channel *acquired;    /* net thread only: between acquire and release */
     atomic_uint_fast64_t late, foreign; /* see hw_cluster_dropped */
 };
+
+/* Returns how many members can have sent something: all of the job once their number is known. */
+static inline uint32_t hw_cluster_numbers(const hw_cluster *cluster)
+{
+    return cluster->nodes != 0 ? cluster->nodes : cluster->nodes_most;
+}
+
+/* Returns the reason that a member has sent, or "". */
+static inline const char *hw_joiner_words(const hw_joiner *joiner)
+{
+    return joiner->words != NULL ? joiner->words : "";
+}
 
 /* Returns a member's name, or "". */
 static inline const char *hw_cluster_name(const hw_cluster *cluster, uint32_t node)

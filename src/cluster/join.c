@@ -83,6 +83,15 @@ static bool take_refusal(hw_cluster *cluster, uint32_t node, const hw_message *m
     return true;
 }
 
+/* Keeps the reason in a message. Without memory for it the node has given none. */
+static void take_words(hw_joiner *joiner, const hw_message *message)
+{
+    const uint64_t length = message->envelope.length < HW_REASON ? message->envelope.length : HW_REASON - 1;
+    const char *words = message->payload;
+    free(joiner->words);
+    joiner->words = length != 0 && words[0] != '\0' ? strndup(words, (size_t)length) : NULL;
+}
+
 /* A node that leaves, or ends its job, before a run that this node is in, or begins later, is missing in it. */
 static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
@@ -99,20 +108,20 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
     joiner->ended_job = job;
     joiner->completed = (uint32_t)message->envelope.clock;
     joiner->words_job = job;
-    snprintf(joiner->words, sizeof joiner->words, "%.*s", (int)message->envelope.length,
-             message->envelope.length != 0 ? (const char *)message->payload : "");
-    hw_loss loss = {.node = hw_cluster_about(cluster, node, joiner->words)};
+    take_words(joiner, message);
+    const char *words = hw_joiner_words(joiner);
+    hw_loss loss = {.node = hw_cluster_about(cluster, node, words)};
     loss.reported = loss.node != node;
     snprintf(loss.name, sizeof loss.name, "%s", hw_cluster_name(cluster, loss.node));
     snprintf(loss.why, sizeof loss.why, "%s%s", loss.reported != 0 ? "" : "it left the job before the run had ended: ",
-             joiner->words[0] != '\0' ? joiner->words : "its own words say why");
+             words[0] != '\0' ? words : "its own words say why");
     bool missing =
         hw_cluster_in_run(cluster) && message->envelope.session < cluster->session && hw_cluster_gone(cluster, node);
     if (message->envelope.count != 0) { /* it was cancelled: this node waits for it no more, in the store either */
         missing = hw_cluster_gone(cluster, node);
         loss.reported = 1;
         snprintf(loss.why, sizeof loss.why, "node %u (%.60s) has left the job: %.300s", node, hw_cluster_name(cluster, node),
-                 joiner->words);
+                 words);
     }
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
@@ -416,8 +425,8 @@ static void refuse_all(hw_cluster *cluster, const char *why)
  * pair, so more nodes get smaller ones. 0 nodes: the number is not known yet, as for a node that joins by hand. */
 static size_t ring_size(uint32_t nodes)
 {
-    const size_t most = 512 << 10, least = 64 << 10, all = 8 << 20; /* all: of one node to all others */
-    size_t size = nodes == 0 ? least : most;
+    const size_t most = 512 << 10, unknown = 64 << 10, least = 16 << 10, all = 8 << 20; /* all: of one node to all others */
+    size_t size = nodes == 0 ? unknown : most;
     while (size > least && size * nodes > all)
         size /= 2;
     return size;
@@ -495,7 +504,7 @@ static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error
     cluster->place = place;
     cluster->self = place->node != HW_NET_ANY ? place->node : 0;
     cluster->nodes = place->nodes;
-    cluster->nodes_most = place->nodes != 0 ? place->nodes : HW_CLUSTER_NODES_MOST;
+    cluster->nodes_most = place->nodes != 0 ? place->nodes : HW_PLACE_NODES_MOST;
     cluster->lifeline.descriptor = -1;
     cluster->doing = "joining";
     cluster->losses_together = LOSSES_TOGETHER;
@@ -533,6 +542,8 @@ void hw_cluster_leave(hw_cluster *cluster)
         cluster->runs = next;
     }
     hw_cluster_drop_data(cluster);
+    for (uint32_t node = 0; node < hw_cluster_numbers(cluster); node++)
+        free(cluster->joiners[node].words);
     hw_members_unsubscribe(cluster->members, &cluster->own_subscriber);
     hw_members_free(cluster->members);
     free(cluster->joiners);

@@ -34,9 +34,9 @@ static void name_others(const hw_cluster *cluster, uint32_t first, hawser_error 
     if (said != NULL)
         *said = '\0';
     size_t used = strlen(error->text);
-    for (uint32_t node = 0; node < cluster->nodes_most && !names_some; node++)
+    for (uint32_t node = 0; node < hw_cluster_numbers(cluster) && !names_some; node++)
         names_some = hw_members_is_lost(cluster->members, node) && names(cluster, error->text, node);
-    for (uint32_t node = 0; node < cluster->nodes_most; node++) {
+    for (uint32_t node = 0; node < hw_cluster_numbers(cluster); node++) {
         char own[HW_NET_NAME + sizeof "; lost too: node 4294967295 ()"];
         if (node == cluster->self || (node == first && !names_some) || !hw_members_is_lost(cluster->members, node) ||
             names(cluster, error->text, node))

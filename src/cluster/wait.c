@@ -32,7 +32,7 @@ static uint32_t node_that_left(const hw_cluster *cluster, uint32_t node)
     if (has_left_early(cluster, node))
         return node;
     uint32_t i = 0;
-    while (i < cluster->nodes && !(has_left_early(cluster, i) && cluster->joiners[i].words[0] != '\0'))
+    while (i < cluster->nodes && !(has_left_early(cluster, i) && cluster->joiners[i].words != NULL))
         i++;
     return i;
 }

@@ -218,8 +218,10 @@ static uint64_t sum(const uint64_t parts[HW_MEMORY_PARTS])
 hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error)
 {
     enum {
-        THREAD = 1 << 19,  /* a thread's stack, and freed memory that the C library keeps for it */
-        LINK = 1 << 19,    /* messages of a link */
+        THREAD = 1 << 19,     /* a thread's stack, and freed memory that the C library keeps for it */
+        LINK = 100 << 10,     /* buffers of a link */
+        MESSAGES = 412 << 10, /* of a link; more links than FULL are not full at once */
+        FULL = 8,
         PROCESS = 1 << 21, /* memory that no data set makes larger */
         LARGE = 1 << 25    /* the C library maps each larger array apart, so that freed ones leave no holes */
     };
@@ -239,7 +241,8 @@ hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error)
     parts[HW_MEMORY_REDUCTIONS] = of_reductions(plan);
     parts[HW_MEMORY_CHUNKS] = of_chunks(plan) * here;
     parts[HW_MEMORY_PROCESS] = PROCESS;
-    parts[HW_MEMORY_LINKS] = plan->settings.nodes > 1 ? (plan->settings.nodes - 1) * (uint64_t)LINK : 0;
+    const uint64_t links = plan->settings.nodes > 1 ? plan->settings.nodes - 1 : 0;
+    parts[HW_MEMORY_LINKS] = links * LINK + (links < FULL ? links : FULL) * MESSAGES;
     parts[HW_MEMORY_STATES] = of_states(plan, memory);
     parts[HW_MEMORY_DATA] = parts[HW_MEMORY_FIRST_VALUES] = parts[HW_MEMORY_HOLES] = parts[HW_MEMORY_LOAD] = 0;
     /* Holes between other allocations. With several nodes not all of the updates that are counted are in flight at once. */

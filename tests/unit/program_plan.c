@@ -390,6 +390,27 @@ static void costs_of_columns_change_the_split(void **state)
     }
 }
 
+/* Each further link counts the buffers that it may fill, not the messages of a link that is busy. */
+static void many_links_are_counted_by_their_buffers(void **state)
+{
+    (void)state;
+    const uint32_t nodes[] = {256, 1256};
+    unsigned long long links[2];
+    for (int i = 0; i < 2; i++) {
+        test_job test = OPEN_JOB("workers", "1256", "memory-limit", "1G");
+        hawser_program *program = hawser_program_new("wide", NULL);
+        hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 5);
+        HAWSER_UNIT(hawser_root(program), "step", unit, .updates = {v});
+        char *text = plan_text(test, program, nodes[i], HAWSER_PLAN_JSON);
+        const char *at = strstr(text, "\"links\":");
+        assert_non_null(at);
+        links[i] = strtoull(at + 8, NULL, 10);
+        free(text);
+    }
+    assert_true(links[0] > 0 && links[1] > links[0]);
+    assert_true(links[0] <= 30 << 20 && links[1] - links[0] <= 1000 * (100 << 10));
+}
+
 static void too_many_nodes_are_rejected(void **state)
 {
     (void)state;
@@ -408,6 +429,7 @@ int main(void)
                                        cmocka_unit_test(plans_show_inner_loops),
                                        cmocka_unit_test(a_plan_under_tap_says_that_updates_may_take_more),
                                        cmocka_unit_test(late_updates_are_bounded_by_credit),
+                                       cmocka_unit_test(many_links_are_counted_by_their_buffers),
                                        cmocka_unit_test(plans_are_printed_as_dot),
                                        cmocka_unit_test(a_plan_above_the_memory_limit_is_rejected),
                                        cmocka_unit_test(expected_memory_replaces_the_worst_case),

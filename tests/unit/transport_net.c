@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "directory.h"
 #include "transport/net/address.h"
+#include "transport/net/parts.h"
 
 enum { NODES = 4, EACH = 3000 };
 
@@ -169,6 +170,84 @@ static void many_nodes_send_at_once(void **state)
         node_close(&nodes[i]);
     for (uint32_t i = 0; i < NODES; i++)
         assert_int_equal(nodes[i].losses, 0);
+}
+
+static void await_unpolled(const node *one)
+{
+    double until = hw_seconds() + TEST_TIMEOUT;
+    while (atomic_load(&one->net->polled) > 0)
+        if (hw_seconds() > until)
+            fail_msg("%u quiet links are polled still", atomic_load(&one->net->polled));
+        else
+            node_rest(0.005);
+}
+
+static void pass(node *from, node *to, uint64_t number, size_t length)
+{
+    assert_int_equal(hw_net_send(from->net, hw_net_number(to->net), numbered(number, length), NULL), HAWSER_OK);
+    hw_message *message = node_take(to);
+    assert_true(is_numbered(message, number, length));
+    hw_message_free(message);
+}
+
+/* The net thread polls only links by memory that are in use. A message that is larger than the memory makes the sender wait
+ * for a reader that does not poll. */
+static void quiet_links_by_memory_are_not_polled_and_wake_up(void **state)
+{
+    const size_t lengths[] = {100, 3 << 20};
+    node nodes[NODES];
+    for (uint32_t i = 0; i < NODES; i++) {
+        hw_net_options options = node_options(i, *state);
+        options.transport = HW_NET_SHARED;
+        node_open(&nodes[i], &options);
+        if (i > 0)
+            node_dial(&nodes[i], &nodes[0], 0);
+    }
+    assert_true(node_await32(&nodes[0], &nodes[0].ups, NODES - 1));
+    for (uint64_t round = 0; round < 6; round++) {
+        for (uint32_t i = 0; i < NODES; i++)
+            await_unpolled(&nodes[i]);
+        for (uint32_t i = 1 + (uint32_t)round % 2; i < NODES; i++) {
+            pass(&nodes[i], &nodes[0], round, lengths[round / 2 % 2]);
+            pass(&nodes[0], &nodes[i], round, lengths[round / 2 % 2]);
+        }
+        assert_true(atomic_load(&nodes[0].net->polled) < NODES);
+    }
+    for (uint32_t i = 0; i < NODES; i++)
+        node_close(&nodes[i]);
+    for (uint32_t i = 0; i < NODES; i++)
+        assert_int_equal(nodes[i].losses, 0);
+}
+
+/* The bytes for all nodes are those of the links, without the links that have ended. */
+static void bytes_for_a_node_that_has_left_are_not_pending(void **state)
+{
+    (void)state;
+    node nodes[3];
+    for (uint32_t i = 0; i < 3; i++) {
+        hw_net_options options = node_options(i, NULL);
+        options.rate = i == 0 ? 1000 : 0; /* a byte in a millisecond: the updates stay in the queue */
+        node_open(&nodes[i], &options);
+        if (i > 0)
+            node_dial(&nodes[i], &nodes[0], 0);
+    }
+    for (uint32_t to = 1; to < 3; to++) {
+        hw_message *message = numbered(0, 1 << 20);
+        message->envelope.kind = HW_MESSAGE_UPDATE;
+        assert_int_equal(hw_net_send(nodes[0].net, to, message, NULL), HAWSER_OK);
+    }
+    assert_true(hw_net_pending_to(nodes[0].net, 1) > 1 << 19 && hw_net_pending_to(nodes[0].net, 2) > 1 << 19);
+    assert_true(hw_net_pending(nodes[0].net) > 1 << 20);
+    node_close(&nodes[1]);
+    while (hw_net_linked(nodes[0].net, 1))
+        node_rest(0.01);
+    assert_int_equal(hw_net_pending_to(nodes[0].net, 1), 0);
+    assert_true(hw_net_pending(nodes[0].net) > 1 << 19 && hw_net_pending(nodes[0].net) < 3 << 19);
+    node_close(&nodes[2]);
+    while (hw_net_linked(nodes[0].net, 2))
+        node_rest(0.01);
+    assert_int_equal(hw_net_pending(nodes[0].net), 0);
+    node_close(&nodes[0]);
 }
 
 /* A goodbye is not a loss, and what was queued before it arrives. */
@@ -662,6 +741,8 @@ int main(void)
         cmocka_unit_test(over_tcp),
         cmocka_unit_test(over_tls),
         cmocka_unit_test_setup_teardown(many_nodes_send_at_once, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(quiet_links_by_memory_are_not_polled_and_wake_up, make_directory, remove_directory),
+        cmocka_unit_test(bytes_for_a_node_that_has_left_are_not_pending),
         cmocka_unit_test(queued_messages_arrive_before_the_goodbye),
         cmocka_unit_test(few_messages_are_handed_over_before_they_can_be_sent),
         cmocka_unit_test(nothing_is_paced_within_a_host),

@@ -73,7 +73,7 @@ static const hawser_option job_rows[] = {
      "Limits", 0},
     {"key-file", HAWSER_PATH, NULL, NULL, "FILE",
      "file with the job's key, mode 0600; not needed if the launcher distributes a key", "Nodes and network", 0},
-    {"listen", HAWSER_INTEGER, "0", "[0,4096]", "N",
+    {"listen", HAWSER_INTEGER, "0", "[0,65536]", "N",
      "be the first of N nodes; the others are started by hand or by a supervisor (hawser node --join); requires "
      "--key-file; 0: no",
      "Nodes and network", 0},

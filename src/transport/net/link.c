@@ -41,6 +41,20 @@ uint64_t hw_queued_bytes(const hw_message *message)
     return HW_FRAME_MESSAGE + chunk_of(message);
 }
 
+void hw_link_count(hw_link *link, int64_t bytes)
+{
+    atomic_fetch_add_explicit(&link->queued, (uint64_t)bytes, memory_order_relaxed);
+    if (!link->uncounted)
+        atomic_fetch_add_explicit(&link->net->queued, (uint64_t)bytes, memory_order_relaxed);
+}
+
+void hw_link_uncount(hw_link *link)
+{
+    if (!link->uncounted)
+        atomic_fetch_sub_explicit(&link->net->queued, atomic_load(&link->queued), memory_order_relaxed);
+    link->uncounted = true;
+}
+
 void hw_link_free(hw_link *link)
 {
     if (link == NULL)
@@ -110,14 +124,14 @@ static size_t pack(hw_link *link, hw_message *message, size_t used, size_t *begi
 static bool gather(hw_link *link, bool *shut)
 {
     size_t used = 0, begin = 0, small = link->encrypted ? SMALL_TLS : SMALL_CLEAR;
-    atomic_fetch_sub(&link->queued, link->batch);
-    link->batch = 0;
-    hw_link_ease(link);
     hw_messages_free(link->written);
     link->written = NULL;
     link->tail = NULL;
     link->piece = link->piece_count = 0;
     pthread_mutex_lock(&link->mutex);
+    hw_link_count(link, -(int64_t)link->batch);
+    link->batch = 0;
+    hw_link_ease(link);
     if (link->taken.first == NULL) {
         link->taken = link->queue;
         link->queue = (hw_queue){NULL, NULL};
@@ -320,7 +334,7 @@ bool hw_link_send(hw_link *link, hw_message *message)
         return false;
     }
     bool has_tail = message->tail != NULL, more = message->more && !has_tail && link->channel.shared == NULL;
-    atomic_fetch_add_explicit(&link->queued, hw_queued_bytes(message), memory_order_relaxed);
+    hw_link_count(link, (int64_t)hw_queued_bytes(message));
     if (link->net->rate > 0 && hw_pace_delay(link, message)) {
         pthread_mutex_unlock(&link->mutex);
         hw_reactor_wake(link->net);

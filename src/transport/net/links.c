@@ -65,11 +65,11 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
 {
     hw_link *link = NULL;
     HAWSER_TRY(HW_NEW(&link, 1, "a link", error));
-    hawser_status status = HW_NEW(&link->stage, HW_STAGE, "a link's buffer", error);
-    if (status != HAWSER_OK || pthread_mutex_init(&link->mutex, NULL) != 0) {
+    link->stage = malloc(HW_STAGE); /* not zeroed, so that an idle link uses one page of it */
+    if (link->stage == NULL || pthread_mutex_init(&link->mutex, NULL) != 0) {
         free(link->stage);
         free(link);
-        return status == HAWSER_OK ? hawser_fail(error, HAWSER_NO_MEMORY, "cannot make a mutex") : status;
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a link and its buffer of %d bytes", HW_STAGE);
     }
     link->net = net;
     link->node = node;
@@ -91,7 +91,7 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
         link->piece_count = 1;
     }
     pthread_mutex_lock(&net->mutex);
-    status = enter(net, link, error);
+    hawser_status status = enter(net, link, error);
     if (status == HAWSER_OK && first_size > 0)
         net->figures.accepted++;
     pthread_mutex_unlock(&net->mutex);
@@ -167,11 +167,7 @@ bool hw_net_path_of(hw_net *net, uint32_t node, hw_net_path *path)
 
 uint64_t hw_net_pending(const hw_net *net)
 {
-    uint64_t bytes = 0;
-    for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next)
-        if (atomic_load_explicit(&link->state, memory_order_relaxed) == HW_LINK_UP)
-            bytes += atomic_load_explicit(&link->queued, memory_order_relaxed);
-    return bytes;
+    return atomic_load_explicit(&net->queued, memory_order_relaxed);
 }
 
 uint64_t hw_net_pending_to(hw_net *net, uint32_t node)

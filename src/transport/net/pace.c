@@ -97,7 +97,7 @@ static uint64_t release_frame(hw_link *link, uint64_t most)
                                      : is_update(envelope) && envelope->session >= atomic_load(&link->net->dropped);
     if (hw_pace_drops(link->net, first)) {
         take_first(link);
-        atomic_fetch_sub(&link->queued, hw_queued_bytes(first));
+        hw_link_count(link, -(int64_t)hw_queued_bytes(first));
         hw_message_free(first);
         return 1;
     }
@@ -110,7 +110,7 @@ static uint64_t release_frame(hw_link *link, uint64_t most)
         copy->chunk = part;
         first->offset += part;
         hw_queue_append(&link->queue, copy);
-        atomic_fetch_add(&link->queued, HW_FRAME_MESSAGE);
+        hw_link_count(link, HW_FRAME_MESSAGE);
     } else {
         take_first(link);
         first->chunk = part;

@@ -53,7 +53,9 @@ typedef struct hw_link {
     uint64_t shared_bytes;        /* bytes of shared memory; kept after the channel is closed */
     struct hw_link *next;         /* in the net's list; set once */
     struct hw_link *todo_next;    /* in the reactor's list of links to serve */
-    struct hw_link *shared_next;  /* reactor only: in the list of links by shared memory */
+    struct hw_link *shared_next;  /* reactor only: in the list of links by shared memory that it polls */
+    bool polled;                  /* reactor only: is in that list */
+    double moved_at;              /* reactor only: when the link last needed service */
     atomic_bool todo;             /* is in that list */
     _Atomic(hw_link_state) state; /* the reactor alone changes it, and only once from UP */
     atomic_uint_fast64_t messages_sent, messages_received, bytes_sent, bytes_received, queued;
@@ -68,6 +70,7 @@ typedef struct hw_link {
     hw_writer writer;
     double allowance; /* direct writes that a sender may make before it leaves them to the reactor */
     double allowed_at;
+    bool uncounted; /* its `queued` counts in the net's no more */
     bool broken;    /* a write failed; the reactor will find and report it */
     bool alive_due; /* a heartbeat must be sent if nothing else is */
     bool bidding;   /* no more messages: a goodbye follows what is queued */
@@ -136,13 +139,14 @@ struct hw_net {
     /* Reactor only, by hw_boot_seconds: time of the last check of all links, time at which the next was due; length of the
      * last pause of the process, and its end. */
     _Atomic(double) looked, look_due, paused, paused_until;
-    bool direct;                  /* no messages are spread on this net */
-    uint64_t unread_most;         /* bytes queued for a peer above which reading from it is paused; 0: no limit */
-    double rate;                  /* bytes per second in updates and in a store's messages; 0: no limit */
-    double tokens, paid_at;       /* reactor only: bytes that may be sent now, and the time up to which they were counted */
-    struct hw_link *turn;         /* reactor only: the link whose turn it is */
-    struct hw_link *shared;       /* reactor only: links by shared memory */
-    struct hw_link *fabric_links; /* reactor only: links by UCX */
+    bool direct;            /* no messages are spread on this net */
+    uint64_t unread_most;   /* bytes queued for a peer above which reading from it is paused; 0: no limit */
+    double rate;            /* bytes per second in updates and in a store's messages; 0: no limit */
+    double tokens, paid_at; /* reactor only: bytes that may be sent now, and the time up to which they were counted */
+    struct hw_link *turn;   /* reactor only: the link whose turn it is */
+    struct hw_link *shared; /* reactor only: links by shared memory that it polls; the others wake it by their sockets */
+    atomic_uint polled;     /* number of these; only the reactor changes it */
+    struct hw_link *fabric_links;     /* reactor only: links by UCX */
     double spin_time, spin_time_most; /* reactor only: seconds of polling before it sleeps */
     uint32_t missed, due; /* reactor only: wakeups right after it had gone to sleep; how many of them make it poll again */
     bool beat;            /* reactor only: a heartbeat is due */
@@ -151,8 +155,9 @@ struct hw_net {
     atomic_bool bulk;     /* HW_NET_BULK bytes or more were sent or received since then */
     bool was_bulk;        /* reactor only: `bulk` when it went to sleep */
     atomic_uint pacing;   /* links with messages that wait for the limit */
-    atomic_uint dropped;  /* updates of runs before this one are no longer sent */
-    atomic_bool hurries;  /* since then, until hw_net_pace_again: a store's messages do not wait for the limit */
+    atomic_uint_fast64_t queued; /* bytes in the queues of the links that are up */
+    atomic_uint dropped;         /* updates of runs before this one are no longer sent */
+    atomic_bool hurries;         /* since then, until hw_net_pace_again: a store's messages do not wait for the limit */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
     _Atomic(hw_link *) links; /* all links since the start, except forgotten ones */
     pthread_mutex_t mutex;    /* guards the list of links, the acceptor's figures, and: */
@@ -193,6 +198,10 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
 void hw_link_free(hw_link *link);
 void hw_queue_append(hw_queue *queue, hw_message *message);
 uint64_t hw_queued_bytes(const hw_message *message); /* bytes that it counts in hw_link.queued */
+/* Adds to the link's queued bytes and to the net's. With the link's mutex held, as for the next. */
+void hw_link_count(hw_link *link, int64_t bytes);
+/* Takes the link's queued bytes from the net's for good: it is not up any more. */
+void hw_link_uncount(hw_link *link);
 /* Takes the message. Returns false if the link is not up. */
 bool hw_link_send(hw_link *link, hw_message *message);
 /* For a link that did not take a message: returns HAWSER_PEER_LOST with the reason, as far as it is known. */

@@ -28,6 +28,7 @@ enum {
 #define WAKE         60e-6
 #define PARTING_MOST 1.0
 #define LOOK         200e-6 /* longest time of serving memory between two polls of the sockets */
+#define POLLED       20e-3  /* a link by memory that was quiet for that long is polled no more: its peer sends a wakeup */
 enum { DUE_MOST = 1024 };
 
 void hw_wakeup_send(int fd)
@@ -79,6 +80,7 @@ static void end_link(hw_net *net, hw_link *link, const char *why)
     pthread_mutex_lock(&link->mutex);
     hw_link_state before = atomic_load(&link->state);
     bool lost = why[0] != '\0' && !link->bidding;
+    hw_link_uncount(link);
     if (before == HW_LINK_UP) {
         (void)!snprintf(link->why, sizeof link->why, "%s", why);
         atomic_store(&link->state, lost ? HW_LINK_LOST : HW_LINK_LEFT);
@@ -132,11 +134,24 @@ static void end_broken(hw_net *net, hw_link *link)
     end_link(net, link, why != NULL ? why : hw_channel_trouble(&link->channel, text, sizeof text));
 }
 
+/* Polls a link by shared memory from now on. */
+static void poll_link(hw_net *net, hw_link *link)
+{
+    link->moved_at = hw_seconds_lately();
+    if (link->polled)
+        return;
+    link->polled = true;
+    atomic_fetch_add_explicit(&net->polled, 1, memory_order_relaxed);
+    link->shared_next = net->shared;
+    net->shared = link;
+}
+
 /* Serves a link by shared memory. */
 static void attend_to(hw_net *net, hw_link *link)
 {
     hw_shared *shared = link->channel.shared;
     net->warm = true;
+    poll_link(net, link);
     hw_shared_disarm(shared);
     read_link(net, link);
     if (!link->closed && atomic_load(&link->state) == HW_LINK_UP && atomic_load(&shared->waits) &&
@@ -227,6 +242,25 @@ static bool linger(hw_net *net, struct epoll_event *events, int *count)
     return true;
 }
 
+/* Stops polling links that were quiet for a while. They are armed and had nothing to read afterwards, so the next bytes
+ * cause a wakeup, as space does for which a writer waits. While reading is paused a link has no such request. */
+static void rest_links(hw_net *net)
+{
+    double since = hw_seconds_lately() - POLLED;
+    for (hw_link **at = &net->shared; *at != NULL;) {
+        hw_link *link = *at;
+        bool rests = !is_attended(link) || (link->moved_at < since && !atomic_load(&link->read_paused) &&
+                                            link->channel.shared->asked && !presses(link));
+        if (rests) {
+            link->polled = false;
+            atomic_fetch_sub_explicit(&net->polled, 1, memory_order_relaxed);
+            *at = link->shared_next;
+        } else {
+            at = &link->shared_next;
+        }
+    }
+}
+
 /* Requests wakeups before a sleep. Returns false if there is work after all. */
 static bool arm_all(hw_net *net)
 {
@@ -238,6 +272,8 @@ static bool arm_all(hw_net *net)
             hw_shared_arm(link->channel.shared);
     for (hw_link *link = net->shared; link != NULL && quiet; link = link->shared_next)
         quiet = !is_attended(link) || !presses(link);
+    if (quiet)
+        rest_links(net);
     return quiet;
 }
 
@@ -297,10 +333,8 @@ static void announce(hw_net *net, hw_link *link)
     atomic_store(&link->last_received, now);
     if (link->heartbeat < net->heartbeat)
         net->beat = true; /* the timer was set for the other links */
-    if (link->channel.shared != NULL) {
-        link->shared_next = net->shared;
-        net->shared = link;
-    }
+    if (link->channel.shared != NULL)
+        poll_link(net, link);
     if (added && open && net->events.up != NULL)
         net->events.up(net->events.argument, link->node, &link->hello);
     pthread_mutex_lock(&net->mutex);
@@ -319,6 +353,7 @@ static void leave_lists(hw_net *net, const hw_link *link)
     for (hw_link **at = &net->shared; *at != NULL; at = &(*at)->shared_next)
         if (*at == link) {
             *at = link->shared_next;
+            atomic_fetch_sub_explicit(&net->polled, 1, memory_order_relaxed);
             break;
         }
     for (hw_link **at = &net->fabric_links; *at != NULL; at = &(*at)->fabric_next)
