@@ -437,6 +437,19 @@ def refusals():
     assert out.returncode == 0, out.stderr
 
 
+def workers_by_classes():
+    """By default a second worker is taken where rows, columns and classes are many enough."""
+    draw, processors = random.Random(8), len(os.sched_getaffinity(0))
+    rows = [",".join(str(draw.randint(0, 9)) for _ in range(50)) for _ in range(2200)]
+    for classes, expected in ((2, (1,)), (40, (min(2, processors), 1))):  # a quota of processors may leave 1
+        with open("many.csv", "w") as file:
+            file.writelines(f"{i % classes},{row}\n" for i, row in enumerate(rows))
+        said = train("many.csv", "--target", "0", "--max-iterations", "1")
+        assert said["classes"] == classes and said["workers"] in expected, said
+        log = command.run("plan", "softmax", "many.csv", "--target", "0")
+        assert f"pays for itself with {2**21 // classes} entries" in log, log
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -448,6 +461,7 @@ def main():
         gap_of_rare_classes()
         far_without_intercept()
         predictions(problem)
+        workers_by_classes()
         two_classes(problem)
         refusals()
         against_scikit_learn(problem)

@@ -139,7 +139,7 @@ hawser_status hw_kmeans_read(void *own, hawser_job *job, const hawser_training_i
     if (kmeans->clusters > kmeans->X->rows)
         return hawser_fail(error, HAWSER_BAD_OPTION, "%zu clusters: the data have only %zu row%s; lower --clusters",
                            kmeans->clusters, kmeans->X->rows, kmeans->X->rows == 1 ? "" : "s");
-    hawser_job_fit(job, kmeans->X->stored * kmeans->clusters, 1 << 21);
+    hawser_job_fit(job, kmeans->X->stored, kmeans->clusters < 1 << 21 ? (1 << 21) / kmeans->clusters : 1);
     kmeans->blocks = hawser_job_workers(job);
     HAWSER_TRY(check_options(kmeans, job, options, error));
     HAWSER_TRY(

@@ -56,6 +56,18 @@ static size_t collect(const hawser_beside *beside, size_t most, double *numbers)
     return sort_out(numbers, count);
 }
 
+size_t hw_labels_count(const hawser_dataset *data, size_t most)
+{
+    hawser_beside beside;
+    hawser_error error;
+    double *numbers = calloc(2 * (most + 2), sizeof *numbers);
+    size_t rows = hawser_dataset_matrix(data)->rows, count = 0;
+    if (numbers != NULL && hawser_dataset_beside(data, 0, rows, &beside, &error) == HAWSER_OK && beside.target != NULL)
+        count = collect(&beside, most, numbers);
+    free(numbers);
+    return count < most ? count : most;
+}
+
 /* Agrees on the labels one by one, and writes their number and them into the state "labels". */
 static hawser_status agree(hawser_context *context, const double *own, size_t count, double *all)
 {

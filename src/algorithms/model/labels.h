@@ -10,6 +10,10 @@
 hawser_status hw_labels_find(hawser_job *job, const hawser_dataset *data, size_t most, double **labels, size_t *count,
                              hawser_error *error) HAWSER_MUST_USE;
 
+/* Counts the different targets of this node's rows with a weight above 0, for an estimate of the work: at most `most`, and
+ * 0 if there is no target or no memory. */
+size_t hw_labels_count(const hawser_dataset *data, size_t most);
+
 /* Returns the place of a label, or `count` if it is none of them. */
 size_t hw_labels_place(const double *labels, size_t count, double label);
 

@@ -7,6 +7,8 @@
 #include "algorithms/model/labels.h"
 #include "hawser/advanced.h"
 
+enum { PRODUCTS_EACH = 1 << 21 }; /* of entries and classes: a further worker pays for itself with as many */
+
 /* Fails if the validation data have a label that the training data lack. */
 static hawser_status check_validation(const hw_softmax *softmax, hawser_error *error)
 {
@@ -22,6 +24,13 @@ static hawser_status check_validation(const hw_softmax *softmax, hawser_error *e
     return HAWSER_OK;
 }
 
+/* Every stored entry is multiplied with a coefficient of each class. */
+static void fit_workers(hawser_job *job, const hawser_dataset *data)
+{
+    size_t classes = hw_labels_count(data, HW_SOFTMAX_CLASSES);
+    hawser_job_fit(job, hawser_dataset_matrix(data)->stored, PRODUCTS_EACH / (classes > 2 ? classes : 2));
+}
+
 hawser_status hw_softmax_read(void *own, hawser_job *job, const hawser_training_input *input, hawser_error *error)
 {
     hw_softmax *softmax = own;
@@ -32,7 +41,7 @@ hawser_status hw_softmax_read(void *own, hawser_job *job, const hawser_training_
     softmax->ratio = hawser_options_number(options, "lambda-ratio");
     softmax->share = hawser_options_number(options, "l1-ratio");
     softmax->standardize = hawser_options_flag(options, "standardize");
-    hawser_job_fit(job, hawser_dataset_matrix(input->data)->stored, 1 << 20);
+    fit_workers(job, input->data);
     HAWSER_TRY(hw_row_path_new(path, job, input, "softmax regression", true, error));
     HAWSER_TRY(hw_row_path_classes(path, job, HW_SOFTMAX_CLASSES, "--target says where labels are", error));
     path->outputs = path->classes;
