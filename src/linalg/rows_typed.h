@@ -1,11 +1,12 @@
 /* rows_typed.h - the functions of hawser/row_kernels.h for arithmetic in HW_A. It has no guard, because rows.c includes it
  * once per type. */
 
-/* Returns the sum of 16 lanes, always by this tree. */
-static HW_A HW_OF(sum_lanes)(HW_A lane[16])
+/* Returns the sum of 16 lanes, always by this tree. Only the first `count` have terms: zeros change no sum that began with
+ * +0. */
+static inline __attribute__((always_inline)) HW_A HW_OF(sum_lanes)(HW_A lane[16], size_t count)
 {
     for (size_t half = 8; half > 0; half /= 2)
-        for (size_t k = 0; k < half; k++)
+        for (size_t k = 0; half < count && k < half; k++)
             lane[k] += lane[k + half];
     return lane[0];
 }
@@ -33,7 +34,20 @@ static inline __attribute__((always_inline)) HW_A HW_OF(sum_dense)(const void *v
             lane[l] += HW_OF(term)(what, (HW_A)hw_value_at(values, type, (k + l) * step), x + k + l);
     for (size_t l = 0; k + l < n; l++)
         lane[l] += HW_OF(term)(what, (HW_A)hw_value_at(values, type, (k + l) * step), x + k + l);
-    return HW_OF(sum_lanes)(lane);
+    return HW_OF(sum_lanes)(lane, 16);
+}
+
+/* The same for the entries of a row that stand side by side, and x at their columns. */
+static inline __attribute__((always_inline)) HW_A HW_OF(dot_sparse)(const line_of_row *r, hawser_type type, const HW_A *x)
+{
+    HW_A lane[16] = {0};
+    size_t k = 0;
+    for (; k + 16 <= r->count; k += 16)
+        for (size_t l = 0; l < 16; l++)
+            lane[l] += (HW_A)hw_value_at(r->values, type, k + l) * x[r->indices[k + l]];
+    for (size_t l = 0; k + l < r->count; l++)
+        lane[l] += (HW_A)hw_value_at(r->values, type, k + l) * x[r->indices[k + l]];
+    return HW_OF(sum_lanes)(lane, r->count);
 }
 
 static inline __attribute__((always_inline)) HW_A HW_OF(sum_row)(const hawser_matrix *A, const line_of_row *r, terms what,
@@ -50,17 +64,21 @@ HW_A HW_OF(hawser_row_dot)(const hawser_matrix *A, size_t i, const HW_A *x)
     line_of_row r = row_at(A, i);
     if (A->layout != HAWSER_CSR)
         return HW_OF(sum_row)(A, &r, PRODUCTS, x);
-    HW_A lane[16] = {0};
-    for (size_t k = 0; k < r.count; k++)
-        lane[k % 16] += HW_OF(value)(A, &r, k) * x[r.indices[k]];
-    return HW_OF(sum_lanes)(lane);
+    return A->type == HAWSER_F32 ? HW_OF(dot_sparse)(&r, HAWSER_F32, x) : HW_OF(dot_sparse)(&r, HAWSER_F64, x);
 }
 
 void HW_OF(hawser_row_axpy)(const hawser_matrix *A, size_t i, HW_A step, HW_A *x)
 {
     line_of_row r = row_at(A, i);
-    for (size_t k = 0; k < r.count; k++)
-        x[r.indices != NULL ? r.indices[k] : k] += HW_OF(value)(A, &r, k) * step;
+    if (A->layout != HAWSER_CSR)
+        for (size_t k = 0; k < r.count; k++)
+            x[k] += HW_OF(value)(A, &r, k) * step;
+    else if (A->type == HAWSER_F32)
+        for (size_t k = 0; k < r.count; k++)
+            x[r.indices[k]] += (HW_A)((const float *)r.values)[k] * step;
+    else
+        for (size_t k = 0; k < r.count; k++)
+            x[r.indices[k]] += (HW_A)((const double *)r.values)[k] * step;
 }
 
 /* Adds the terms of a sparse row over all columns, in the lanes of a dense one. */
@@ -74,7 +92,7 @@ static HW_A HW_OF(sparse_distance)(const hawser_matrix *A, const line_of_row *r,
         lane[j % 16] += difference * difference;
         k += stored;
     }
-    return HW_OF(sum_lanes)(lane);
+    return HW_OF(sum_lanes)(lane, 16);
 }
 
 HW_A HW_OF(hawser_row_distance)(const hawser_matrix *A, size_t i, const HW_A *c)

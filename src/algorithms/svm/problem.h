@@ -58,6 +58,13 @@ static inline hw_svm_row hw_svm_row_of(const hw_svm *svm, double C, size_t probl
     return row;
 }
 
+/* Returns the value of the row's dual variable that is nearest to a number. fmin and fmax would be calls. */
+static inline double hw_svm_within(const hw_svm_row *row, double to)
+{
+    double raised = to > row->low ? to : row->low;
+    return raised < row->high ? raised : row->high;
+}
+
 /* Returns the loss of a row with that margin x w + b, without its factor c. */
 static inline double hw_svm_loss(const hw_svm *svm, const hw_svm_row *row, double margin)
 {
@@ -71,7 +78,7 @@ static inline double hw_svm_beta(const hw_svm *svm, const hw_svm_row *row, doubl
 {
     double to = centre + (row->y - margin) / h, shift = svm->epsilon / h;
     to = to > shift ? to - shift : to < -shift ? to + shift : 0.0;
-    return fmin(row->high, fmax(row->low, to));
+    return hw_svm_within(row, to);
 }
 
 /* Returns whether it changes with the margin: it is at none of its ends, nor at the kink in 0. */

@@ -18,6 +18,8 @@
 #include "hawser/row_kernels.h"
 
 enum { PASSES = 10 };         /* of a block over its rows in an iteration */
+enum { AHEAD = 6 };           /* rows that are fetched before they are visited */
+enum { LINE = 64 };           /* bytes of a cache line */
 enum { SPAN = 64, FALL = 4 }; /* the dual is slow if in SPAN iterations the gap does not fall to one part in FALL */
 
 size_t hw_svm_reduces(const hw_svm *svm)
@@ -70,7 +72,7 @@ static double best_beta(const hw_svm_row *row, double epsilon, double beta, doub
     }
     double to = beta - slope / curvature, shift = epsilon / curvature;
     to = to > shift ? to - shift : to < -shift ? to + shift : 0.0;
-    return fmin(row->high, fmax(row->low, to));
+    return hw_svm_within(row, to);
 }
 
 /* Returns how many blocks move the same model together. */
@@ -118,6 +120,22 @@ static bool visit(turn *t, size_t i)
     return true;
 }
 
+/* Fetches what a visit of a row reads first: rows in a drawn order are in no cache. */
+static void fetch_row(const hw_svm_block *b, const double *beta, size_t i)
+{
+    const hawser_matrix *X = &b->X;
+    size_t size = X->type == HAWSER_F32 ? sizeof(float) : sizeof(double);
+    uint64_t first = X->layout == HAWSER_CSR ? X->offsets[i] : X->layout == HAWSER_DENSE_ROWS ? (uint64_t)i * X->stride : i;
+    const char *values = (const char *)X->values + first * size;
+    hawser_fetch_line(values);
+    hawser_fetch_line(values + LINE);
+    if (X->layout == HAWSER_CSR)
+        hawser_fetch_line(X->indices + first);
+    hawser_fetch_line(b->beside.target + i);
+    hawser_fetch_line(b->squares + i);
+    hawser_fetch_line(beta + i);
+}
+
 /* Passes over the block's rows, then again over those that may move, and stores the change of w, then of the sum of beta, in
  * `delta`. */
 static void pass(hw_svm_block *b, size_t problem, double *delta)
@@ -129,9 +147,12 @@ static void pass(hw_svm_block *b, size_t problem, double *delta)
     memcpy(b->active, b->order, count * sizeof *b->active);
     for (size_t round = 0; round < PASSES; round++) {
         size_t kept = 0;
-        for (size_t e = 0; e < count; e++)
+        for (size_t e = 0; e < count; e++) {
+            if (e + AHEAD < count)
+                fetch_row(b, t.beta, b->active[e + AHEAD]);
             if (visit(&t, b->active[e]))
                 b->active[kept++] = b->active[e];
+        }
         count = kept;
     }
     for (size_t j = 0; j + 1 < b->width; j++)
