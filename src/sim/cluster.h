@@ -1,0 +1,33 @@
+/* cluster.h - a world as a whole: its network, its nets, and the nodes of one job. */
+#ifndef HW_SIM_CLUSTER_H
+#define HW_SIM_CLUSTER_H
+
+#include "sim/compute.h"
+#include "sim/network.h"
+#include "sim/world.h"
+
+typedef struct sim_cluster {
+    uint64_t seed; /* 0: nothing is drawn */
+    uint32_t nodes;
+    uint32_t per_host; /* nodes on each host; 0: one */
+    sim_rates rates;
+    sim_costs costs;
+    double limit; /* seconds of virtual time, from the beginning */
+    /* Called when the world is open, before it runs: to plan faults. NULL: nothing */
+    void (*opened)(void *user);
+    int (*main)(void *user, uint32_t node); /* of each node, returns its exit code */
+    void *user;
+} sim_cluster;
+
+typedef struct sim_outcome {
+    sim_end end;
+    double seconds; /* of virtual time */
+    uint64_t events;
+    uint64_t bytes, busiest; /* that left up-links, heads included: of all hosts, of the one that sent most */
+} sim_outcome;
+
+/* Runs one job of all nodes in a world of its own. codes: of each node, -1 if it was killed or has not ended; NULL: not
+ * asked for. */
+sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * compute.h - how long units take in a world.
+ *
+ * Units compute real numbers, and their duration is virtual: a cost for each call, and one for each stored entry that the
+ * kernels of hawser/matrix.h and row_kernels.h go over (or hawser_simulated_work counts), times the slowness of the host.
+ */
+#ifndef HW_SIM_COMPUTE_H
+#define HW_SIM_COMPUTE_H
+
+#include <stdint.h>
+
+/* Seconds: of a call of a unit, of an entry, and of a byte that is sent or received in an update. */
+typedef struct sim_costs {
+    double call, entry, byte;
+} sim_costs;
+
+void sim_compute_open(const sim_costs *costs, uint32_t hosts);
+void sim_compute_close(void);
+/* Sets how many times slower than others a host computes. */
+void sim_slow_host(uint32_t host, double times);
+
+#endif

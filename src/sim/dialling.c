@@ -1,0 +1,184 @@
+/* dialling.c - how a process of a world makes a link to another. */
+#include "sim/dialling.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "sim/wrap.h"
+
+enum {
+    HANDSHAKE = 2,  /* round trips of a handshake, the reply included */
+    REST = 20000000 /* time between two tries to reach a node */
+};
+
+static sim_link *new_link(sim_net *net, const sim_net *peer, uint32_t node)
+{
+    sim_link *link = sim_made(sizeof *link);
+    link->net = net;
+    link->node = node;
+    link->hello = peer->self;
+    link->hello.node = node;
+    link->out = (sim_channel){.from = net->process->host, .to = peer->process->host};
+    link->pace.link = link;
+    link->next_of_all = sim_all_nets()->links;
+    sim_all_nets()->links = link;
+    return link;
+}
+
+/* Makes an end of a link known to its net. */
+static hawser_status enter(sim_link *link, hawser_error *error)
+{
+    sim_net *net = link->net;
+    uint32_t node = link->node;
+    size_t before = net->capacity;
+    if (node == net->self.node)
+        return hawser_fail(error, HAWSER_PEER_LOST, "there is already a node %u: %s", node, net->self.name);
+    if (sim_link_to(net, node) != NULL)
+        return hawser_fail(error, HAWSER_PEER_LOST, "there is already a link to a node %u: %s", node,
+                           sim_link_to(net, node)->hello.name);
+    if (net->stopping)
+        return hawser_fail(error, HAWSER_PEER_LOST, "%s is about to end", net->self.name);
+    HAWSER_TRY(HW_GROW(&net->links, &net->capacity, (size_t)node + 1, "a table of links", error));
+    for (size_t i = before; i < net->capacity; i++)
+        net->links[i] = NULL;
+    net->links[node] = link;
+    link->next = net->all;
+    net->all = link;
+    net->open++;
+    return HAWSER_OK;
+}
+
+static hawser_status judge(sim_net *net, const sim_net *peer, uint32_t *number, hawser_error *error)
+{
+    if (strcmp(net->job, peer->job) != 0 || strcmp(net->build, peer->build) != 0 || strcmp(net->key, peer->key) != 0)
+        return hawser_fail(error, HAWSER_PEER_LOST, "%s is of job \"%s\" and build %s, and %s of \"%s\" and %s",
+                           peer->self.name, peer->job, peer->build, net->self.name, net->job, net->build);
+    *number = peer->self.node;
+    if (net->events.admit != NULL)
+        HAWSER_TRY(net->events.admit(net->events.argument, &peer->self, number, error));
+    if (*number == HW_NET_ANY)
+        return hawser_fail(error, HAWSER_PEER_LOST, "%s hands out no node numbers", net->self.name);
+    return HAWSER_OK;
+}
+
+/* The net that is dialled admits or rejects the peer. Its reply is the first parcel of the link. */
+void sim_be_dialled(sim_net *net, sim_dialling *dialling)
+{
+    sim_net *from = dialling->from;
+    uint32_t number = HW_NET_ANY;
+    net->judged = dialling;
+    if (dialling->expected != HW_NET_ANY && dialling->expected != net->self.node)
+        dialling->status =
+            hawser_fail(&dialling->error, HAWSER_PEER_LOST, "this is node %u, not %u", net->self.node, dialling->expected);
+    else
+        dialling->status = judge(net, from, &number, &dialling->error);
+    if (dialling->status == HAWSER_OK) {
+        sim_link *own = new_link(net, from, number), *other = new_link(from, net, net->self.node);
+        own->peer = other;
+        other->peer = own;
+        dialling->status = enter(own, &dialling->error);
+        if (dialling->status == HAWSER_OK) {
+            net->judged = NULL;
+            net->figures.accepted++;
+            dialling->number = number;
+            other->dialling = dialling;
+            sim_ship(own, (sim_parcel){.kind = SIM_UP, .dialling = dialling});
+            sim_announce(own);
+            return;
+        }
+    }
+    net->judged = NULL;
+    if (dialling->status != HAWSER_STOP) {
+        net->figures.refused_hello++;
+        if (net->events.refused != NULL)
+            net->events.refused(net->events.argument, from->self.name, dialling->error.text, 0);
+    }
+    sim_answer(dialling);
+}
+
+void sim_take_reply(sim_link *link, sim_dialling *dialling)
+{
+    sim_net *net = link->net;
+    uint32_t before = net->self.node;
+    if (before == HW_NET_ANY)
+        net->self.node = dialling->number;
+    if (dialling->given_up)
+        dialling->status = hawser_fail(&dialling->error, HAWSER_TIMEOUT, "no answer in time");
+    else if (before != HW_NET_ANY && before != dialling->number)
+        dialling->status =
+            hawser_fail(&dialling->error, HAWSER_PEER_LOST, "%s reports that this is node %u, but it is node %u",
+                        link->hello.name, dialling->number, before);
+    else
+        dialling->status = enter(link, &dialling->error);
+    if (dialling->status == HAWSER_OK)
+        sim_announce(link);
+    else
+        sim_refuse_link(link);
+    sim_answer(dialling);
+}
+
+static sim_net *listening_at(const char *address)
+{
+    for (sim_net *net = sim_all_nets()->nets; net != NULL; net = net->next)
+        if (strcmp(net->self.address, address) == 0 && net->listens && !net->stopping && sim_net_runs(net))
+            return net;
+    return NULL;
+}
+
+static void hello(void *argument, uint64_t unused)
+{
+    sim_dialling *dialling = argument;
+    (void)unused;
+    if (!sim_net_runs(dialling->to) || dialling->to->stopping) {
+        sim_hang_up(dialling);
+        return;
+    }
+    sim_parcel *parcel = sim_made(sizeof *parcel);
+    parcel->kind = SIM_HELLO;
+    parcel->dialling = dialling;
+    sim_receive(dialling->to, parcel);
+}
+
+/* Tries once. Returns HAWSER_STOP if another try may succeed. */
+static hawser_status dial(sim_dialling *dialling, uint64_t end, hawser_error *error)
+{
+    uint64_t begin = sim_now(), trip = sim_trip(dialling->from->process->host, dialling->to->process->host);
+    sim_at(begin + HANDSHAKE * 2 * trip - trip, hello, dialling, 0);
+    while (!dialling->answered)
+        if (!sim_wait(&dialling->waits, end)) {
+            dialling->given_up = true; /* its memory stays: the reply may come yet */
+            return hawser_fail(error, HAWSER_TIMEOUT, "no answer in time");
+        }
+    if (dialling->status == HAWSER_OK || dialling->status == HAWSER_STOP)
+        return dialling->status;
+    return hawser_fail(error, HAWSER_PEER_LOST, "refused: %s", dialling->error.text);
+}
+
+SIM_WRAP(hawser_status, hw_net_dial, hw_net *own, const char *address, uint32_t node, double seconds, uint32_t *number,
+         hawser_error *error)
+{
+    sim_net *net = (sim_net *)(void *)own;
+    uint64_t begin = sim_now(), end = begin + (uint64_t)(seconds > 0 ? fmin(seconds, 1e9) * 1e9 : 0);
+    hawser_error last = {.status = HAWSER_PEER_LOST, .text = "no process listens there"};
+    for (;;) {
+        sim_dialling *dialling = sim_made(sizeof *dialling);
+        dialling->from = net;
+        dialling->expected = node;
+        dialling->to = listening_at(address);
+        hawser_status status = dialling->to == NULL ? HAWSER_STOP : dial(dialling, end, &last);
+        if (status == HAWSER_OK)
+            *number = dialling->number;
+        if (!dialling->given_up)
+            free(dialling);
+        if (status == HAWSER_OK)
+            return HAWSER_OK;
+        double passed = 1e-9 * (double)(sim_now() - begin);
+        if (hw_cancelled(net->cancellation))
+            return hawser_fail(error, HAWSER_STOP, "joining %s was cancelled after %.1f s", address, passed);
+        if (status != HAWSER_STOP || net->stopping || sim_now() >= end)
+            return hawser_fail(error, last.status, "cannot join %s after %.1f s: %s", address, passed, last.text);
+        (void)sim_wait(NULL, sim_now() + REST);
+    }
+}

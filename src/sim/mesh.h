@@ -1,0 +1,145 @@
+/*
+ * mesh.h - nets of a world, their links, and what is on its way between them.
+ *
+ * A net has one thread, which runs its events. What arrives on a link is processed in the order in which it was sent, a
+ * goodbye and the end of a connection included. A link has two ends; each belongs to one net and stays until the world is
+ * closed, because items in flight point to it. Heartbeats are not sent: a peer is silent while its process is stopped or
+ * what it sends is cut off.
+ */
+#ifndef HW_SIM_MESH_H
+#define HW_SIM_MESH_H
+
+#include <pthread.h>
+
+#include "sim/network.h"
+#include "sim/pace.h"
+#include "sim/world.h"
+#include "transport/net/net.h"
+#include "transport/wire.h"
+
+typedef enum sim_kind { SIM_UP, SIM_MESSAGE, SIM_GOODBYE, SIM_CLOSED, SIM_SILENT, SIM_HELLO } sim_kind;
+typedef enum sim_link_state { SIM_LINK_NEW, SIM_LINK_UP, SIM_LINK_LEFT, SIM_LINK_LOST } sim_link_state;
+
+typedef struct sim_net sim_net;
+typedef struct sim_link sim_link;
+typedef struct sim_dialling sim_dialling;
+
+typedef struct sim_parcel {
+    sim_item item;
+    sim_kind kind;
+    sim_link *to;
+    hw_message *message;
+    sim_dialling *dialling;
+    struct sim_parcel *next; /* among what has arrived */
+} sim_parcel;
+
+struct sim_link {
+    sim_net *net;
+    uint32_t node;
+    hw_net_hello hello;
+    sim_link *peer, *next, *next_of_all;
+    sim_link_state state;
+    bool announced, bidding, bid, closed, paused; /* bid: the goodbye was sent */
+    char why[200];
+    sim_channel out;
+    sim_dialling *dialling; /* of a new link, until it is up */
+    sim_pace pace;
+    uint64_t messages_sent, messages_received, bytes_sent, bytes_received, queued, accounted;
+    double last_received;
+    sim_parcel *held, *held_last; /* arrived while reading is paused */
+};
+
+/* A call of hw_net_dial. */
+struct sim_dialling {
+    sim_net *from, *to;
+    sim_list waits;
+    bool answered, given_up;
+    hawser_status status;
+    hawser_error error;
+    uint32_t expected, number;
+};
+
+typedef struct sim_route {
+    uint32_t count, *children;
+} sim_route;
+
+struct sim_net {
+    sim_net *next;
+    sim_process *process;
+    hw_net_events events;
+    hw_net_hello self;
+    char job[HW_NET_NAME], build[HW_WIRE_BUILD], key[HW_NET_KEY_MOST + 1];
+    uint32_t view;
+    double failure_timeout, resumed;
+    uint64_t unread_most, dropped; /* dropped: updates of runs before this one are not sent */
+    const hawser_cancellation *cancellation;
+    bool direct, listens, stopping, ends, over;
+    sim_link **links, *all; /* by node; in a list */
+    size_t capacity;
+    uint32_t open;
+    uint64_t moved, queued;
+    sim_route *routes;
+    size_t route_capacity;
+    pthread_t thread;
+    sim_parcel *arrived, *arrived_last;
+    sim_dialling *judged; /* the peer that it is about to admit */
+    sim_list idle, changed;
+    sim_bucket bucket;
+    hw_net_accept_figures figures;
+};
+
+/* All nets and link ends of the world. */
+typedef struct sim_nets {
+    sim_net *nets;
+    sim_link *links;
+    uint32_t count;
+} sim_nets;
+
+sim_nets *sim_all_nets(void);
+/* Returns zeroed memory; the simulator ends if there is none. */
+void *sim_made(size_t size);
+sim_link *sim_link_to(const sim_net *net, uint32_t node); /* NULL: there is none */
+bool sim_net_runs(const sim_net *net);
+
+/* Gives a parcel to a net as if it had arrived. */
+void sim_receive(sim_net *net, sim_parcel *parcel);
+void sim_free_parcel(sim_parcel *parcel);
+/* Sends a copy of the parcel to the other end. */
+void sim_ship(sim_link *from, sim_parcel parcel);
+/* Takes the message. Returns false if the link is not up; sim_gone then says why. */
+bool sim_send_by(sim_link *link, hw_message *message);
+hawser_status sim_gone(const sim_link *link, hawser_error *error);
+/* Sends a message by the routes of its origin. The caller keeps the message. */
+hawser_status sim_forward(sim_net *net, uint32_t origin, const hw_message *message, hawser_error *error);
+const sim_route *sim_route_of(const sim_net *net, uint32_t origin);
+/* Sends a message to a node, as one that began at `origin`. Of several failures the first is reported. */
+void sim_pass_on(sim_link *link, uint32_t node, uint32_t origin, const hw_message *message, hawser_status *status,
+                 hawser_error *error);
+/* Drops the updates of runs before net->dropped. */
+void sim_drop_updates(sim_net *net);
+/* Sends what the rate limit allows. Returns the time at which it must be called again. */
+uint64_t sim_send_paced(sim_net *net);
+
+/* Processes a message that has arrived. Only on the net's thread, as the next two. */
+void sim_take_message(sim_link *link, hw_message *message);
+void sim_announce(sim_link *link);
+/* Ends a link. `why` is empty after a goodbye of either side. */
+void sim_end_link(sim_link *link, const char *why);
+/* No message follows: a goodbye is sent when nothing waits for the rate limit any more. */
+void sim_bid(sim_link *link);
+/* Goes on with links that were paused, and says goodbyes. */
+void sim_tend(sim_net *net);
+/* Ends the links of a net whose process has ended. */
+void sim_end_net(sim_net *net);
+/* Returns when a link went silent, or SIM_NEVER. */
+uint64_t sim_silent_since(const sim_link *link);
+/* Ends a link that is silent for the failure timeout, now or then. An event. */
+void sim_check_silence(void *link, uint64_t unused);
+
+/* A dialler does not take the link to it. */
+void sim_refuse_link(sim_link *link);
+/* A dialler gets its answer, or its connection ends before: then it may try again. */
+void sim_answer(sim_dialling *dialling);
+void sim_hang_up(sim_dialling *dialling);
+
+#endif

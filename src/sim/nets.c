@@ -1,0 +1,403 @@
+/* nets.c - every call of transport/net/net.h within a world, on messages and not on bytes. */
+#include "sim/nets.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "sim/dialling.h"
+#include "sim/wrap.h"
+
+#define FAILURE_TIMEOUT 5.0
+
+static sim_net *of(const hw_net *net)
+{
+    return (sim_net *)(uintptr_t)net;
+}
+
+/* -------------------------------------------------------------------------------------------- the net's thread ---- */
+
+static void process(sim_net *net, sim_parcel *parcel)
+{
+    sim_link *link = parcel->to;
+    if (parcel->kind == SIM_HELLO) {
+        sim_be_dialled(net, parcel->dialling);
+    } else if (parcel->kind == SIM_UP) {
+        sim_take_reply(link, parcel->dialling);
+    } else if (link->state == SIM_LINK_NEW) {
+        link->closed = true;
+        sim_hang_up(link->dialling);
+    } else if (link->closed) {
+        hw_message_free(parcel->message);
+    } else if (parcel->kind == SIM_MESSAGE) {
+        sim_take_message(link, parcel->message);
+    } else {
+        sim_end_link(link, parcel->kind == SIM_GOODBYE  ? ""
+                           : parcel->kind == SIM_CLOSED ? "its connection was closed"
+                                                        : "nothing was received from it");
+    }
+    free(parcel);
+}
+
+static void *net_main(void *argument)
+{
+    sim_net *net = argument;
+    while (!net->ends) {
+        uint64_t paced = sim_send_paced(net);
+        if (net->unread_most > 0 || net->bucket.rate > 0)
+            sim_tend(net);
+        sim_parcel *parcel = net->arrived;
+        if (parcel == NULL) {
+            (void)sim_wait(&net->idle, paced);
+            continue;
+        }
+        net->arrived = parcel->next;
+        process(net, parcel);
+        sim_step();
+    }
+    for (sim_link *link = net->all; link != NULL; link = link->next)
+        sim_end_link(link, "");
+    net->over = true;
+    for (sim_parcel *parcel = net->arrived, *next; parcel != NULL; parcel = next) {
+        next = parcel->next;
+        if (parcel->kind == SIM_UP)
+            sim_refuse_link(parcel->to);
+        if (parcel->kind == SIM_HELLO)
+            sim_hang_up(parcel->dialling);
+        sim_free_parcel(parcel);
+    }
+    return NULL;
+}
+
+/* ----------------------------------------------------------------------------------------------------- sending ---- */
+
+static void stamp(const sim_net *net, hw_message *message, uint32_t spread)
+{
+    message->origin = net->self.node;
+    message->spread = spread;
+    message->envelope.incarnation = hw_net_short_incarnation(net->self.incarnation);
+    message->envelope.view = net->view;
+}
+
+SIM_WRAP(hawser_status, hw_net_send, hw_net *own, uint32_t node, hw_message *message, hawser_error *error)
+{
+    sim_step();
+    sim_net *net = of(own);
+    sim_link *link = sim_link_to(net, node);
+    if (link == NULL) {
+        hw_message_free(message);
+        return hawser_fail(error, HAWSER_PEER_LOST, "there is no link to node %u", node);
+    }
+    stamp(net, message, 0);
+    return sim_send_by(link, message) ? HAWSER_OK : sim_gone(link, error);
+}
+
+SIM_WRAP(hawser_status, hw_net_spread, hw_net *own, hw_message *message, hawser_error *error)
+{
+    sim_step();
+    sim_net *net = of(own);
+    hawser_status status = HAWSER_OK;
+    stamp(net, message, 1);
+    if (sim_route_of(net, net->self.node) != NULL)
+        status = sim_forward(net, net->self.node, message, error);
+    else
+        for (sim_link *link = net->all; link != NULL; link = link->next)
+            if (link->state != SIM_LINK_LEFT)
+                sim_pass_on(link, link->node, net->self.node, message, &status, error);
+    hw_message_free(message);
+    return status;
+}
+
+SIM_WRAP(hawser_status, hw_net_route, hw_net *own, uint32_t origin, const uint32_t *children, uint32_t count,
+         hawser_error *error)
+{
+    sim_net *net = of(own);
+    size_t before = net->route_capacity;
+    HAWSER_TRY(HW_GROW(&net->routes, &net->route_capacity, (size_t)origin + 1, "the table of routes", error));
+    for (size_t i = before; i < net->route_capacity; i++)
+        net->routes[i] = (sim_route){0};
+    free(net->routes[origin].children);
+    net->routes[origin] = (sim_route){count, sim_made((count + 1) * sizeof *children)};
+    if (count > 0)
+        memcpy(net->routes[origin].children, children, count * sizeof *children);
+    return HAWSER_OK;
+}
+
+static void clear_routes(sim_net *net)
+{
+    for (size_t i = 0; i < net->route_capacity; i++) {
+        free(net->routes[i].children);
+        net->routes[i] = (sim_route){0};
+    }
+}
+
+SIM_WRAP(void, hw_net_clear_routes, hw_net *own)
+{
+    clear_routes(of(own));
+}
+
+/* ----------------------------------------------------------------------------------------------- begin and end ---- */
+
+static void copy_text(char *to, size_t size, const char *from)
+{
+    (void)!snprintf(to, size, "%s", from == NULL ? "" : from);
+}
+
+SIM_WRAP(hawser_status, hw_net_new, const hw_net_options *options, const hw_net_events *events, hw_net **out,
+         hawser_error *error)
+{
+    if (sim_self() == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "a program that is linked with the simulator has nodes only in a world");
+    sim_net *net = sim_made(sizeof *net);
+    net->process = sim_own();
+    net->events = *events;
+    net->self.node = options->node;
+    net->self.incarnation = sim_below(UINT64_MAX);
+    copy_text(net->self.name, sizeof net->self.name, options->name);
+    copy_text(net->job, sizeof net->job, options->job);
+    copy_text(net->build, sizeof net->build, options->build);
+    memcpy(net->key, options->key, options->key_length < HW_NET_KEY_MOST ? options->key_length : HW_NET_KEY_MOST);
+    if (!options->dial_only)
+        (void)!snprintf(net->self.address, sizeof net->self.address, "host%u:%u", net->process->host,
+                        7000 + sim_all_nets()->count);
+    sim_all_nets()->count++;
+    net->listens = !options->dial_only;
+    net->direct = options->direct;
+    net->view = HW_VIEW_FIRST;
+    net->failure_timeout = options->failure_timeout > 0 ? options->failure_timeout : FAILURE_TIMEOUT;
+    net->resumed = -INFINITY;
+    net->unread_most = options->unread_most;
+    net->bucket = (sim_bucket){.rate = (double)options->rate};
+    net->cancellation = options->cancellation;
+    net->next = sim_all_nets()->nets;
+    sim_all_nets()->nets = net;
+    net->thread = sim_thread_number(sim_thread_start(sim_own(), net_main, net));
+    *out = (hw_net *)(void *)net;
+    return HAWSER_OK;
+}
+
+static void stop(sim_net *net, double seconds)
+{
+    if (net->stopping)
+        return;
+    net->stopping = true;
+    for (sim_link *link = net->all; link != NULL; link = link->next)
+        sim_bid(link);
+    uint64_t wait = (uint64_t)(seconds * 1e9), still = sim_now();
+    for (uint64_t before = net->moved + 1; seconds > 0 && net->open > 0;) {
+        if (net->moved != before)
+            still = sim_now();
+        before = net->moved;
+        if (sim_now() - still >= wait)
+            break;
+        (void)sim_wait(&net->changed, sim_now() + wait / 50 + 1);
+    }
+    net->ends = true;
+    sim_wake_first(&net->idle);
+    for (sim_thread *thread = sim_thread_at(net->thread); !sim_thread_ended(thread, NULL);)
+        (void)sim_wait(sim_thread_joiners(thread), SIM_NEVER);
+}
+
+SIM_WRAP(void, hw_net_stop, hw_net *net, double seconds)
+{
+    stop(of(net), seconds);
+}
+
+SIM_WRAP(void, hw_net_free, hw_net *net)
+{
+    if (net != NULL) {
+        stop(of(net), 0);
+        of(net)->over = true;
+    }
+}
+
+SIM_WRAP(void, hw_net_dismiss, hw_net *net, uint32_t node)
+{
+    sim_link *link = sim_link_to(of(net), node);
+    if (link != NULL)
+        sim_bid(link);
+}
+
+SIM_WRAP(void, hw_net_forget, hw_net *net, uint32_t node)
+{
+    sim_link *link = sim_link_to(of(net), node);
+    if (link == NULL)
+        return;
+    of(net)->links[node] = NULL;
+    for (sim_link **at = &of(net)->all; *at != NULL; at = &(*at)->next)
+        if (*at == link) {
+            *at = link->next;
+            return;
+        }
+}
+
+/* ----------------------------------------------------------------------------------------------- small answers ---- */
+
+SIM_WRAP(const char *, hw_net_address, const hw_net *net)
+{
+    return of(net)->self.address;
+}
+
+SIM_WRAP(const char *, hw_net_listening, const hw_net *net)
+{
+    return of(net)->self.address;
+}
+
+/* There is no shared memory between the processes of a world. */
+SIM_WRAP(void, hw_net_set_ring, hw_net *net, size_t bytes)
+{
+    (void)net, (void)bytes;
+}
+
+SIM_WRAP(double, hw_net_paused, const hw_net *net)
+{
+    bool just = sim_seconds() - of(net)->resumed < 1;
+    return just ? 1e-9 * (double)of(net)->process->paused : 0;
+}
+
+SIM_WRAP(bool, hw_net_is_own_thread, const hw_net *net)
+{
+    return sim_thread_number(sim_self()) == of(net)->thread;
+}
+
+SIM_WRAP(void, hw_net_account, hw_net *net, uint32_t node, int64_t bytes)
+{
+    sim_link *link = sim_link_to(of(net), node);
+    if (link == NULL)
+        return;
+    link->accounted += (uint64_t)bytes;
+    sim_wake_first(&of(net)->idle);
+}
+
+SIM_WRAP(uint32_t, hw_net_number, const hw_net *net)
+{
+    return of(net)->self.node;
+}
+
+SIM_WRAP(uint64_t, hw_net_incarnation, const hw_net *net)
+{
+    return of(net)->self.incarnation;
+}
+
+SIM_WRAP(void, hw_net_set_view, hw_net *net, uint32_t view)
+{
+    of(net)->view = view;
+}
+
+SIM_WRAP(bool, hw_net_linked, const hw_net *net, uint32_t node)
+{
+    const sim_link *link = sim_link_to(of(net), node);
+    return link != NULL && link->state == SIM_LINK_UP;
+}
+
+SIM_WRAP(bool, hw_net_path_of, hw_net *net, uint32_t node, hw_net_path *path)
+{
+    const sim_link *link = sim_link_to(of(net), node);
+    if (link == NULL)
+        return false;
+    *path = (hw_net_path){.transport = "simulated",
+                          .messages_sent = link->messages_sent,
+                          .messages_received = link->messages_received,
+                          .bytes_sent = link->bytes_sent,
+                          .bytes_received = link->bytes_received,
+                          .queued = link->queued};
+    memcpy(path->peer, link->hello.address, sizeof path->peer);
+    return true;
+}
+
+SIM_WRAP(uint64_t, hw_net_pending, const hw_net *net)
+{
+    return of(net)->queued;
+}
+
+SIM_WRAP(uint64_t, hw_net_pending_to, hw_net *net, uint32_t node)
+{
+    const sim_link *link = sim_link_to(of(net), node);
+    return link != NULL && link->state == SIM_LINK_UP ? link->queued : 0;
+}
+
+SIM_WRAP(double, hw_net_silence, hw_net *net, uint32_t node)
+{
+    const sim_link *link = sim_link_to(of(net), node);
+    if (link == NULL)
+        return node == of(net)->self.node ? 0 : HUGE_VAL;
+    uint64_t since = sim_silent_since(link);
+    double heard = link->closed ? link->last_received : since != SIM_NEVER ? 1e-9 * (double)since : sim_seconds();
+    return fmax(sim_seconds() - heard, 0);
+}
+
+SIM_WRAP(void, hw_net_accepts, hw_net *net, hw_net_accept_figures *figures)
+{
+    *figures = of(net)->figures;
+}
+
+SIM_WRAP(void, hw_net_drop_updates, hw_net *own, uint32_t session)
+{
+    sim_net *net = of(own);
+    if (session < net->dropped)
+        return;
+    net->dropped = session + 1;
+    net->bucket.hurries = true;
+    sim_drop_updates(net);
+    sim_wake_first(&net->idle);
+}
+
+SIM_WRAP(void, hw_net_pace_again, hw_net *net)
+{
+    of(net)->bucket.hurries = false;
+}
+
+/* ----------------------------------------------------------------------------------------------------- the world ---- */
+
+static void process_changed(sim_process *process)
+{
+    for (sim_net *net = sim_all_nets()->nets; net != NULL; net = net->next) {
+        if (net->process != process || net->over)
+            continue;
+        if (process->state >= SIM_ENDED) {
+            sim_end_net(net);
+            continue;
+        }
+        net->resumed = sim_seconds();
+        for (sim_link *link = net->all; link != NULL; link = link->next)
+            sim_check_silence(process->state == SIM_STOPPED ? link->peer : link, 0);
+    }
+}
+
+void sim_nets_cut(uint32_t from, uint32_t to, bool cut)
+{
+    for (sim_link *link = sim_all_nets()->links; link != NULL; link = link->next_of_all) {
+        if (link->out.from != from || link->out.to != to)
+            continue;
+        if (cut)
+            sim_cut(&link->out);
+        else
+            sim_heal(&link->out);
+        sim_check_silence(link->peer, 0);
+    }
+}
+
+void sim_nets_open(void)
+{
+    *sim_all_nets() = (sim_nets){0};
+    sim_on_change(process_changed);
+}
+
+void sim_nets_close(void)
+{
+    for (sim_link *link = sim_all_nets()->links, *next; link != NULL; link = next) {
+        next = link->next_of_all;
+        free(link);
+    }
+    for (sim_net *net = sim_all_nets()->nets, *next; net != NULL; net = next) {
+        next = net->next;
+        clear_routes(net);
+        free(net->routes);
+        free(net->links);
+        free(net);
+    }
+    *sim_all_nets() = (sim_nets){0};
+}

@@ -1,0 +1,248 @@
+#include "sim/network.h"
+
+#include <stdlib.h>
+
+#include "sim/world.h"
+
+enum { FRAME = 64 << 10, SEGMENT = 1448, HEADS = 66 };
+
+typedef struct sim_host {
+    bool busy;                 /* the up-link sends a frame */
+    sim_channel *first, *last; /* whose turn it is */
+    uint64_t free;             /* when the down-link has received what has arrived */
+    uint64_t bytes;
+    double slow;
+} sim_host;
+
+/* Items that end within one frame. */
+typedef struct sim_frame {
+    sim_channel *channel;
+    sim_item *first, *last;
+    uint64_t bytes, end; /* heads included; time at which it has left */
+} sim_frame;
+
+typedef struct sim_network {
+    sim_rates rates;
+    sim_host *hosts;
+    uint32_t count;
+} sim_network;
+
+static sim_network network;
+
+void sim_network_open(const sim_rates *rates, uint32_t hosts)
+{
+    network = (sim_network){*rates, calloc(hosts, sizeof *network.hosts), hosts};
+    if (network.hosts == NULL)
+        abort();
+    for (uint32_t i = 0; i < hosts; i++)
+        network.hosts[i].slow = 1;
+}
+
+void sim_network_close(void)
+{
+    free(network.hosts);
+    network = (sim_network){0};
+}
+
+void sim_slow_link(uint32_t host, double times)
+{
+    network.hosts[host].slow = times;
+}
+
+uint64_t sim_link_bytes(uint32_t host)
+{
+    return network.hosts[host].bytes;
+}
+
+static uint64_t duration(uint64_t bytes, double rate, double slow)
+{
+    return rate > 0 ? (uint64_t)((double)bytes * slow / rate * 1e9) : 0;
+}
+
+/* In a drawn world a frame takes up to twice its latency, and now and then much longer. */
+static uint64_t latency_of(double seconds)
+{
+    uint64_t latency = (uint64_t)(seconds * 1e9);
+    if (!sim_is_drawn())
+        return latency;
+    return latency / 2 + sim_below(latency * 3 / 2 + 1) + (sim_below(100) == 0 ? sim_below(100 * latency + 1) : 0);
+}
+
+static void hand_over(sim_channel *channel, sim_item *first)
+{
+    for (sim_item *item = first, *next; item != NULL; item = next) {
+        next = item->next;
+        item->next = NULL;
+        if (!channel->cut) {
+            item->arrived(item);
+            continue;
+        }
+        *(channel->kept == NULL ? &channel->kept : &channel->kept_last->next) = item;
+        channel->kept_last = item;
+    }
+}
+
+static void arrive(void *argument, uint64_t unused)
+{
+    sim_frame *frame = argument;
+    (void)unused;
+    hand_over(frame->channel, frame->first);
+    free(frame);
+}
+
+static void arrive_at(sim_frame *frame, uint64_t time)
+{
+    sim_channel *channel = frame->channel;
+    channel->arrives = time > channel->arrives ? time : channel->arrives;
+    sim_at(channel->arrives, arrive, frame, 0);
+}
+
+/* The first byte of a frame has reached the down-link. It cannot be received faster than it was sent. */
+static void reach(void *argument, uint64_t end)
+{
+    sim_frame *frame = argument;
+    sim_host *host = &network.hosts[frame->channel->to];
+    uint64_t begin = host->free > sim_now() ? host->free : sim_now();
+    uint64_t received = begin + duration(frame->bytes, network.rates.link, host->slow);
+    host->free = received > end ? received : end;
+    arrive_at(frame, host->free);
+}
+
+/* Takes what fits one frame off a channel. */
+static sim_frame *next_frame(sim_channel *channel, uint64_t most)
+{
+    sim_frame *frame = calloc(1, sizeof *frame);
+    if (frame == NULL)
+        abort();
+    frame->channel = channel;
+    uint64_t taken = 0;
+    while (channel->first != NULL && taken < most) {
+        sim_item *item = channel->first;
+        uint64_t rest = item->bytes - channel->sent, part = rest < most - taken ? rest : most - taken;
+        taken += part;
+        channel->sent += part;
+        if (part < rest)
+            break;
+        channel->sent = 0;
+        channel->first = item->next;
+        item->next = NULL;
+        *(frame->first == NULL ? &frame->first : &frame->last->next) = item;
+        frame->last = item;
+    }
+    frame->bytes = taken + (taken + SEGMENT - 1) / SEGMENT * HEADS;
+    return frame;
+}
+
+static void take_turn(sim_host *host, sim_channel *channel)
+{
+    channel->waits = true;
+    channel->turn = NULL;
+    *(host->first == NULL ? &host->first : &host->last->turn) = channel;
+    host->last = channel;
+}
+
+static void note_left(sim_frame *frame)
+{
+    for (sim_item *item = frame->first; item != NULL; item = item->next)
+        if (item->left != NULL)
+            item->left(item);
+}
+
+static void serve(sim_host *host);
+
+/* A frame has left the up-link. */
+static void leave(void *argument, uint64_t latency)
+{
+    sim_frame *frame = argument;
+    sim_channel *channel = frame->channel;
+    sim_host *host = &network.hosts[channel->from];
+    host->busy = false;
+    if (channel->first != NULL && !channel->waits)
+        take_turn(host, channel);
+    note_left(frame);
+    uint64_t end = sim_now() + latency, begin = end - duration(frame->bytes, network.rates.link, host->slow);
+    begin = begin > channel->reaches ? begin : channel->reaches;
+    channel->reaches = begin > sim_now() ? begin : sim_now();
+    sim_at(channel->reaches, reach, frame, end);
+    serve(host);
+}
+
+static void serve(sim_host *host)
+{
+    if (host->busy || host->first == NULL)
+        return;
+    sim_channel *channel = host->first;
+    host->first = channel->turn;
+    channel->waits = false;
+    if (channel->first == NULL) { /* it was taken back */
+        serve(host);
+        return;
+    }
+    sim_frame *frame = next_frame(channel, FRAME);
+    host->busy = true;
+    host->bytes += frame->bytes;
+    sim_at(sim_now() + duration(frame->bytes, network.rates.link, host->slow), leave, frame,
+           latency_of(network.rates.latency));
+}
+
+static void send_nearby(sim_channel *channel)
+{
+    sim_frame *frame = next_frame(channel, UINT64_MAX);
+    uint64_t begin = channel->arrives > sim_now() ? channel->arrives : sim_now();
+    note_left(frame);
+    arrive_at(frame, begin + duration(frame->bytes, network.rates.host, 1) + latency_of(network.rates.nearby));
+}
+
+void sim_send(sim_channel *channel, sim_item *item)
+{
+    item->next = NULL;
+    *(channel->first == NULL ? &channel->first : &channel->last->next) = item;
+    channel->last = item;
+    if (channel->from == channel->to) {
+        send_nearby(channel);
+        return;
+    }
+    sim_host *host = &network.hosts[channel->from];
+    if (!channel->waits)
+        take_turn(host, channel);
+    serve(host);
+}
+
+sim_item *sim_take_back(sim_channel *channel, bool (*takes)(void *argument, const sim_item *item), void *argument)
+{
+    sim_item *taken = NULL, **end = &taken, *last = NULL;
+    for (sim_item **at = &channel->first; *at != NULL;) {
+        sim_item *item = *at;
+        bool begun = item == channel->first && channel->sent > 0;
+        if (begun || !takes(argument, item)) {
+            last = item;
+            at = &item->next;
+            continue;
+        }
+        *at = item->next;
+        item->next = NULL;
+        *end = item;
+        end = &item->next;
+    }
+    channel->last = last;
+    return taken;
+}
+
+uint64_t sim_trip(uint32_t from, uint32_t to)
+{
+    return (uint64_t)((from == to ? network.rates.nearby : network.rates.latency) * 1e9);
+}
+
+void sim_cut(sim_channel *channel)
+{
+    channel->cut = true;
+    channel->cut_at = sim_now();
+}
+
+void sim_heal(sim_channel *channel)
+{
+    sim_item *kept = channel->kept;
+    channel->kept = channel->kept_last = NULL;
+    channel->cut = false;
+    hand_over(channel, kept);
+}

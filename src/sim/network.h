@@ -1,0 +1,57 @@
+/*
+ * network.h - how long bytes take between the hosts of a world.
+ *
+ * Each host has an up-link and a down-link of a rate. Frames of at most 64 KiB leave an up-link, in turn over the channels
+ * that have something to send, and queue at the down-link of their host. A frame arrives `latency` after it has left. The
+ * heads of Ethernet, IP and TCP are 66 bytes per 1,448. Within a host bytes cost a rate and no link.
+ */
+#ifndef HW_SIM_NETWORK_H
+#define HW_SIM_NETWORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct sim_item sim_item;
+
+/* What is sent over a channel. The owner has it within a larger struct. */
+struct sim_item {
+    sim_item *next;
+    uint64_t bytes;
+    void (*left)(sim_item *item);    /* its last byte has left the host; NULL: nothing to do */
+    void (*arrived)(sim_item *item); /* its last byte has arrived; takes the item */
+};
+
+/* One direction between two processes; items arrive in the order sent. */
+typedef struct sim_channel {
+    uint32_t from, to;         /* hosts */
+    sim_item *first, *last;    /* not sent yet */
+    uint64_t sent;             /* bytes of the first that were sent */
+    uint64_t reaches, arrives; /* when the last frame reaches the down-link, and when it has arrived */
+    struct sim_channel *turn;  /* the next one whose turn it is at the up-link */
+    bool waits;                /* for its turn */
+    bool cut;                  /* nothing arrives until it is healed: */
+    uint64_t cut_at;
+    sim_item *kept, *kept_last; /* what has reached the cut */
+} sim_channel;
+
+typedef struct sim_rates {
+    double link, host;      /* bytes per second of a link, and within a host; 0: no limit */
+    double latency, nearby; /* seconds between hosts, and within one */
+} sim_rates;
+
+void sim_network_open(const sim_rates *rates, uint32_t hosts);
+void sim_network_close(void);
+/* Sets how many times slower than others the links of a host are. */
+void sim_slow_link(uint32_t host, double times);
+/* Sends an item. It is the channel's until it has arrived. */
+void sim_send(sim_channel *channel, sim_item *item);
+/* Takes back items of which nothing was sent yet, those for which takes(argument, item); linked by next. */
+sim_item *sim_take_back(sim_channel *channel, bool (*takes)(void *argument, const sim_item *item), void *argument);
+/* Returns the nanoseconds that a small item takes. */
+uint64_t sim_trip(uint32_t from, uint32_t to);
+void sim_cut(sim_channel *channel);
+void sim_heal(sim_channel *channel);
+/* Returns the bytes that have left a host by its up-link, heads included. */
+uint64_t sim_link_bytes(uint32_t host);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * world.h - a cluster within one thread of one process: hosts, processes and threads in virtual time.
+ *
+ * The product's own code runs in it, linked with `--wrap` of the calls by which it reaches threads, time and other processes
+ * (docs/simulation.md). Each of its threads is a coroutine. A thread runs until it waits. When none can run, time jumps to
+ * the next event, so computing takes no time unless it is charged (sim_spend). With a seed, orders and delays are drawn, and
+ * threads also change at calls that need not wait. Without one, threads run in the order in which they became ready.
+ *
+ * One world exists at a time, because a wrapped call such as pthread_mutex_lock has no argument that could lead to it.
+ * Outside of a world, wrapped calls do what they always do. Time is in nanoseconds.
+ */
+#ifndef HW_SIM_WORLD_H
+#define HW_SIM_WORLD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SIM_NEVER UINT64_MAX
+#define SIM_FIRST UINT64_C(1000000000000) /* the time at which a world begins: no clock of the product is ever 0 */
+
+typedef struct sim_thread sim_thread;
+
+/* Waiting threads, in order. All zeros: none. */
+typedef struct sim_list {
+    sim_thread *first, *last;
+} sim_list;
+
+typedef enum sim_state { SIM_RUNNING, SIM_STOPPED, SIM_ENDED, SIM_KILLED } sim_state;
+
+/* A process of the product. */
+typedef struct sim_process {
+    uint32_t number, host;
+    sim_state state;
+    int code; /* what main returned, or the argument of _exit */
+    int (*main)(void *argument);
+    void *argument;
+    uint64_t since;  /* time of its last change of state */
+    uint64_t paused; /* length of its last stop */
+    sim_list held;   /* threads that could run, but the process is stopped */
+} sim_process;
+
+/* How a world ended. */
+typedef enum sim_end {
+    SIM_DONE,  /* every process has ended */
+    SIM_STUCK, /* a process waits for what never happens */
+    SIM_LATE   /* the limit of time has passed */
+} sim_end;
+
+/* Makes the world. seed 0: no orders and delays are drawn. `processes`: capacity. */
+void sim_open(uint64_t seed, uint32_t processes);
+/* Adds a process that runs main(argument) from the present time on. */
+sim_process *sim_start(uint32_t host, int (*main)(void *argument), void *argument);
+/* Runs the world to its end, at most to the time `limit`. */
+sim_end sim_run(uint64_t limit);
+/* Frees the world. Memory of threads that had not ended is lost. */
+void sim_close(void);
+
+bool sim_is_open(void);
+uint64_t sim_now(void);
+double sim_seconds(void);  /* of the virtual clock */
+uint64_t sim_events(void); /* number of events so far */
+bool sim_is_drawn(void);   /* the world has a seed */
+/* Returns a number below `bound`, drawn from the seed. */
+uint64_t sim_below(uint64_t bound);
+uint32_t sim_process_count(void);
+sim_process *sim_process_at(uint32_t number);
+
+/* Calls fire(argument, value) at a time, between the turns of threads. It must not wait. */
+void sim_at(uint64_t time, void (*fire)(void *argument, uint64_t value), void *argument, uint64_t value);
+
+/* Changes of a process, from events. A thread that ends its own process does so by sim_exit. */
+void sim_kill(sim_process *process);
+void sim_stop(sim_process *process);
+void sim_continue(sim_process *process);
+/* Calls `changed` after each change of state of a process. One function. */
+void sim_on_change(void (*changed)(sim_process *process));
+
+/* For the running thread; all of these return NULL or do nothing on the world's own stack. */
+sim_thread *sim_self(void);
+sim_process *sim_own(void);
+/* Starts a thread of the same process; returns NULL if there is no memory. */
+sim_thread *sim_thread_start(sim_process *process, void *(*body)(void *argument), void *argument);
+uint64_t sim_thread_number(const sim_thread *thread); /* never 0 */
+sim_thread *sim_thread_at(uint64_t number);
+bool sim_thread_ended(const sim_thread *thread, void **result);
+sim_list *sim_thread_joiners(sim_thread *thread);
+/* What the world keeps for the wrapped calls of a thread. */
+typedef struct sim_facts {
+    double cpu;       /* seconds that it has computed */
+    uint64_t entries; /* of its work that were not charged yet */
+    int signal;       /* sent to it; 0: none */
+    bool sigwaits;
+} sim_facts;
+sim_facts *sim_thread_facts(sim_thread *thread);
+/* Waits in a list until another thread or an event wakes it, or until the deadline. Returns false at the deadline. list
+ * NULL: sleeps. */
+bool sim_wait(sim_list *list, uint64_t deadline);
+void sim_wake(sim_thread *thread);
+void sim_wake_first(sim_list *list);
+void sim_wake_all(sim_list *list);
+/* Lets other threads run that can, if the world draws that. */
+void sim_step(void);
+/* Called when a thread reads a clock: a thread that reads it many times in a row without waiting lets time pass. */
+void sim_look(void);
+/* Lets the time pass that the thread computes. */
+void sim_spend(double seconds);
+/* Ends the thread's process. */
+_Noreturn void sim_exit(int code);
+
+#endif

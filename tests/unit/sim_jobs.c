@@ -1,0 +1,286 @@
+/* Jobs in a simulated cluster, in orders that a seed draws: the bits of threads, the same run twice, and after a node was
+ * killed the others end by name. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <math.h>
+
+#include "base/hash.h"
+#include "base/random.h"
+#include "hawser/store.h"
+#include "job.h"
+#include "sim_worlds.h"
+
+enum { SIZE = 60, BLOCKS = 5, CLOCKS = 12, NODES_MOST = 5, KEYS = 40, PUSHES = 6 };
+
+typedef enum kind { PROGRAM, STORE, KINDS } kind;
+
+/* A job, and what its nodes have left. */
+typedef struct setting {
+    kind kind;
+    hawser_sync sync;
+    const char *more[4]; /* options */
+    bool kills;
+    /* of a world: */
+    uint32_t nodes, killed; /* killed: UINT32_MAX: none */
+    double kill_at, joined; /* seconds; joined: when the last node has joined */
+    hawser_status status[NODES_MOST];
+    char text[NODES_MOST][1000];
+    double x[NODES_MOST][SIZE];
+} setting;
+
+static double expected[SIZE]; /* by threads, under bsp */
+
+/* ------------------------------------------------------------------------------------------------------ the jobs ---- */
+
+/* Sums that depend on their order. */
+static hawser_status add(hawser_context *context)
+{
+    HAWSER_WRITE(context, double, x);
+    for (int i = 0; i < SIZE; i++)
+        if (hawser_random_uniform(context) < 0.5)
+            x[i] += exp(20 * hawser_random_uniform(context)) - 1e-3 * x[i];
+    return hawser_report(context, "work", hawser_random_uniform(context));
+}
+
+static hawser_status run_program(hawser_job *job, hawser_sync sync, double *x, hawser_error *error)
+{
+    hawser_program *program = hawser_program_new("sums", NULL);
+    hawser_state *state = HAWSER_STATE(program, "x", HAWSER_REPLICATED, .rows = SIZE);
+    hawser_metric_declare(program, "work", HAWSER_SUM);
+    hawser_operator *loop = hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = CLOCKS}, sync);
+    HAWSER_UNIT(loop, "add", add, .updates = {state});
+    hawser_run *run = NULL;
+    hawser_status status = hawser_run_program(job, program, &run, error);
+    if (status == HAWSER_OK)
+        memcpy(x, RESULT(double, run, "x", NULL), SIZE * sizeof *x);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    return status;
+}
+
+/* Every node adds 1 to every key PUSHES times; after a second table all of it is there. */
+static hawser_status use_store(hawser_store *store, double *x, hawser_error *error)
+{
+    uint32_t table, other;
+    uint64_t task;
+    double ones[KEYS];
+    for (int i = 0; i < KEYS; i++)
+        ones[i] = 1;
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "t", .last = KEYS - 1}, &table, error));
+    for (int round = 0; round < PUSHES; round++) {
+        hawser_request push = {.table = table, .last = KEYS - 1, .values = ones};
+        HAWSER_TRY(hawser_push(store, &push, &task, error));
+        if (round % 2 == 0)
+            HAWSER_TRY(hawser_store_wait(store, task, error));
+    }
+    HAWSER_TRY(hawser_store_wait_all(store, error));
+    HAWSER_TRY(hawser_store_table(store, &(hawser_table){.name = "u", .last = KEYS - 1}, &other, error));
+    HAWSER_TRY(hawser_pull(store, &(hawser_request){.table = table, .last = KEYS - 1, .out = x}, &task, error));
+    return hawser_store_wait(store, task, error);
+}
+
+static hawser_status run_store(hawser_job *job, double *x, hawser_error *error)
+{
+    hawser_store *store = NULL;
+    HAWSER_TRY(hawser_store_open(job, &(hawser_store_options){.threads = 2}, &store, error));
+    hawser_status status = use_store(store, x, error);
+    hawser_store_close(store);
+    return status;
+}
+
+static hawser_status run_job(setting *how, double *x, hawser_error *error)
+{
+    const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
+    const char *const pairs[] = {"workers", "5", "seed", "7", "quiet", "yes", NULL};
+    hawser_options *options = NULL;
+    hawser_job *job = NULL;
+    hawser_status status = hawser_options_new(tables, &options, error);
+    for (int i = 0; pairs[i] != NULL && status == HAWSER_OK; i += 2)
+        if (strcmp(pairs[i], "quiet") != 0)
+            status = hawser_options_set(options, pairs[i], pairs[i + 1], HAWSER_FROM_PROGRAM, "test", error);
+    for (int i = 0; i < 4 && how->more[i] != NULL && status == HAWSER_OK; i += 2)
+        status = hawser_options_set(options, how->more[i], how->more[i + 1], HAWSER_FROM_PROGRAM, "test", error);
+    if (status == HAWSER_OK)
+        status = hawser_open_options(options, &job, error);
+    if (sim_is_open())
+        how->joined = 1e-9 * (double)(sim_now() - SIM_FIRST);
+    if (status == HAWSER_OK)
+        status = how->kind == STORE ? run_store(job, x, error) : run_program(job, how->sync, x, error);
+    hawser_close(job);
+    hawser_options_free(options);
+    return status;
+}
+
+static int node_main(void *user, uint32_t node)
+{
+    setting *how = user;
+    hawser_error error = {0};
+    how->status[node] = run_job(how, how->x[node], &error);
+    if (how->status[node] != HAWSER_OK)
+        snprintf(how->text[node], sizeof how->text[node], "%s", error.text);
+    return how->status[node] == HAWSER_OK ? 0 : 1;
+}
+
+/* ----------------------------------------------------------------------------------------------------- the worlds ---- */
+
+static void kill_one(void *argument, uint64_t node)
+{
+    (void)argument;
+    sim_kill(sim_process_at((uint32_t)node));
+}
+
+static void plan_kill(void *user)
+{
+    const setting *how = user;
+    if (how->killed != UINT32_MAX)
+        sim_at(SIM_FIRST + (uint64_t)(how->kill_at * 1e9), kill_one, NULL, how->killed);
+}
+
+static void judge(const setting *how, const int *codes, verdict *said)
+{
+    char name[40];
+    snprintf(name, sizeof name, "node %u", how->killed);
+    for (uint32_t i = 0; i < how->nodes && said->why[0] == '\0'; i++) {
+        bool lost = how->killed != UINT32_MAX && i != how->killed && how->status[i] == HAWSER_PEER_LOST;
+        if (i == how->killed && codes[i] < 0)
+            continue;
+        /* A node that is joining may know no more than that node 0 has left, or that nothing listens at an address. */
+        bool joining = how->kill_at < how->joined, named = strstr(how->text[i], name) != NULL || joining;
+        if (lost && !named)
+            snprintf(said->why, sizeof said->why, "node %u does not name %s: %s", i, name, how->text[i]);
+        else if (!lost && how->status[i] != HAWSER_OK)
+            snprintf(said->why, sizeof said->why, "node %u: status %d: %s", i, how->status[i], how->text[i]);
+        else if (!lost && how->kind == PROGRAM && how->sync.tightness == HAWSER_BSP &&
+                 memcmp(how->x[i], expected, sizeof expected) != 0)
+            snprintf(said->why, sizeof said->why, "node %u has other bits than threads", i);
+        else if (!lost && how->kind == PROGRAM && memcmp(how->x[i], how->x[0], sizeof expected) != 0 && codes[0] == 0)
+            snprintf(said->why, sizeof said->why, "nodes 0 and %u have other bits", i);
+        for (int k = 0; how->kind == STORE && how->status[i] == HAWSER_OK && k < KEYS && said->why[0] == '\0'; k++)
+            if (how->x[i][k] != PUSHES * how->nodes)
+                snprintf(said->why, sizeof said->why, "node %u: key %d has %g, not %d", i, k, how->x[i][k],
+                         PUSHES * (int)how->nodes);
+    }
+}
+
+static sim_cluster drawn_cluster(uint64_t seed, setting *how)
+{
+    hw_random random = hw_random_at(seed, 1, 0, 0);
+    how->nodes = 2 + (uint32_t)hw_random_below(&random, 4);
+    how->killed = UINT32_MAX;
+    return (sim_cluster){.seed = seed,
+                         .nodes = how->nodes,
+                         .per_host = 1 + (uint32_t)hw_random_below(&random, 2),
+                         .rates = {.link = hw_random_below(&random, 2) == 0 ? 0 : 1e6, .latency = 1e-4, .nearby = 1e-5},
+                         .costs = {.call = hw_random_below(&random, 2) == 0 ? 0 : 1e-3},
+                         .limit = 600,
+                         .opened = plan_kill,
+                         .main = node_main,
+                         .user = how};
+}
+
+static void world(uint64_t seed, void *user, verdict *said)
+{
+    setting *how = user;
+    int codes[NODES_MOST];
+    sim_cluster cluster = drawn_cluster(seed, how);
+    hw_random random = hw_random_at(seed, 2, 0, 0);
+    if (how->kills) { /* at a moment of the same world without the kill */
+        double seconds = sim_cluster_run(&cluster, codes).seconds, joined = how->joined;
+        how->killed = (uint32_t)hw_random_below(&random, how->nodes);
+        how->kill_at = hw_random_uniform(&random) * seconds;
+        memset(how->status, 0, sizeof how->status);
+        memset(how->x, 0, sizeof how->x);
+        said->outcome = sim_cluster_run(&cluster, codes);
+        how->joined = joined;
+    } else {
+        said->outcome = sim_cluster_run(&cluster, codes);
+    }
+    if (said->outcome.end != SIM_DONE)
+        snprintf(said->why, sizeof said->why, "it did not end in %.3f s: %s", said->outcome.seconds,
+                 said->outcome.end == SIM_STUCK ? "every process waits" : "the limit");
+    else
+        judge(how, codes, said);
+    said->digest = hw_hash(how->x, sizeof how->x, 0) ^ hw_hash(how->text, sizeof how->text, 0) ^
+                   hw_hash(&said->outcome, sizeof said->outcome, 0);
+}
+
+static void run_setting(const char *test, setting how, uint64_t count)
+{
+    run_worlds(test, world, count, &how);
+}
+
+static void programs_under_bsp_have_the_bits_of_threads(void **state)
+{
+    (void)state;
+    run_setting(__func__, (setting){.sync = hawser_bsp()}, 200);
+}
+
+static void programs_under_ssp_and_tap_agree_at_the_end(void **state)
+{
+    (void)state;
+    run_setting(__func__, (setting){.sync = hawser_ssp(2)}, 60);
+    run_setting(__func__, (setting){.sync = hawser_tap()}, 60);
+    run_setting(__func__, (setting){.sync = hawser_tap(), .more = {"rate", "20000"}}, 20);
+}
+
+static void trees_have_the_bits_of_threads(void **state)
+{
+    (void)state;
+    run_setting(__func__, (setting){.sync = hawser_bsp(), .more = {"topology", "tree"}}, 60);
+}
+
+static void stores_have_all_that_was_pushed(void **state)
+{
+    (void)state;
+    run_setting(__func__, (setting){.kind = STORE}, 60);
+}
+
+static void a_killed_node_is_named(void **state)
+{
+    (void)state;
+    run_setting(__func__, (setting){.sync = hawser_bsp(), .kills = true}, 100);
+    run_setting(__func__, (setting){.sync = hawser_ssp(2), .kills = true}, 60);
+    run_setting(__func__, (setting){.kind = STORE, .kills = true}, 60);
+}
+
+static void a_seed_repeats_a_world(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        setting how = {.sync = seed % 2 == 0 ? hawser_bsp() : hawser_tap(), .kills = seed > 5};
+        verdict first = run_world(world, seed, &how), second = run_world(world, seed, &how);
+        verdict other = run_world(world, seed + 1000, &how);
+        assert_true(first.done && second.done && other.done);
+        assert_int_equal(first.digest, second.digest);
+        assert_int_not_equal(first.digest, other.digest);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    setting how = {.sync = hawser_bsp()};
+    hawser_error error = {0};
+    return run_job(&how, expected, &error) == HAWSER_OK ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(programs_under_bsp_have_the_bits_of_threads),
+        cmocka_unit_test(programs_under_ssp_and_tap_agree_at_the_end),
+        cmocka_unit_test(trees_have_the_bits_of_threads),
+        cmocka_unit_test(stores_have_all_that_was_pushed),
+        cmocka_unit_test(a_killed_node_is_named),
+        cmocka_unit_test(a_seed_repeats_a_world),
+    };
+    const char *filter = getenv("CMOCKA_TEST_FILTER");
+    if (filter != NULL)
+        cmocka_set_test_filter(filter);
+    return cmocka_run_group_tests(tests, set_up, NULL);
+}

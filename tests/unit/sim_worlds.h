@@ -1,0 +1,65 @@
+/* sim_worlds.h - worlds of a simulated cluster, each in a process of its own, so that a crash or lost memory is one world's.
+ * A failing world prints the command that runs it again: HAWSER_SIM_SEED=N and the test's name. */
+#ifndef HW_TESTS_UNIT_SIM_WORLDS_H
+#define HW_TESTS_UNIT_SIM_WORLDS_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sim/cluster.h"
+
+/* What a world's process leaves to the test. */
+typedef struct verdict {
+    bool done;
+    char why[1200]; /* empty: as it should be */
+    sim_outcome outcome;
+    uint64_t digest; /* of everything that must be the same in a second run */
+} verdict;
+
+typedef void world_body(uint64_t seed, void *user, verdict *verdict);
+
+static verdict *shared_verdict;
+
+static inline verdict run_world(world_body *body, uint64_t seed, void *user)
+{
+    enum { SECONDS = 120 };
+    if (shared_verdict == NULL)
+        shared_verdict = mmap(NULL, sizeof *shared_verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    memset(shared_verdict, 0, sizeof *shared_verdict);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0) {
+        alarm(SECONDS); /* a simulator that goes round in circles */
+        body(seed, user, shared_verdict);
+        shared_verdict->done = true;
+        fflush(NULL);
+        _exit(0);
+    }
+    int status = 0;
+    (void)waitpid(child, &status, 0);
+    if (!shared_verdict->done)
+        snprintf(shared_verdict->why, sizeof shared_verdict->why, "its process ended by %s %d",
+                 WIFSIGNALED(status) ? "signal" : "code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    return *shared_verdict;
+}
+
+/* Runs the worlds of seeds 1 to `count`, or the one of HAWSER_SIM_SEED. HAWSER_TEST_LONG: ten times as many. Fails with the
+ * command that repeats the first that was not as it should be. */
+static inline void run_worlds(const char *test, world_body *body, uint64_t count, void *user)
+{
+    const char *one = getenv("HAWSER_SIM_SEED"), *longer = getenv("HAWSER_TEST_LONG");
+    uint64_t first = one != NULL ? strtoull(one, NULL, 10) : 1;
+    uint64_t last = one != NULL ? first : longer != NULL && *longer != '\0' ? 10 * count : count;
+    for (uint64_t seed = first; seed <= last; seed++) {
+        verdict said = run_world(body, seed, user);
+        if (said.why[0] != '\0')
+            fail_msg("world %llu: %s\nrepeat it: HAWSER_SIM_SEED=%llu CMOCKA_TEST_FILTER=%s %s", (unsigned long long)seed,
+                     said.why, (unsigned long long)seed, test, program_invocation_name);
+    }
+}
+
+#endif
