@@ -64,7 +64,9 @@ HAWSER_API hawser_status hawser_publish(hawser_context *context, const char *sta
 
 /* ---------------------------------------------------------------------------------------- in tests and observers ---- */
 
-/** Returns the name of metric `index`: the declared ones in their order, then the two others; NULL: there are no more. */
+/** Returns the name of metric `index`: the declared ones in their order, then the others: "bytes", "staleness" and
+ *  the seconds that workers have waited so far, as their mean ("wait_input", "wait_credit", "wait_reduction"); NULL: there
+ *  are no more. */
 HAWSER_API const char *hawser_progress_metric_name(const hawser_progress *progress, size_t index);
 /** Says that a declared metric numbers the fits of a run, as a fold or a lambda does. Each change of a policy then has its
  *  value (hawser_policy_change), and --trace, --log-view and --log-json show it. At most HAWSER_FIT_METRICS metrics. */
@@ -166,6 +168,9 @@ HAWSER_API void hawser_program_resume(hawser_program *program, const void *posit
 typedef struct hawser_worker_figures {
     double cpu_seconds;
     double wait_seconds;
+    double wait_input_seconds;     /**< the part of them for updates and other data of other workers */
+    double wait_credit_seconds;    /**< the part for the driver: stop tests, starts of operators, checkpoints */
+    double wait_reduction_seconds; /**< the part for the results of hawser_allreduce */
     double last_clock_seconds; /**< from the run's start to the end of its last clock: under SSP and TAP workers differ */
     uint64_t clocks;
     uint64_t bytes_sent; /**< of a worker's requests to the store, those to servers in other processes */
@@ -180,6 +185,9 @@ typedef struct hawser_link {
     char transport[24]; /**< "unix", "tcp", "tcp+tls", "shm", "ucx" */
     uint64_t messages_sent;
     uint64_t bytes_sent; /**< on the socket, before encryption */
+    /** Seconds in which bytes waited for --rate, or over TCP for the network: they were not sent or not yet confirmed. 0 for
+     *  other transports without --rate. */
+    double busy_seconds;
 } hawser_link;
 /** What a node has accepted and rejected since it joined: connections, and messages by their stamps. */
 typedef struct hawser_accept_figures {

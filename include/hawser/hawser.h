@@ -312,7 +312,8 @@ HAWSER_API double hawser_metric(const hawser_context *context, const char *metri
 
 /* ----------------------------------------------------------------------------------------- on the driver, in tests ---- */
 
-/** Returns the combined value of a metric, or NaN. "bytes" (sent so far) and "staleness" (the most so far) always exist. */
+/** Returns the combined value of a metric, or NaN. "bytes" (sent so far), "staleness" (the most so far) and the mean
+ *  seconds of waits ("wait_input", "wait_credit", "wait_reduction") always exist. */
 HAWSER_API double hawser_progress_metric(const hawser_progress *progress, const char *metric);
 HAWSER_API void hawser_progress_set(hawser_progress *progress, const char *metric, double value); /**< publish to blocks */
 HAWSER_API uint64_t hawser_progress_clock(const hawser_progress *progress);   /**< own iteration of the tested loop */

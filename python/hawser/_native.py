@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '7283e1e66fb9c5f644b53671effabfa990cedb7a0f0b2598c9cf8b7151915a4e'
+DIGEST = '05963fb89adaa0da8f8ae7f0a08b0f076e812b3933e8699cb722a113fd5c4352'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -434,6 +434,9 @@ class hawser_opening(Structure):
 class hawser_worker_figures(Structure):
     cpu_seconds: float
     wait_seconds: float
+    wait_input_seconds: float
+    wait_credit_seconds: float
+    wait_reduction_seconds: float
     last_clock_seconds: float
     clocks: int
     bytes_sent: int
@@ -448,6 +451,7 @@ class hawser_link(Structure):
     transport: bytes
     messages_sent: int
     bytes_sent: int
+    busy_seconds: float
 
 
 class hawser_accept_figures(Structure):
@@ -1178,6 +1182,9 @@ hawser_opening._fields_ = [
 hawser_worker_figures._fields_ = [
     ("cpu_seconds", c_double),
     ("wait_seconds", c_double),
+    ("wait_input_seconds", c_double),
+    ("wait_credit_seconds", c_double),
+    ("wait_reduction_seconds", c_double),
     ("last_clock_seconds", c_double),
     ("clocks", c_uint64),
     ("bytes_sent", c_uint64),
@@ -1192,6 +1199,7 @@ hawser_link._fields_ = [
     ("transport", c_char * 24),
     ("messages_sent", c_uint64),
     ("bytes_sent", c_uint64),
+    ("busy_seconds", c_double),
 ]
 hawser_accept_figures._fields_ = [
     ("node", c_uint32),

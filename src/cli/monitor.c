@@ -181,6 +181,7 @@ static void keep_sample(hw_monitor *monitor, const hw_sample *sample)
 
 static void log_clock(hw_monitor *monitor, const hawser_progress *progress, const hw_sample *sample)
 {
+    static const char *const waits[] = {"wait_input", "wait_credit", "wait_reduction"};
     bool ok = true;
     json_t *event = hw_monitor_event(monitor, "clock", &ok);
     if (event == NULL)
@@ -192,6 +193,8 @@ static void log_clock(hw_monitor *monitor, const hawser_progress *progress, cons
             hw_json_number(event, monitor->watched.row[k]->name, sample->value[k], &ok);
     hw_json_number(event, "bytes", sample->bytes, &ok);
     hw_json_number(event, "staleness", sample->staleness, &ok);
+    for (size_t k = 0; k < sizeof waits / sizeof *waits; k++)
+        hw_json_number(event, waits[k], hawser_progress_metric(progress, waits[k]), &ok);
     hw_monitor_log(monitor, event, ok);
 }
 

@@ -42,6 +42,15 @@ uint64_t hw_clock_table_least(const hw_clock_table *table)
     return least;
 }
 
+uint32_t hw_clock_table_slowest(const hw_clock_table *table)
+{
+    uint32_t slowest = 0;
+    for (uint32_t i = 1; i < table->blocks; i++)
+        if (table->done[i] < table->done[slowest])
+            slowest = i;
+    return slowest;
+}
+
 uint64_t hw_clock_table_most(const hw_clock_table *table)
 {
     uint64_t most = 0;

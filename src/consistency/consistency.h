@@ -55,6 +55,8 @@ void hw_clock_table_reset(hw_clock_table *table);
  * than before. */
 bool hw_clock_table_advance(hw_clock_table *table, uint32_t block, uint64_t done) HAWSER_MUST_USE;
 uint64_t hw_clock_table_least(const hw_clock_table *table);
+/* Returns the first block with the least clocks. */
+uint32_t hw_clock_table_slowest(const hw_clock_table *table);
 uint64_t hw_clock_table_most(const hw_clock_table *table);
 
 /* Returns true if a unit of the table's block may read states for `clock`. Under BSP and SSP(s) all updates of clocks <=

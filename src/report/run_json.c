@@ -36,6 +36,9 @@ static json_t *workers_json(const hawser_figures *figures, const hawser_load_fig
         hw_json_count(one, "rows_read", rows_of(load, figures, k), ok);
         hw_json_number(one, "cpu_seconds", worker->cpu_seconds, ok);
         hw_json_number(one, "wait_seconds", worker->wait_seconds, ok);
+        hw_json_number(one, "wait_input_seconds", worker->wait_input_seconds, ok);
+        hw_json_number(one, "wait_credit_seconds", worker->wait_credit_seconds, ok);
+        hw_json_number(one, "wait_reduction_seconds", worker->wait_reduction_seconds, ok);
         hw_json_number(one, "last_clock_seconds", worker->last_clock_seconds, ok);
         hw_json_count(one, "clocks", worker->clocks, ok);
         hw_json_count(one, "bytes_sent", worker->bytes_sent, ok);
@@ -58,6 +61,7 @@ static json_t *links_json(const hawser_figures *figures, bool *ok)
         hw_json_text(one, "transport", link->transport, ok);
         hw_json_count(one, "messages_sent", link->messages_sent, ok);
         hw_json_count(one, "bytes_sent", link->bytes_sent, ok);
+        hw_json_number(one, "busy_seconds", link->busy_seconds, ok);
         hw_json_append(list, one, ok);
     }
     return list;

@@ -172,7 +172,7 @@ def use_algorithm(hawser, folder):
     check(len(lines) > 10 and float(lines[-1].split(",")[3]) < 1e-9, f"the last line of the trace: {lines[-1]}")
     with open(os.path.join(folder, "c.log"), encoding="ascii") as file:
         clocks = [event for event in map(json.loads, file) if event["event"] == "clock"]
-    check(list(clocks[-1])[4:] == ["inertia", "shift", "bytes", "staleness"], f"a clock of the log: {clocks[-1]}")
+    check(list(clocks[-1])[4:] == ["inertia", "shift", "bytes", "staleness", "wait_input", "wait_credit", "wait_reduction"], f"a clock of the log: {clocks[-1]}")
     with open(os.path.join(folder, "c.svg"), encoding="utf-8") as file:
         colours = {tuple(round(float(part)) for part in re.findall(r"([\d.]+)%", colour)) for colour in re.findall(r"rgb\([^)]*\)", file.read())}
     check({(5, 36, 66), (80, 33, 5)} <= colours, f"no two curves in the plot: {colours}")

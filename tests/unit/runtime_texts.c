@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -13,6 +14,8 @@
 #include "job.h"
 
 enum { ROWS = 12, COLUMNS = 5 };
+
+typedef enum hw_kind_of_wait { INPUT, CREDIT, REDUCTION } hw_kind_of_wait;
 
 static hawser_status step(hawser_context *context)
 {
@@ -78,11 +81,12 @@ typedef struct seen_progress {
 
 static void observe(const hawser_progress *progress, void *user)
 {
-    static const char *const names[] = {"size", "length", "bytes", "staleness"};
+    static const char *const names[] = {"size",       "length",      "bytes",         "staleness",
+                                        "wait_input", "wait_credit", "wait_reduction"};
     seen_progress *seen = user;
-    for (size_t i = 0; i < 4; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_string_equal(hawser_progress_metric_name(progress, i), names[i]);
-    assert_null(hawser_progress_metric_name(progress, 4));
+    assert_null(hawser_progress_metric_name(progress, sizeof names / sizeof *names));
     seen->calls++;
     seen->clocks = (double)hawser_progress_clocks(progress);
     if (seen->clocks > 0) {
@@ -146,6 +150,81 @@ static void a_log_view_is_text_and_figures(void **unused)
     hawser_run_free(run);
     hawser_program_free(program);
     close_job(test);
+}
+
+/* Returns the sum of one kind of wait over the workers, and compares the kinds with all waits of each. */
+static double waits_of(const hawser_figures *figures, hw_kind_of_wait kind)
+{
+    double sum = 0;
+    for (uint32_t i = 0; i < figures->workers; i++) {
+        const hawser_worker_figures *worker = &figures->worker[i];
+        const double kinds[] = {worker->wait_input_seconds, worker->wait_credit_seconds, worker->wait_reduction_seconds};
+        assert_true(fabs(kinds[0] + kinds[1] + kinds[2] - worker->wait_seconds) <= 1e-9 * (1 + worker->wait_seconds));
+        sum += kinds[kind];
+    }
+    return sum;
+}
+
+static hawser_status late(hawser_context *context)
+{
+    const struct timespec short_time = {.tv_nsec = 5000000};
+    HAWSER_WRITE(context, double, v);
+    v[0] += 1;
+    if (hawser_block(context) == 1)
+        nanosleep(&short_time, NULL);
+    return HAWSER_OK;
+}
+
+static hawser_status late_and_reduces(hawser_context *context)
+{
+    double one = 1;
+    HAWSER_TRY(late(context));
+    return hawser_allreduce(context, &one, 1, HAWSER_SUM);
+}
+
+static bool thinks(hawser_progress *progress, void *user)
+{
+    const struct timespec short_time = {.tv_nsec = 5000000};
+    double *seen = user;
+    nanosleep(&short_time, NULL);
+    seen[0] = hawser_progress_metric(progress, "wait_input");
+    seen[1] = hawser_progress_metric(progress, "wait_credit");
+    seen[2] = hawser_progress_metric(progress, "wait_reduction");
+    return hawser_progress_clock(progress) == 9;
+}
+
+/* Two blocks, of which one is late, or a test that takes its time. Each wait counts for what it is for. */
+static void waits_are_counted_by_their_cause(void **unused)
+{
+    (void)unused;
+    enum { LATE, REDUCES, TESTED, CASES };
+    for (int which = 0; which < CASES; which++) {
+        test_job test = OPEN_JOB("workers", "2");
+        hawser_program *program = hawser_program_new("waits", NULL);
+        hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 3);
+        double seen[3] = {0};
+        hawser_until until = {.clocks = 10};
+        if (which == TESTED)
+            until = (hawser_until){.test = thinks, .user = seen};
+        hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", until, hawser_bsp());
+        HAWSER_UNIT(loop, "step", which == REDUCES ? late_and_reduces : late, .updates = {v}, .reduces = which == REDUCES);
+        hawser_run *run = NULL;
+        hawser_error error = {0};
+        assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_OK);
+        const hawser_figures *figures = hawser_run_figures(run);
+        double input = waits_of(figures, INPUT), credit = waits_of(figures, CREDIT),
+               reduction = waits_of(figures, REDUCTION);
+        assert_true(credit > 0); /* blocks wait for the start of the loop */
+        if (which == REDUCES)
+            assert_true(reduction > 0);
+        else
+            assert_true(input > 0 && reduction == 0);
+        if (which == TESTED) /* the last clock's waits for credit, and what follows, are in no report */
+            assert_true(seen[0] > 0 && seen[0] <= input && seen[1] > 0 && seen[1] < credit && seen[2] == 0);
+        hawser_run_free(run);
+        hawser_program_free(program);
+        close_job(test);
+    }
 }
 
 static void the_reason_for_the_workers_is_data(void **unused)
@@ -215,9 +294,8 @@ static void the_plan_of_a_training_is_text(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_plan_is_the_text_that_is_printed),
-        cmocka_unit_test(a_log_view_is_text_and_figures),
-        cmocka_unit_test(the_reason_for_the_workers_is_data),
+        cmocka_unit_test(a_plan_is_the_text_that_is_printed), cmocka_unit_test(a_log_view_is_text_and_figures),
+        cmocka_unit_test(waits_are_counted_by_their_cause),   cmocka_unit_test(the_reason_for_the_workers_is_data),
         cmocka_unit_test(the_plan_of_a_training_is_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

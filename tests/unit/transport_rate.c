@@ -56,6 +56,9 @@ static void updates_flow_at_the_rate_and_others_overtake(void **state)
     /* No faster than the rate, but for the burst that is allowed at first. */
     assert_true((double)UPDATES * LENGTH <= RATE * (seconds + 0.03));
     assert_int_equal(node_path(&nodes[1], 0).messages_sent, UPDATES + 2);
+    /* The link was busy as long as updates waited for the rate. */
+    double busy = node_path(&nodes[1], 0).busy;
+    assert_true(busy <= seconds + 0.01 && (double)UPDATES * LENGTH <= RATE * (busy + 0.03));
     node_close(&nodes[1]);
     node_close(&nodes[0]);
     assert_int_equal(nodes[0].losses + nodes[1].losses, 0);

@@ -18,6 +18,7 @@ from .declared import Declared
 from .driver import called_test
 from .made import Made
 from .operator import Cocoa, Operator
+from .progress import ALWAYS
 from .raised import Running, runs
 from .state import FORMS, SPLITS, State, has_beside, initial_of
 from .unit import BESIDE, COMBINE, FIRST_UNIT, TYPES, Argument, Known, KnownState, Unit, number_of
@@ -408,7 +409,7 @@ class Build:
     def _test(self, operator: Operator) -> Any:
         states = tuple(self._known_state(state) for state in self.program._states.values() if state.name in self.named)
         where = f"the test of {operator.kind} '{operator.name}'"
-        known = Known(states, (*self.program._metrics, "bytes", "staleness"), where)
+        known = Known(states, (*self.program._metrics, *ALWAYS), where)
         test = called_test(operator, known, self.program, self.running)
         self.kept.append(test)
         return test

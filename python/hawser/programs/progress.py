@@ -10,6 +10,10 @@ from .declared import Declared
 from .views import Views
 
 
+# Metrics that every run has.
+ALWAYS = ("bytes", "staleness", "wait_input", "wait_credit", "wait_reduction")
+
+
 class Progress:
     """What a test of a loop or a branch sees of the run. It is of use during the test alone."""
 
@@ -23,8 +27,9 @@ class Progress:
         return self._pointer
 
     def metric(self, name: str) -> float:
-        """Returns a metric, as combined over the blocks. "bytes" and "staleness" always exist."""
-        if name not in self._program._metrics and name not in ("bytes", "staleness"):
+        """Returns a metric, as combined over the blocks. "bytes", "staleness", and the mean seconds that workers have waited
+        so far ("wait_input", "wait_credit", "wait_reduction"), always exist."""
+        if name not in self._program._metrics and name not in ALWAYS:
             raise BadProgram(f"the test names metric '{name}', and the program has {list(self._program._metrics)}")
         return float(lib.hawser_progress_metric(self._use(), name.encode()))
 

@@ -23,6 +23,7 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
                                    .lost = hw_worker_lost,
                                    .error = &worker->error,
                                    .work = {.block = block}};
+    worker->spent.awaited = UINT64_MAX;
     const hawser_program *program = session->program;
     const hw_stream_name name = {HW_STREAM_BLOCK, session->run, block, 0};
     HAWSER_TRY(hw_recorder_log(session->job->recorder, name, &worker->log, error));
@@ -103,7 +104,9 @@ static void fail(hw_worker *worker, hawser_status status)
 
 static bool has_trigger(void *argument)
 {
-    return ((hw_worker *)argument)->trigger != NULL;
+    hw_worker *worker = argument;
+    worker->mailbox.cause = HW_WAIT_CREDIT;
+    return worker->trigger != NULL;
 }
 
 /* Tied local states go back to where the clock began that not all blocks have ended. With one stage nothing of it is

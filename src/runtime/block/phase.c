@@ -264,9 +264,22 @@ hw_policy hw_worker_waits_by(const hw_worker *worker, const hw_state_part *part)
 static bool inputs_are_in(hw_worker *worker)
 {
     EACH_USED(worker, part)
-    if (!part->kind->ready(worker, part))
+    {
+        if (part->kind->ready(worker, part))
+            continue;
+        if (part->replica != NULL)
+            worker->spent.awaited = hw_clock_table_slowest(hw_replica_clocks(part->replica));
         return false;
+    }
     return true;
+}
+
+/* Notes what a wait is for if a condition does not hold. Returns whether it holds. */
+static bool or_waits_for(hw_worker *worker, bool holds, hw_wait_cause cause)
+{
+    if (!holds)
+        worker->mailbox.cause = cause;
+    return holds;
 }
 
 /* Returns true if the next clock may run, or if no clock is left. */
@@ -276,11 +289,15 @@ static bool may_go_on(void *argument)
     if (hw_remembers_now(worker))
         return true;
     if (worker->paused)
-        return false;
+        return or_waits_for(worker, false, HW_WAIT_CREDIT);
     if (worker->clock >= worker->final_limit)
         return true;
     use_credit(worker);
-    return hw_admit_clock(own_limit(worker), worker->clock) && inputs_are_in(worker) && reductions_are_over(worker);
+    /* Credit is last. Where a test decides after each clock, it comes when all have ended the clock: a wait for a slow block
+     * would look like one for the driver. */
+    return or_waits_for(worker, inputs_are_in(worker), HW_WAIT_INPUT) &&
+           or_waits_for(worker, reductions_are_over(worker), HW_WAIT_REDUCTION) &&
+           or_waits_for(worker, hw_admit_clock(own_limit(worker), worker->clock), HW_WAIT_CREDIT);
 }
 
 static void record_wait(hw_worker *worker, bool for_input)
@@ -327,8 +344,8 @@ static bool all_are_in(void *argument)
         return false;
     EACH_LIVE(worker, part)
     if (!part->kind->settled(worker, part))
-        return false;
-    return reductions_are_over(worker);
+        return or_waits_for(worker, false, HW_WAIT_INPUT);
+    return or_waits_for(worker, reductions_are_over(worker), HW_WAIT_REDUCTION);
 }
 
 /* ------------------------------------------------------------------------------------------------------ one clock ---- */
@@ -383,7 +400,7 @@ static hawser_status run_units(hw_worker *worker)
     hw_session *session = worker->session;
     const hw_step *steps = hw_plan_steps(session->plan, op, &count);
     double slow = session->job->slow_block == worker->block ? session->job->slow_factor - 1 : 0;
-    double cpu = hw_thread_cpu_seconds();
+    double cpu = slow > 0 ? hw_thread_cpu_seconds() : 0;
     for (size_t i = 0; i < count; i++) {
         const hawser_operator *unit = steps[i].unit;
         bool elsewhere = unit->one && session->plan->placement[unit->number] != worker->block;
@@ -392,13 +409,59 @@ static hawser_status run_units(hw_worker *worker)
         hw_event *event = &worker->events[unit->number];
         double start = hw_seconds(), waited = worker->mailbox.waited;
         HAWSER_TRY(hw_context_run(worker, &steps[i], NULL));
+        start = hw_seconds() - start;
+        waited = worker->mailbox.waited - waited;
         event->count++;
-        event->seconds += hw_seconds() - start;
-        event->waited += worker->mailbox.waited - waited;
+        event->seconds += start;
+        event->waited += waited;
+        worker->spent.units += start - waited;
     }
-    if (slow > 0 && op->kind == HW_LOOP)
-        session->executor->ops->sleep(session->executor, worker->mailbox.runner, slow * (hw_thread_cpu_seconds() - cpu));
+    if (slow > 0 && op->kind == HW_LOOP) {
+        cpu = slow * (hw_thread_cpu_seconds() - cpu);
+        session->executor->ops->sleep(session->executor, worker->mailbox.runner, cpu);
+        worker->spent.units += cpu;
+    }
     return HAWSER_OK;
+}
+
+/* Decides whether the CPU time of the clock's exchange is measured. Blocks that share a thread cannot measure their own. */
+static void begin_measuring(hw_worker *worker)
+{
+    const double seconds_between = 0.001;
+    const hw_session *session = worker->session;
+    hw_spent *spent = &worker->spent;
+    double now = session->job->fibers ? 0 : hw_seconds();
+    spent->measures = !session->job->fibers && now - spent->measured_at >= seconds_between;
+    if (spent->measures)
+        spent->measured_at = now;
+    spent->exchanging = spent->measures ? 0 : -1;
+}
+
+/* Begins and ends a part of the exchange whose CPU time is measured. */
+static double exchange_begins(const hw_worker *worker)
+{
+    return worker->spent.measures ? hw_thread_cpu_seconds() : 0;
+}
+
+static void exchange_ends(hw_worker *worker, double began)
+{
+    if (worker->spent.measures)
+        worker->spent.exchanging += hw_thread_cpu_seconds() - began;
+}
+
+/* Fills what the report says of the block's time, and begins with the next one. */
+static void report_spent(hw_worker *worker)
+{
+    hw_spent *spent = &worker->spent;
+    worker->report.units = spent->units;
+    worker->report.exchanging = spent->exchanging;
+    worker->report.awaited = spent->awaited;
+    for (int cause = 0; cause < HW_WAIT_CAUSES; cause++) {
+        worker->report.waits[cause] = worker->mailbox.waits[cause] - spent->reported[cause];
+        spent->reported[cause] = worker->mailbox.waits[cause];
+    }
+    spent->units = 0;
+    spent->awaited = UINT64_MAX;
 }
 
 static hawser_status send_report(hw_worker *worker)
@@ -412,6 +475,7 @@ static hawser_status send_report(hw_worker *worker)
     message->quiet = worker->policy.kind == HW_POLICY_BSP && worker->final_limit - worker->clock <= QUIET_MOST;
     worker->report.bytes = worker->mailbox.bytes_sent + hw_stored_bytes(worker);
     worker->report.lead = worker->most_lead;
+    report_spent(worker);
     memcpy(message->payload, &worker->report, sizeof worker->report);
     return hw_send(&worker->mailbox, worker->session->blocks, message);
 }
@@ -451,9 +515,11 @@ static hawser_status run_stage(hw_worker *worker, bool empty, uint64_t *age)
     uint64_t own = input_age(worker);
     *age = own > *age ? own : *age;
     HAWSER_TRY(check_guarantee(worker));
+    double began = exchange_begins(worker);
     hw_worker_commit(worker);
     EACH_USED(worker, part)
     HAWSER_TRY(part->kind->merge(worker, part));
+    exchange_ends(worker, began);
     HAWSER_TRY(hw_points_begin_clock(worker));
     hw_rehearsal rehearsal = {0};
     hawser_status status = empty ? HAWSER_OK : run_units_over(worker, &rehearsal);
@@ -463,9 +529,11 @@ static hawser_status run_stage(hw_worker *worker, bool empty, uint64_t *age)
     uint64_t bytes = worker->mailbox.bytes_sent;
     if (worker->reduces && worker->stage + 1 == hw_plan_stages(worker->session->plan, worker->current))
         HAWSER_TRY(hw_worker_end_reductions(worker));
+    began = exchange_begins(worker);
     EACH_LIVE(worker, part)
     if (hw_worker_updates(worker, part))
         HAWSER_TRY(part->kind->cut(worker, part));
+    exchange_ends(worker, began);
     worker->events[worker->current->number].bytes += worker->mailbox.bytes_sent - bytes;
     return HAWSER_OK;
 }
@@ -496,6 +564,7 @@ static void begin_clock(hw_worker *worker, bool empty)
     atomic_store_explicit(&worker->mailbox.work.clock, worker->first_clock + worker->started, memory_order_relaxed);
     worker->report.mask = 0;
     worker->report.empty = empty;
+    begin_measuring(worker);
     if (worker->reduces)
         hw_reduction_begin_clock(worker->reduction, worker->clock);
 }

@@ -72,7 +72,9 @@ static void send_stop_request(hw_session *session, hw_stop_request stop)
 
 static bool result_is_there(void *argument)
 {
-    return hw_reduction_ready(((const hw_worker *)argument)->reduction);
+    hw_worker *worker = argument;
+    worker->mailbox.cause = HW_WAIT_REDUCTION;
+    return hw_reduction_ready(worker->reduction);
 }
 
 /* Checks the arguments of a call. */

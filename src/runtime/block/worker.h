@@ -68,6 +68,15 @@ typedef struct hw_event {
     double seconds, waited;
 } hw_event;
 
+/* What the next report says of this block's time (hw_report). */
+typedef struct hw_spent {
+    double units, exchanging;
+    double reported[HW_WAIT_CAUSES]; /* waits of the mailbox, as of the last report */
+    uint64_t awaited;
+    bool measures; /* the CPU time of this clock's exchange; not in each clock, because reading it takes a system call */
+    double measured_at; /* time of the last clock that was measured */
+} hw_spent;
+
 /* The sums that a relay has sent to one node the last time that it sent some. */
 typedef struct hw_round {
     uint64_t number, bytes;
@@ -126,6 +135,7 @@ typedef struct hw_worker {
     uint64_t empty_from; /* clocks from here on pass without work */
     double metrics[HW_METRICS_MOST];
     hw_report report;
+    hw_spent spent;
     hawser_error error;
     /* Figures: */
     hw_event *events; /* by operator number */

@@ -20,6 +20,9 @@ static hawser_worker_figures worker_figures_of(const hw_worker *worker)
     const hw_session *session = worker->session;
     return (hawser_worker_figures){.cpu_seconds = worker->cpu_seconds,
                                    .wait_seconds = worker->mailbox.waited,
+                                   .wait_input_seconds = worker->mailbox.waits[HW_WAIT_INPUT],
+                                   .wait_credit_seconds = worker->mailbox.waits[HW_WAIT_CREDIT],
+                                   .wait_reduction_seconds = worker->mailbox.waits[HW_WAIT_REDUCTION],
                                    .last_clock_seconds = fmax(0.0, worker->last_clock - session->began),
                                    .clocks = worker->clocks,
                                    .bytes_sent = worker->mailbox.bytes_sent,
@@ -45,8 +48,11 @@ bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link
     hw_net_path path;
     if (session->cluster == NULL || !hw_net_path_of(hw_cluster_net(session->cluster), node, &path))
         return false;
-    *link =
-        (hawser_link){.from = session->node, .to = node, .messages_sent = path.messages_sent, .bytes_sent = path.bytes_sent};
+    *link = (hawser_link){.from = session->node,
+                          .to = node,
+                          .messages_sent = path.messages_sent,
+                          .bytes_sent = path.bytes_sent,
+                          .busy_seconds = path.busy};
     memcpy(link->transport, path.transport, sizeof link->transport);
     return true;
 }

@@ -106,7 +106,7 @@ static bool complete_row(const hw_driver *driver, uint64_t *mask, bool *empty)
     return true;
 }
 
-/* Combines the bytes that the blocks have sent and the largest lead of a block; observers see both as metrics. */
+/* Combines the bytes that the blocks have sent, the largest lead of a block, and waits; observers see them as metrics. */
 static void combine_figures(hw_driver *driver)
 {
     driver->bytes = 0;
@@ -115,6 +115,8 @@ static void combine_figures(hw_driver *driver)
         driver->bytes += (double)report->bytes;
         if (driver->staleness < (double)report->lead)
             driver->staleness = (double)report->lead;
+        for (int cause = 0; cause < HW_WAIT_CAUSES; cause++)
+            driver->waits[cause] += report->waits[cause] / driver->session->blocks;
     }
 }
 

@@ -96,10 +96,11 @@ typedef struct hw_driver {
     hawser_error error;
     hawser_progress progress;
     double metrics[HW_METRICS_MOST],
-        shown[HW_METRICS_MOST]; /* now, and as the blocks of a shipped loop got them at its begin */
-    double bytes, staleness;    /* of all blocks so far, as of the last combined clock */
-    double *gains;              /* by state number */
-    hawser_sync *syncs;         /* by operator number */
+        shown[HW_METRICS_MOST];   /* now, and as the blocks of a shipped loop got them at its begin */
+    double bytes, staleness;      /* of all blocks so far, as of the last combined clock, */
+    double waits[HW_WAIT_CAUSES]; /* and seconds that blocks have waited, by cause, as their mean */
+    double *gains;                /* by state number */
+    hawser_sync *syncs;           /* by operator number */
     hw_policies policies;
     hw_memories memories;
     hw_points points;

@@ -5,6 +5,16 @@
 #include "program/kind.h"
 #include "runtime/drive/driver.h"
 
+/* What observers see beside the metrics of the program: the figures of reports. */
+static const char *const further[] = {"bytes", "staleness", "wait_input", "wait_credit", "wait_reduction"};
+enum { FURTHER = sizeof further / sizeof *further };
+
+static double further_metric(const hw_driver *driver, size_t index)
+{
+    _Static_assert(FURTHER == 2 + HW_WAIT_CAUSES, "the waits are last, in the order of their causes");
+    return index == 0 ? driver->bytes : index == 1 ? driver->staleness : driver->waits[index - 2];
+}
+
 double hawser_progress_metric(const hawser_progress *progress, const char *metric)
 {
     if (progress == NULL)
@@ -12,21 +22,21 @@ double hawser_progress_metric(const hawser_progress *progress, const char *metri
     uint32_t number = hw_program_metric(progress->driver->session->program, metric);
     if (number != UINT32_MAX)
         return progress->driver->metrics[number];
-    if (metric != NULL && strcmp(metric, "bytes") == 0)
-        return progress->driver->bytes;
-    return metric != NULL && strcmp(metric, "staleness") == 0 ? progress->driver->staleness : (double)NAN;
+    for (size_t i = 0; metric != NULL && i < FURTHER; i++)
+        if (strcmp(metric, further[i]) == 0)
+            return further_metric(progress->driver, i);
+    return (double)NAN;
 }
 
 const char *hawser_progress_metric_name(const hawser_progress *progress, size_t index)
 {
-    static const char *const further[] = {"bytes", "staleness"};
     if (progress == NULL)
         return NULL;
     const hawser_program *program = progress->driver->session->program;
     if (index < program->metric_count)
         return program->metrics[index].name;
     index -= program->metric_count;
-    return index < sizeof further / sizeof *further ? further[index] : NULL;
+    return index < FURTHER ? further[index] : NULL;
 }
 
 void hawser_progress_set(hawser_progress *progress, const char *metric, double value)

@@ -7,12 +7,13 @@
 
 static void print_workers(const hawser_figures *figures, FILE *out)
 {
-    fprintf(out, "\n%8s %10s %10s %10s %14s %14s %14s\n", "worker", "clocks", "cpu s", "wait s", "wait ms/clock",
-            "bytes sent", "bytes received");
+    fprintf(out, "\n%8s %10s %10s %10s %10s %10s %10s %14s %14s %14s\n", "worker", "clocks", "cpu s", "wait s", "input",
+            "credit", "reduction", "wait ms/clock", "bytes sent", "bytes received");
     for (uint32_t b = 0; b < figures->workers; b++) {
         const hawser_worker_figures *worker = &figures->worker[b];
-        fprintf(out, "%8" PRIu32 " %10" PRIu64 " %10.3f %10.3f %14.3f %14" PRIu64 " %14" PRIu64 "\n", b, worker->clocks,
-                worker->cpu_seconds, worker->wait_seconds,
+        fprintf(out, "%8" PRIu32 " %10" PRIu64 " %10.3f %10.3f %10.3f %10.3f %10.3f %14.3f %14" PRIu64 " %14" PRIu64 "\n", b,
+                worker->clocks, worker->cpu_seconds, worker->wait_seconds, worker->wait_input_seconds,
+                worker->wait_credit_seconds, worker->wait_reduction_seconds,
                 worker->clocks != 0 ? 1e3 * worker->wait_seconds / (double)worker->clocks : 0, worker->bytes_sent,
                 worker->bytes_received);
     }

@@ -105,6 +105,9 @@ struct hawser_progress {
     void *memory; /* of the stop test that runs */
 };
 
+/* What a block waits for: updates, parts and numbers of others; the driver; the results of reductions. */
+typedef enum hw_wait_cause { HW_WAIT_INPUT, HW_WAIT_CREDIT, HW_WAIT_REDUCTION, HW_WAIT_CAUSES } hw_wait_cause;
+
 /* An endpoint's inbox. Everything that waits in the runtime waits in hw_wait, on a mailbox. */
 typedef struct hw_mailbox {
     hw_session *session;
@@ -119,7 +122,9 @@ typedef struct hw_mailbox {
     hawser_status ended; /* by hw_mailbox_end; later calls return it again */
     uint64_t losses;     /* received */
     double waited;
-    hw_call_place work; /* the user's function that this block or driver runs */
+    hw_wait_cause cause;          /* of the present wait: `ready` sets it where it returns false; else input */
+    double waits[HW_WAIT_CAUSES]; /* `waited`, by cause */
+    hw_call_place work;           /* the user's function that this block or driver runs */
     uint64_t messages_sent, bytes_sent, bytes_received;
     hw_flow kinds[HW_KINDS]; /* by kind of message */
 } hw_mailbox;
@@ -176,6 +181,11 @@ typedef struct hw_report {
     uint64_t empty; /* no unit ran */
     uint64_t bytes; /* sent by this block so far */
     uint64_t lead;  /* largest number of clocks that it was ahead of its oldest input */
+    /* Since the report before. Seconds are durations, because CPU time does not show that a process was held back: */
+    double units;                 /* seconds in units, without their waits */
+    double waits[HW_WAIT_CAUSES]; /* seconds by cause */
+    double exchanging;            /* CPU seconds that merged and cut updates in this clock; below 0: not measured */
+    uint64_t awaited;             /* the block that was last behind when it waited for updates; UINT64_MAX: none */
     double values[HW_METRICS_MOST];
 } hw_report;
 

@@ -67,6 +67,7 @@ hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *
     hw_executor *executor = mailbox->session->executor;
     double timeout = mailbox->session->job->timeout;
     double deadline = executor->ops->now(executor) + timeout;
+    mailbox->cause = HW_WAIT_INPUT;
     for (;;) {
         HAWSER_TRY(hw_drain(mailbox));
         if (ready(argument))
@@ -95,6 +96,7 @@ hawser_status hw_wait(hw_mailbox *mailbox, bool (*ready)(void *argument), void *
         if (at_work != 0)
             atomic_store_explicit(&mailbox->work.since, (uint64_t)(end * 1e9), memory_order_relaxed);
         mailbox->waited += end - start;
+        mailbox->waits[mailbox->cause] += end - start;
     }
 }
 

@@ -159,6 +159,7 @@ bool hw_net_path_of(hw_net *net, uint32_t node, hw_net_path *path)
                           .bytes_sent = atomic_load(&link->bytes_sent),
                           .bytes_received = atomic_load(&link->bytes_received),
                           .queued = atomic_load(&link->queued),
+                          .busy = hw_link_busy(link),
                           .shared = link->shared_bytes};
     memcpy(path->transport, link->transport, sizeof path->transport);
     memcpy(path->peer, link->peer, sizeof path->peer);

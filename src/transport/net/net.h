@@ -65,6 +65,7 @@ typedef struct hw_net_path {
     uint64_t messages_sent, messages_received;
     uint64_t bytes_sent, bytes_received; /* on the link, headers and heartbeats included, before encryption */
     uint64_t queued;                     /* bytes in the queue now */
+    double busy;                         /* seconds in which bytes waited for the rate limit, or over TCP for the network */
     uint64_t shared;                     /* bytes of memory that both ends share for this link */
 } hw_net_path;
 

@@ -7,6 +7,8 @@
  */
 #include "transport/net/parts.h"
 
+#include "base/clock.h"
+
 enum { PART_LEAST = 1400, PART_MOST = 64 << 10 };
 #define PART_SECONDS  0.004 /* seconds of the rate in one part */
 #define BURST_SECONDS 0.02  /* seconds of the rate that may be sent at once after a pause */
@@ -62,8 +64,10 @@ bool hw_pace_delay(hw_link *link, hw_message *message)
     bool stored = is_stored(envelope), follows = *pair > 0 || (is_meeting(envelope) && link->paced_stored > 0);
     if (!is_update(envelope) && !stored && !follows)
         return false;
-    if (link->paced.first == NULL)
+    if (link->paced.first == NULL) {
         atomic_fetch_add(&link->net->pacing, 1);
+        link->paced_since = hw_seconds();
+    }
     hw_queue_append(&link->paced, message);
     if (stored)
         link->paced_stored++;
@@ -82,8 +86,10 @@ static void take_first(hw_link *link)
     else
         *pair -= *pair < UINT16_MAX;
     link->paced.first = first->next;
-    if (link->paced.first == NULL)
+    if (link->paced.first == NULL) {
         atomic_fetch_sub(&link->net->pacing, 1);
+        link->paced_seconds += hw_seconds() - link->paced_since;
+    }
 }
 
 /* With the mutex held: moves the next frame of the first waiting message to the link's queue. Returns its cost, or 0 if

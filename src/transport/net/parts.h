@@ -80,7 +80,9 @@ typedef struct hw_link {
     hw_queue paced; /* messages that wait for the rate limit; the first of them may have been sent in part */
     /* number of waiting messages per (source, destination), by a hash: later messages of the pair must wait too */
     uint16_t pairs[HW_PAIRS];
-    size_t paced_stored; /* number of waiting messages of a store */
+    size_t paced_stored;               /* number of waiting messages of a store */
+    double paced_since, paced_seconds; /* time since which messages wait for the limit; seconds in which some did, before */
+    double tcp_busy;                   /* seconds by the kernel's count, as of the last look (busy.c) */
 
     /* For the writer: */
     hw_queue taken; /* off the queue, not packed yet */
@@ -197,6 +199,8 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
 /* link.c: writing, any thread */
 void hw_link_free(hw_link *link);
 void hw_queue_append(hw_queue *queue, hw_message *message);
+/* busy.c: returns the seconds in which the link had bytes to send that were held back or not yet confirmed. */
+double hw_link_busy(hw_link *link);
 uint64_t hw_queued_bytes(const hw_message *message); /* bytes that it counts in hw_link.queued */
 /* Adds to the link's queued bytes and to the net's. With the link's mutex held, as for the next. */
 void hw_link_count(hw_link *link, int64_t bytes);
