@@ -76,6 +76,23 @@ HAWSER_API void hawser_metric_numbers_fits(hawser_program *program, const char *
  *  --log-json show them. */
 HAWSER_API void hawser_progress_gain(hawser_progress *progress, const char *state, double gain);
 HAWSER_API void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sync sync);
+/** What may change of a loop while it runs: how much a block does between two exchanges. */
+typedef struct hawser_adapt_spec {
+    hawser_operator *loop;
+    double work_least, work_most; /**< of a clock; 1 is what it does as written, and lies between. 0 stands for 1 */
+    bool shares;                  /**< a block may do a part of that alone, down to 1/8: a slow one, for which others wait */
+} hawser_adapt_spec;
+/** Declares what may change of a loop: HAWSER_ADAPT(program, .loop = rounds, .work_least = 0.25, .work_most = 4). Units of
+ *  the loop then do as much as hawser_work says. */
+HAWSER_API void hawser_adapt(hawser_program *program, const hawser_adapt_spec *spec);
+#define HAWSER_ADAPT(program, ...) hawser_adapt((program), &(hawser_adapt_spec){__VA_ARGS__})
+/** Returns the work of this block in this clock: that of the loop times the block's share. It is 1 unless a test has changed
+ *  one of them, and NaN if `context` is NULL. */
+HAWSER_API double hawser_work(const hawser_context *context);
+/** Change the work of a loop, or the share of a block in it (1/8 to 1), within what HAWSER_ADAPT declares. Both hold on all
+ *  blocks from the first clock that is announced next, like a gain. */
+HAWSER_API void hawser_progress_work(hawser_progress *progress, const char *loop, double work);
+HAWSER_API void hawser_progress_share(hawser_progress *progress, const char *loop, uint32_t block, double share);
 /** Returns change `index` of the changes in this run so far, in the order in which they were announced; NULL: there are no
  *  more. The driver owns it, until the observer or test returns. */
 HAWSER_API const struct hawser_policy_change *hawser_progress_change(const hawser_progress *progress, size_t index);
@@ -228,14 +245,17 @@ typedef struct hawser_fit_number {
 } hawser_fit_number;
 /** The most changes that hawser_figures.changes lists: 10 MB. */
 #define HAWSER_CHANGES_MOST 16384
-/** A change of a policy during a run (hawser_progress_sync, hawser_progress_gain). Long names are cut. */
+/** A change of a policy during a run (hawser_progress_sync, _gain, _work, _share). Long names are cut. */
 typedef struct hawser_policy_change {
     uint64_t run;   /**< the run of the job in which it occurred; the first one is 1 */
     uint64_t clock; /**< own iteration of the loop, from which on all blocks obey the new policy */
     char loop[64];
-    char state[64];                            /**< the state that has another gain; "": the loop has another sync */
+    char state[64];                            /**< the state that has another gain; "": a loop has another sync or work */
     hawser_sync sync[2];                       /**< old and new */
     double gain[2];                            /**< old and new */
+    double work[2];                            /**< old and new work of the loop; 0: the change is another one */
+    double share[2];                           /**< old and new share of a block in it; 0: the change is another one */
+    uint32_t block;                            /**< that block */
     char by[100];                              /**< what asked for it: "stop test of loop 'rounds'" */
     hawser_fit_number fit[HAWSER_FIT_METRICS]; /**< the fit that began with the new policy or was in progress */
 } hawser_policy_change;

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '05963fb89adaa0da8f8ae7f0a08b0f076e812b3933e8699cb722a113fd5c4352'
+DIGEST = 'd36bd2608b0717664c6c58b64ff507010b05fb9c3495347794881522f629acee'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -421,6 +421,13 @@ class hawser_record(Structure):
     pass
 
 
+class hawser_adapt_spec(Structure):
+    loop: Any
+    work_least: float
+    work_most: float
+    shares: bool
+
+
 class hawser_opening(Structure):
     messages: Any
     cancellation: Any
@@ -497,6 +504,9 @@ class hawser_policy_change(Structure):
     state: bytes
     sync: Any
     gain: Any
+    work: Any
+    share: Any
+    block: int
     by: bytes
     fit: Any
 
@@ -1170,6 +1180,12 @@ hawser_message._fields_ = [
     ("dropped", c_uint64),
     ("text", c_char * 1000),
 ]
+hawser_adapt_spec._fields_ = [
+    ("loop", POINTER(hawser_operator)),
+    ("work_least", c_double),
+    ("work_most", c_double),
+    ("shares", c_bool),
+]
 hawser_opening._fields_ = [
     ("messages", POINTER(hawser_messages)),
     ("cancellation", POINTER(hawser_cancellation)),
@@ -1240,6 +1256,9 @@ hawser_policy_change._fields_ = [
     ("state", c_char * 64),
     ("sync", hawser_sync * 2),
     ("gain", c_double * 2),
+    ("work", c_double * 2),
+    ("share", c_double * 2),
+    ("block", c_uint32),
     ("by", c_char * 100),
     ("fit", hawser_fit_number * 4),
 ]
@@ -1826,6 +1845,10 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_metric_numbers_fits": (None, [POINTER(hawser_program), c_char_p]),
     "hawser_progress_gain": (None, [POINTER(hawser_progress), c_char_p, c_double]),
     "hawser_progress_sync": (None, [POINTER(hawser_progress), c_char_p, hawser_sync]),
+    "hawser_adapt": (None, [POINTER(hawser_program), POINTER(hawser_adapt_spec)]),
+    "hawser_work": (c_double, [POINTER(hawser_context)]),
+    "hawser_progress_work": (None, [POINTER(hawser_progress), c_char_p, c_double]),
+    "hawser_progress_share": (None, [POINTER(hawser_progress), c_char_p, c_uint32, c_double]),
     "hawser_progress_change": (POINTER(hawser_policy_change), [POINTER(hawser_progress), c_size_t]),
     "hawser_open_with": (c_int, [POINTER(hawser_options), POINTER(hawser_opening), POINTER(POINTER(hawser_job)), POINTER(hawser_error)]),
     "hawser_job_programs": (None, [POINTER(hawser_job), c_uint32]),

@@ -91,7 +91,14 @@ static void log_changes(hw_monitor *monitor, const hawser_figures *figures)
         hw_json_count(event, "run", change->run, &ok);
         for (size_t k = 0; k < HAWSER_FIT_METRICS && change->fit[k].metric[0] != '\0'; k++)
             hw_json_number(event, change->fit[k].metric, change->fit[k].value, &ok);
-        if (change->state[0] != '\0') {
+        if (change->work[1] > 0) {
+            hw_json_number(event, "old_work", change->work[0], &ok);
+            hw_json_number(event, "work", change->work[1], &ok);
+        } else if (change->share[1] > 0) {
+            hw_json_count(event, "block", change->block, &ok);
+            hw_json_number(event, "old_share", change->share[0], &ok);
+            hw_json_number(event, "share", change->share[1], &ok);
+        } else if (change->state[0] != '\0') {
             hw_json_text(event, "state", change->state, &ok);
             hw_json_number(event, "old_gain", change->gain[0], &ok);
             hw_json_number(event, "gain", change->gain[1], &ok);

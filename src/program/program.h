@@ -72,6 +72,9 @@ struct hawser_operator {
     bool (*test)(hawser_progress *progress, void *user);
     void *user;
     size_t remembers; /* branch: bytes of memory of its test */
+    bool adapted;     /* loop: its work may change (HAWSER_ADAPT), */
+    bool shares;      /* and the share of a block in it */
+    double work_least, work_most;
 };
 
 typedef struct hw_metric {

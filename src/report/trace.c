@@ -83,6 +83,14 @@ static void add_change(FILE *file, const hawser_policy_change *change)
         add_text(file, change->fit[k].metric);
         fprintf(file, " %.17g", change->fit[k].value);
     }
+    if (change->work[1] > 0) {
+        fprintf(file, ": work %g -> %g", change->work[0], change->work[1]);
+        return;
+    }
+    if (change->share[1] > 0) {
+        fprintf(file, ": share of block %" PRIu32 " %g -> %g", change->block, change->share[0], change->share[1]);
+        return;
+    }
     if (change->state[0] == '\0') {
         fprintf(file, ": sync %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
         return;

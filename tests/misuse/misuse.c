@@ -53,7 +53,7 @@ typedef struct fixture {
     char path[TEXT], options_path[TEXT], model_path[TEXT], store_path[TEXT], data_path[TEXT];
     /* Made for each case: */
     hawser_program *program;
-    hawser_operator *parent;
+    hawser_operator *parent, *free_loop;
     hawser_state *state, *data, *other, *local, *stored, *moving, *states[2];
     hawser_context *context;
     hawser_progress *progress;
@@ -286,6 +286,9 @@ static void make_program(fixture *f)
                 .updates = {f->state, f->local, f->stored, f->other, f->moving, f32, i64, i32}, .reduces = 1);
     hawser_operator *loop = hawser_loop(hawser_root(p), "loop", (hawser_until){.clocks = 2}, hawser_bsp());
     HAWSER_UNIT(loop, "rest", rest, .updates = {f->state});
+    HAWSER_ADAPT(p, .loop = loop, .work_most = 2, .shares = true);
+    f->free_loop = hawser_loop(hawser_root(p), "free", (hawser_until){.clocks = 1}, hawser_bsp());
+    HAWSER_UNIT(f->free_loop, "free_rest", rest, .updates = {f->state});
     f->parent = hawser_root(p);
 }
 

@@ -68,6 +68,7 @@ GIVEN = {
     "hawser_record *": "NULL", "const hawser_record *": "NULL", "hawser_record_function *": "f->visit", "hawser_scratch_visit *": "f->scratch_visit", "void **": "&f->bytes_out",
     "const hawser_state_spec *": '&(const hawser_state_spec){.name = "fresh", .kind = HAWSER_REPLICATED, .rows = 3}',
     "const hawser_unit_spec *": '&(const hawser_unit_spec){.name = "fresh", .run = f->unit}',
+    "const hawser_adapt_spec *": '&(const hawser_adapt_spec){.loop = f->free_loop, .work_most = 2}',
     "const hawser_app_call *": "&(const hawser_app_call){0}", "int": "0",
     "hawser_rule": "(hawser_rule){0}", "hawser_until": "f->until", "hawser_sync": "f->sync",
     "hawser_split": "HAWSER_BY_COLUMN", "hawser_form": "HAWSER_AS_BF16", "hawser_plan_format": "HAWSER_PLAN_PHYSICAL", "hawser_type": "HAWSER_F64",
@@ -116,7 +117,8 @@ SPECIAL = {
     ("hawser_gram_rows", "end"): "1", ("hawser_dataset_write", "begin"): "0", ("hawser_dataset_write", "end"): "ROWS",
     ("hawser_matrix_columns", "begin"): "0", ("hawser_matrix_rows", "begin"): "0",
     ("hawser_dataset_free", "dataset"): "NULL", ("hawser_job_fetch", "matrix"): "&f->matrix",
-    ("hawser_progress_sync", "loop"): '"loop"', ("hawser_loop", "name"): '"fresh"', ("hawser_branch", "name"): '"fresh"',
+    ("hawser_progress_sync", "loop"): '"loop"', ("hawser_progress_work", "loop"): '"loop"', ("hawser_progress_share", "loop"): '"loop"',
+    ("hawser_progress_share", "share"): "0.5", ("hawser_loop", "name"): '"fresh"', ("hawser_branch", "name"): '"fresh"',
     ("hawser_record_restore", "object"): "f->doubles_out", ("hawser_record_restore", "size"): "0",
     ("hawser_batch_pack", "memory"): "f->doubles_out", ("hawser_batch_pack", "bytes"): "sizeof f->doubles_out",
     ("hawser_store_clock", "first"): "0", ("hawser_store_clock", "last"): "0",
@@ -147,7 +149,7 @@ OPTIONAL = {
 NEEDED_FIELDS = {("hawser_vector_options", "name"), ("hawser_scatter", "values"), ("hawser_gather_function", "apply"),
                  ("hawser_generate", "kind"), ("hawser_table", "name"), ("hawser_matrix", "offsets"), ("hawser_matrix", "indices"),
                  ("hawser_matrix", "values"), ("hawser_batch", "rows"),
-                 ("hawser_state_spec", "name"), ("hawser_unit_spec", "name"), ("hawser_unit_spec", "run")}
+                 ("hawser_state_spec", "name"), ("hawser_unit_spec", "name"), ("hawser_unit_spec", "run"), ("hawser_adapt_spec", "loop")}
 NEEDED_BY = {("hawser_push", "values"), ("hawser_push_pull", "values"), ("hawser_push_pull", "out"), ("hawser_pull", "out")}
 # Sound calls that would end what the other cases need, never end, or need a file that an option names.
 NO_SOUND_CALL = {"hawser_close", "hawser_run_free", "hawser_program_free", "hawser_options_free", "hawser_model_free",

@@ -21,6 +21,7 @@
 #include "refused.h"
 #include "refused_entries.h"
 #include "refused_records.h"
+#include "refused_work.h"
 #include "sanitized.h"
 
 #define BAD HAWSER_BAD_PROGRAM
@@ -959,6 +960,7 @@ int main(void)
         cmocka_unit_test(wrong_states_are_rejected),
         cmocka_unit_test(wrong_units_are_rejected),
         cmocka_unit_test(wrong_operators_are_rejected),
+        cmocka_unit_test(wrong_declarations_of_work_are_rejected),
         cmocka_unit_test(wrong_inner_loops_are_rejected),
         cmocka_unit_test(wrong_operands_are_rejected),
         cmocka_unit_test(wrong_reductions_are_rejected),

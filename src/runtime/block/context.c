@@ -678,6 +678,11 @@ double hawser_gain(hawser_context *context, const char *state)
     return part == NULL ? (double)NAN : hw_replica_gain(part->replica);
 }
 
+double hawser_work(const hawser_context *context)
+{
+    return context == NULL ? (double)NAN : context->worker->work * context->worker->share;
+}
+
 double hawser_damping(hawser_context *context, const char *state)
 {
     hw_state_part *part = find(context, state, "hawser_damping", HW_REPLICATED, HW_REPLICATED, false);

@@ -24,6 +24,7 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
                                    .error = &worker->error,
                                    .work = {.block = block}};
     worker->spent.awaited = UINT64_MAX;
+    worker->work = worker->share = 1;
     const hawser_program *program = session->program;
     const hw_stream_name name = {HW_STREAM_BLOCK, session->run, block, 0};
     HAWSER_TRY(hw_recorder_log(session->job->recorder, name, &worker->log, error));

@@ -43,6 +43,8 @@ void hw_worker_obey(hw_worker *worker, hw_message *message)
     memcpy(worker->metrics, metrics, count * sizeof *metrics);
     put_gains(worker, metrics + count);
     worker->limit = control->limit;
+    worker->work = control->work;
+    memcpy(&worker->share, &message->envelope.count, sizeof worker->share);
     if (worker->log != NULL)
         hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_CREDIT,
                                                    .actor = worker->block,

@@ -121,11 +121,12 @@ typedef struct hw_worker {
     hw_policy policy;
     uint64_t epoch;
     uint64_t entry, first_clock;
-    uint64_t clock;   /* the clock that runs, or the next one */
-    uint32_t stage;   /* of that clock */
-    bool flushed;     /* held entries were sent after the last clock */
-    uint64_t started; /* clocks begun */
-    uint64_t sent;    /* clocks that ended and whose changes were sent */
+    uint64_t clock;     /* the clock that runs, or the next one */
+    uint32_t stage;     /* of that clock */
+    bool flushed;       /* held entries were sent after the last clock */
+    uint64_t started;   /* clocks begun */
+    uint64_t sent;      /* clocks that ended and whose changes were sent */
+    double work, share; /* of this loop, and this block's in it */
     uint64_t limit, final_limit;
     struct hw_chunk_task *pushes; /* in progress at the store */
     uint32_t push_count;

@@ -99,6 +99,25 @@ static hawser_status add_gains(hw_driver *driver, uint64_t clock)
     return HAWSER_OK;
 }
 
+/* Adds the changes of a loop's work and of blocks' shares in it. */
+static hawser_status add_work(hw_driver *driver, const hawser_operator *loop, uint64_t clock)
+{
+    hw_knobs *knobs = &driver->knobs[loop->number];
+    if (!(knobs->sent_work == knobs->work)) {
+        const hawser_policy_change change = {.clock = clock, .work = {knobs->sent_work, knobs->work}};
+        knobs->sent_work = knobs->work;
+        HAWSER_TRY(add(driver, &knobs->asker, change));
+    }
+    for (uint32_t b = 0; knobs->shares != NULL && b < driver->session->blocks; b++) {
+        if (knobs->sent_shares[b] == knobs->shares[b])
+            continue;
+        const hawser_policy_change change = {.clock = clock, .share = {knobs->sent_shares[b], knobs->shares[b]}, .block = b};
+        knobs->sent_shares[b] = knobs->shares[b];
+        HAWSER_TRY(add(driver, &knobs->asker, change));
+    }
+    return HAWSER_OK;
+}
+
 /* Adds the change of a loop's sync since its last trigger. */
 static hawser_status add_sync(hw_driver *driver, const hawser_operator *loop, hawser_sync sync, uint64_t clock)
 {
@@ -117,6 +136,7 @@ hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock)
     if (loop == NULL)
         return HAWSER_OK;
     HAWSER_TRY(add_sync(driver, loop, driver->syncs[loop->number], clock));
+    HAWSER_TRY(add_work(driver, loop, clock));
     return add_gains(driver, clock);
 }
 
@@ -128,6 +148,7 @@ hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *op, 
     policies->first = first;
     policies->limit = limit;
     HAWSER_TRY(add_sync(driver, op, sync, first));
+    HAWSER_TRY(add_work(driver, op, first));
     return add_gains(driver, first);
 }
 
@@ -138,6 +159,7 @@ hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit)
         return HAWSER_OK;
     uint64_t clock = policies->first + policies->limit;
     policies->limit = limit;
+    HAWSER_TRY(add_work(driver, policies->loop, clock));
     return add_gains(driver, clock);
 }
 
@@ -156,6 +178,12 @@ void hw_policies_report(const hw_driver *driver)
     for (size_t i = 0; i < session->program->operator_count; i++) {
         const hawser_sync *asked = &driver->syncs[i], *sent = &policies->syncs[i];
         const hw_asker *asker = &policies->sync_asker[i];
+        const hw_knobs *knobs = &driver->knobs[i];
+        if (!(knobs->work == knobs->sent_work) && came_too_late(driver, &knobs->asker))
+            hw_notify(session->job->messages, HAWSER_WARNING, session->node,
+                      "loop '%s' ended before its work became %g, which %s '%s' asked for after %llu clocks: %s",
+                      session->program->operators[i]->name, knobs->work, knobs->asker.kind, knobs->asker.name,
+                      (unsigned long long)knobs->asker.clocks, why);
         if ((asked->tightness != sent->tightness || asked->staleness != sent->staleness) && came_too_late(driver, asker))
             hw_notify(session->job->messages, HAWSER_WARNING, session->node,
                       "loop '%s' ended before its sync became %s, which %s '%s' asked for after %llu clocks: %s",

@@ -13,6 +13,7 @@ static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_c
     char *payload = (*out)->payload;
     memcpy(payload, head, sizeof *head);
     ((hw_control *)(void *)payload)->choices = driver->choice_count;
+    ((hw_control *)(void *)payload)->work = driver->knobs[driver->policies.loop->number].work;
     driver->choice_count = 0;
     memcpy(payload + sizeof *head, driver->metrics, metrics);
     if (gains != 0)

@@ -90,6 +90,13 @@ typedef struct hw_recording {
 /* The least seconds for the rest of a run that is about to be abandoned. */
 #define HW_LEAST_RUN 0.5
 
+/* The work of a loop, and the shares of blocks in it (knobs.c). */
+typedef struct hw_knobs {
+    double work, sent_work;       /* now, and as blocks were told last */
+    double *shares, *sent_shares; /* by block; NULL: the loop declares none */
+    hw_asker asker;
+} hw_knobs;
+
 typedef struct hw_driver {
     hw_session *session;
     hw_mailbox mailbox;
@@ -101,6 +108,7 @@ typedef struct hw_driver {
     double waits[HW_WAIT_CAUSES]; /* and seconds that blocks have waited, by cause, as their mean */
     double *gains;                /* by state number */
     hawser_sync *syncs;           /* by operator number */
+    hw_knobs *knobs;              /* by operator number */
     hw_policies policies;
     hw_memories memories;
     hw_points points;
@@ -181,6 +189,13 @@ hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit) HAWSER_MUST_
 void hw_policies_report(const hw_driver *driver);
 /* Records the changes that another run will obey from a clock of the last loop on. */
 hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock) HAWSER_MUST_USE;
+/* knobs.c: hw_knobs_share returns the bits of a block's share in the work of an operator. hw_knobs_save puts all work and
+ * shares into a position, from which hw_knobs_restore takes them. */
+hawser_status hw_knobs_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
+void hw_knobs_close(hw_driver *driver);
+uint64_t hw_knobs_share(const hw_driver *driver, const hawser_operator *op, uint32_t block);
+hawser_status hw_knobs_save(const hw_driver *driver, struct hw_position *position, hawser_error *error) HAWSER_MUST_USE;
+void hw_knobs_restore(hw_driver *driver, const struct hw_position *from);
 /* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 

@@ -13,6 +13,8 @@ hawser_status hw_driver_send_all(hw_driver *driver, hw_message *message)
                 return status;
             }
         }
+        if (copy->envelope.kind == HW_MESSAGE_TRIGGER || copy->envelope.kind == HW_MESSAGE_CREDIT)
+            copy->envelope.count = hw_knobs_share(driver, driver->policies.loop, i);
         hawser_status status = hw_send(&driver->mailbox, i, copy);
         if (status != HAWSER_OK && i + 1 < blocks)
             hw_message_free(message);

@@ -20,6 +20,7 @@ hawser_status hw_position_copy(hw_driver *driver, const char *branches, hw_posit
     hawser_error *error = &driver->error;
     HAWSER_TRY(hw_position_array(&position->gains, driver->gains, position->states, sizeof *position->gains, error));
     HAWSER_TRY(hw_position_array(&position->syncs, driver->syncs, position->operators, sizeof *position->syncs, error));
+    HAWSER_TRY(hw_knobs_save(driver, position, error));
     HAWSER_TRY(hw_position_array(&position->branches, branches, position->branches_size, 1, error));
     if (program->tests_visit == NULL)
         return HAWSER_OK;
@@ -42,6 +43,7 @@ void hw_position_take(hw_driver *driver, const hw_position *from)
         driver->gains[i] = driver->policies.gains[i] = from->gains[i];
     for (size_t i = 0; i < program->operator_count; i++)
         driver->syncs[i] = driver->policies.syncs[i] = from->syncs[i];
+    hw_knobs_restore(driver, from);
     if (from->branches_size > 0)
         memcpy(driver->memories.bytes, from->branches, from->branches_size);
 }

@@ -58,7 +58,11 @@ static void print_changes(const hawser_figures *figures, FILE *out)
         const hawser_policy_change *change = &figures->changes[i];
         char old[HW_SYNC_TEXT], new[HW_SYNC_TEXT];
         fprintf(out, "loop %-19s %10" PRIu64 "  ", change->loop, change->clock);
-        if (change->state[0] != '\0')
+        if (change->work[1] > 0)
+            fprintf(out, "work: %g -> %g", change->work[0], change->work[1]);
+        else if (change->share[1] > 0)
+            fprintf(out, "share of block %" PRIu32 ": %g -> %g", change->block, change->share[0], change->share[1]);
+        else if (change->state[0] != '\0')
             fprintf(out, "gain of state '%s': %g -> %g", change->state, change->gain[0], change->gain[1]);
         else
             fprintf(out, "sync: %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));

@@ -172,6 +172,7 @@ typedef struct hw_control {
     uint32_t tightness, staleness;
     uint32_t empty;   /* with final: a block does its remaining clocks without work (the end of a tap loop) */
     uint64_t begins;  /* of a trigger: the phase goes on from a record before this clock; 0: it begins */
+    double work;      /* of the loop; the envelope's count has the bits of the block's share in it */
     uint64_t choices; /* number of the last clocks below `limit` for which a u64 says how the loop's branches were chosen */
 } hw_control;
 
