@@ -348,10 +348,15 @@ static hawser_status send_members(hw_cluster *cluster, hawser_error *error)
     for (uint32_t i = 0; i < cluster->nodes; i++)
         list[i] = *hw_members_at(cluster->members, i);
     pthread_mutex_unlock(&cluster->mutex);
-    hawser_status status = HAWSER_OK;
-    for (uint32_t i = 1; i < cluster->nodes && status == HAWSER_OK; i++)
-        status = send_message(cluster, i, HW_JOIN_MEMBERS, list, cluster->nodes * sizeof *list, error);
+    hw_message *message = NULL, *copy = NULL; /* one list for all: every node would need one of its own in the queues */
+    hawser_status status =
+        hw_cluster_make_word(cluster, HW_JOIN_MEMBERS, list, cluster->nodes * sizeof *list, &message, error);
     free(list);
+    for (uint32_t i = 1; i < cluster->nodes && status == HAWSER_OK; i++) {
+        status = hw_message_share(message, &copy, error);
+        HAWSER_THEN(status, hw_net_send(cluster->net, i, copy, error));
+    }
+    hw_message_free(message);
     return status;
 }
 

@@ -2,6 +2,7 @@
  * cluster_gathering.c - what every node sends to all: the tree alone, in worlds drawn by a seed and with a loss at every
  * step; and the calls on twelve nodes, with failures, departures, timeouts and different calls at once.
  */
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -405,6 +406,46 @@ static void blocks_of_any_size_arrive_in_order(void **state)
     check_all(nodes, NODES, "many calls");
 }
 
+/* Returns how many messages this node has sent, when none waits to be sent any more. */
+static uint64_t messages_of(hw_cluster *cluster)
+{
+    hw_net *net = hw_cluster_net(cluster);
+    uint64_t sent = 0;
+    while (hw_net_pending(net) > 0)
+        sched_yield();
+    for (uint32_t node = 0; node < NODES; node++) {
+        hw_net_path path;
+        sent += hw_net_path_of(net, node, &path) ? path.messages_sent : 0;
+    }
+    return sent;
+}
+
+/* A node below node 0 sends its branch up at once, or a block at a time, and what has come down to each of its children. */
+static void count_messages(test_node *node)
+{
+    enum { CALLS = 20 };
+    hw_cluster *cluster = node->job->cluster;
+    uint32_t first, end;
+    hw_gathering_children(node->node, NODES, &first, &end);
+    const uint64_t below = end - first, up = node->node != 0, before = messages_of(cluster);
+    for (uint32_t call = 0; call < CALLS && node->status == HAWSER_OK; call++)
+        node->status = hw_cluster_agree(cluster, HAWSER_OK, &node->error);
+    const uint64_t sent = messages_of(cluster) - before, least = CALLS * (below + up),
+                   most = CALLS * (below + up * (below + 1));
+    if (node->status == HAWSER_OK && (sent < least || sent > most))
+        node->status =
+            hawser_fail(&node->error, HAWSER_INTERNAL, "%llu messages of node %u, not %llu to %llu",
+                        (unsigned long long)sent, node->node, (unsigned long long)least, (unsigned long long)most);
+}
+
+static void a_call_takes_a_message_up_and_one_down(void **state)
+{
+    (void)state;
+    test_node nodes[NODES];
+    run_nodes(nodes, NODES, PAIRS("timeout", "60"), count_messages, NULL);
+    check_all(nodes, NODES, "counted calls");
+}
+
 /* Each node fails once, and once with one after it: all get the text of the first. */
 static void fail_in_turn(test_node *node)
 {
@@ -559,6 +600,7 @@ int main(void)
         cmocka_unit_test(node_0_names_a_node_that_has_not_come),
         cmocka_unit_test(messages_that_no_node_sends_are_refused),
         cmocka_unit_test(blocks_of_any_size_arrive_in_order),
+        cmocka_unit_test(a_call_takes_a_message_up_and_one_down),
         cmocka_unit_test(all_nodes_fail_as_the_first_one),
         cmocka_unit_test(nodes_that_end_at_once_take_no_answer_from_the_others),
         cmocka_unit_test(a_node_that_leaves_is_named_with_its_reason),
