@@ -69,6 +69,12 @@ HAWSER_API hawser_status hawser_job_occurring(hawser_job *job, const hawser_data
 /** Counts what the load of a dataset took for the estimates of plans (part "load"), as hawser_job_load does. NULL is
  *  allowed. */
 HAWSER_API void hawser_job_loaded(hawser_job *job, const hawser_dataset *dataset);
+/** Names bytes on which a run depends besides its program, options and datasets: constants of units, or numbers that the
+ *  caller has read. A run goes on from a checkpoint only if the bytes of each name are the same (--checkpoint); else it is
+ *  refused, and the message has `name`, which is one line. Call it before the run, in the same order in each process.
+ *  Keeps a digest. Does nothing without --checkpoint. */
+HAWSER_API hawser_status hawser_job_depends(hawser_job *job, const char *name, const void *bytes, size_t size,
+                                            hawser_error *error) HAWSER_MUST_USE;
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */
 HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns,
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;

@@ -9,7 +9,7 @@ from ctypes import byref
 from typing import Any
 
 from . import _native
-from ._beside import Calls, run_beside
+from ._beside import Calls, run_beside, terminating
 from ._cluster import BUSY, Cluster
 from ._errors import BadArgument, check, in_keywords, warn
 from ._library import library as lib
@@ -36,6 +36,7 @@ class Job:
         self.raised: BaseException | None = None  # by a callback or by the work
         self.messages: list[tuple[int, str]] = []
         self.calls = Calls()  # of the user's functions
+        self.terminated = 0  # SIGTERMs that have come
 
     def interrupt(self) -> None:
         """Asks the run to end at an agreed clock, or what comes before it at once. Any thread."""
@@ -47,8 +48,13 @@ class Job:
                 lib.hawser_cancel(self.cancellation)
 
     def execute(self) -> bool:
-        """Does the work, waits for it, and returns whether Ctrl-C ended it."""
-        return run_beside(self.run, self.interrupt, self.calls.end)
+        """Does the work, waits for it, and returns whether Ctrl-C ended it. With checkpoints SIGTERM ends it as Ctrl-C does, after one more of them."""
+        def terminate() -> None:
+            self.terminated += 1
+            # By a thread, since the signal may have come while this one has the job's lock.
+            threading.Thread(target=self.interrupt if self.terminated == 1 else self.calls.end, name="hawser-terminate", daemon=True).start()
+        with terminating(terminate) if self.options.text("checkpoint") is not None else contextlib.nullcontext():
+            return run_beside(self.run, self.interrupt, self.calls.end)
 
     # ------------------------------------------------------------------------------------------ in the job's thread ----
 
@@ -127,6 +133,13 @@ class Job:
             error.text = (f"the nodes {self.doing.removesuffix('s')} in different ways: {key} is {own.get(key)} on node {node}, and "
                           f"{theirs.get(key)} on node 0; every node makes the same calls").encode()[:999]
         check(lib.hawser_job_agree(job, status, byref(error)), error)
+
+    def depend(self, job: Any, terms: dict[str, str | None]) -> None:
+        """Names what a run that goes on from a checkpoint must have in common with it."""
+        error = hawser_error()
+        for name, text in terms.items():
+            own = (text or "").encode()
+            check(lib.hawser_job_depends(job, name.encode(), own, len(own), byref(error)), error)
 
     def _take_messages(self, queue: Any) -> None:
         message = hawser_message()

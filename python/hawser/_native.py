@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'd36bd2608b0717664c6c58b64ff507010b05fb9c3495347794881522f629acee'
+DIGEST = '05547a435289f1b6d3df845c512ce1a3c6028878e7ef7f6d9323354a1f5d2457'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1889,6 +1889,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_job_origins": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_double)), POINTER(hawser_error)]),
     "hawser_job_occurring": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_uint32)), POINTER(c_size_t), POINTER(hawser_error)]),
     "hawser_job_loaded": (None, [POINTER(hawser_job), POINTER(hawser_dataset)]),
+    "hawser_job_depends": (c_int, [POINTER(hawser_job), c_char_p, c_void_p, c_size_t, POINTER(hawser_error)]),
     "hawser_job_fetch": (c_int, [POINTER(hawser_job), POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(hawser_error)]),
     "hawser_data_fetch": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint32), c_size_t]),
     "hawser_state_keep": (None, [POINTER(hawser_state)]),

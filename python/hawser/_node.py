@@ -134,6 +134,8 @@ def checked_options(algorithm: str, options: dict[str, Any], refused: dict[str, 
             raise BadOption(f"{keyword}: {why}")
     joining = {keyword.rstrip("_").replace("-", "_"): value for keyword, value in options.items() if key_of(keyword) in JOINING}
     own = {keyword: value for keyword, value in options.items() if key_of(keyword) not in JOINING - {"timeout"}}
+    if own.get("checkpoint") is not None:  # nodes work in other folders
+        own["checkpoint"] = os.path.abspath(own["checkpoint"])
     plain = dict(own)
     take_arrays(plain)
     load, plain = split_options(plain, False)

@@ -3,6 +3,7 @@ import ctypes
 import functools
 import hashlib
 import os
+import signal
 from collections.abc import Callable, Mapping
 from ctypes import POINTER, byref
 from typing import Any
@@ -276,9 +277,9 @@ class Fit(Job):
         """Returns the model, or raises what ended the training. `reports` has the warnings in either case."""
         model = self._model()
         self.report_messages()
-        if pressed:
-            stopped = Interrupted("the training was interrupted")
-            stopped.model = model
+        if pressed or self.terminated:
+            stopped = Interrupted(f"the training was interrupted{'' if pressed else ' by SIGTERM'}")
+            stopped.model, stopped.signal = model, signal.SIGINT if pressed else signal.SIGTERM
             raise stopped
         if self.raised is not None:
             raise self.raised

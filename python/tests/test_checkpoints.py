@@ -1,20 +1,31 @@
-"""Runs that pause, are saved and go on have the bits of one run; and what cannot go on is refused."""
+"""Programs, trainings and fits that were killed, and are called again, go on to the bits of one that nothing disturbed; and what cannot go on is refused."""
+import hashlib
 import os
+import pathlib
 import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
-import test_nodes
 from test_program import quiet
 
 import hawser
 
-needs_command = pytest.mark.skipif(not test_nodes.BINARY, reason="HAWSER_BINARY is not set")
-
 PROGRAM = """
-@hawser.unit(updates="rows", compile=False)
-def scale(rows):
-    rows *= 2
+import os, signal, sys, time, warnings
+import numpy, hawser
+warnings.simplefilter("ignore")
+FOLDER = sys.argv[1]
+
+def die(clocks):
+    wanted = int(sys.argv[2])  # a global would be a constant of the program
+    if clocks == wanted:
+        os.kill(os.getpid(), signal.SIGKILL)
+    newest, until = sorted(os.listdir(FOLDER)) if clocks < wanted else None, time.time() + 20
+    while clocks > 1 and clocks < wanted and sorted(os.listdir(FOLDER)) == newest and time.time() < until:
+        time.sleep(0.02)  # a thread writes the checkpoint that was begun before this clock
 
 @hawser.unit(updates="w", one=True, compile=False)
 def begin(context, w):
@@ -36,102 +47,83 @@ def end(w):
 @hawser.condition(compile=False)
 def counted(progress):
     progress.memory[0] += 1
+    die(progress.memory[0])
     if progress.memory[0] == 4:
         progress.set_gain("w", 2)
+    if progress.memory[0] == 6:
+        progress.keep()
     return progress.memory[0] == 12
 
-def program(X, y, sync=None):
-    made = hawser.Program("descent")
-    made.data("rows", X, y)
-    made.replicated("w", 6, gain=1.0)
-    made.partitioned("parts", 2, each=True)
-    made.local("own", along="rows")
-    made.unit(scale)
-    made.unit(begin)
-    made.loop("steps", test=counted, remembers=1, metric="loss", patience=9, below=-1.0, sync=sync).unit(step)
-    made.loop("again", clocks=3, sync=sync).unit(step, "again_step")
-    made.unit(end)
-    return made
+X = numpy.random.default_rng(0).normal(size=(40, 6))
+made = hawser.Program("descent")
+made.data("rows", X, X @ numpy.arange(6.0))
+made.replicated("w", 6, gain=1.0)
+made.partitioned("parts", 2, each=True)
+made.local("own", along="rows")
+made.keep("own")
+made.unit(begin)
+made.loop("steps", test=counted, remembers=1, metric="loss", patience=12, below=-1.0).unit(step)
+made.loop("again", clocks=3).unit(step, "again_step")
+made.unit(end)
+how = {} if FOLDER == "-" else {"checkpoint": FOLDER, "every": 0}
 """
-NAMES = {"hawser": hawser, "numpy": np}
-exec(PROGRAM, NAMES)
-program = NAMES["program"]
+RUN = PROGRAM + """
+run = made.run(workers=3, trace=True, **how)
+print(*(values.tobytes().hex() for values in run.states.values()), run.metrics, run.clocks, run.ended)
+print(*(now["clocks"] for now in run.trace if now["loop"] in ("steps", "again")))
+"""
 
 
-def same(found, wanted):
-    assert {name: values.tobytes() for name, values in found.states.items()} == {name: values.tobytes() for name, values in wanted.states.items()}
-    assert found.metrics == wanted.metrics and found.clocks == wanted.clocks and found.ended and found.position is None
+def python(text, folder, die=0, **variables):
+    return subprocess.run([sys.executable, "-c", text, str(folder), str(die)], capture_output=True, text=True, timeout=120,
+                          cwd=pathlib.Path(__file__).parent, env={**os.environ, **variables})
 
 
-def test_a_run_in_parts_has_the_bits_of_one(tmp_path, numbers):
-    """Random numbers, metrics, the memory of tests, gains and clocks go on; data that a unit changes are changed again."""
-    file = tmp_path / "run.npz"
-    with quiet():
-        whole = program(*numbers).run(workers=3)
-        for every in (1, 5, 12, 13):
-            same(program(*numbers).run(workers=3, checkpoint=file, every=every), whole)
-        for limit in range(1, 15, 3):  # each of them as by a new process
-            file.unlink()
-            first = program(*numbers).run(workers=3, checkpoint=file, max_clocks=limit)
-            assert (first.clocks, first.stop_reason, first.ended) == (limit, "clocks", False) and first.position
-            loaded = hawser.Run.load(file)
-            assert loaded.position == first.position and loaded["own"].tobytes() == first["own"].tobytes()
-            for resumed in (True, first, file):
-                same(program(*numbers).run(workers=3, checkpoint=file if resumed is True else None, resume=resumed), whole)
-        same(program(*numbers).run(workers=3, checkpoint=file, resume=True), whole)  # it has ended, and is not run again
-        assert len(list(tmp_path.iterdir())) == 1
-        traced = program(*numbers).run(workers=3, checkpoint=file, every=4, trace=True)
-        assert [now["clocks"] for now in traced.trace if now["loop"] in ("steps", "again")] == list(range(1, whole.clocks + 1))
-        assert [change.new for change in traced.changes] == [2.0] and "own" in traced.states
-        begun = program(*numbers).run(workers=3, start=whole)
-        assert not np.array_equal(begun["w"], whole["w"])
+def files(folder):
+    """Returns what is left of checkpoints."""
+    return [each for each in pathlib.Path(folder).rglob("*") if each.is_file()]
 
 
-def test_each_sync_keeps_all_updates(tmp_path):
-    @hawser.unit(updates="n", compile=False)
-    def count(context, n):
-        n[0] += 1 + context.clock
-
-    for sync in ("bsp", "ssp:2", "tap"):
-        made = hawser.Program("count")
-        made.replicated("n", 1, np.int64)
-        made.loop("loop", clocks=9, sync=sync).unit(count)
-        with quiet():
-            assert made.run(workers=3, checkpoint=tmp_path / "n.npz", every=2)["n"].tolist() == [3 * 45]
-            assert made.run(workers=3, start={"n": [5]})["n"].tolist() == [3 * 45 + 5]
+def checkpoints(folder):
+    return sorted(each.name for each in files(folder) if each.name.startswith("checkpoint-"))
 
 
-def test_stored_and_derived_states_go_on(tmp_path):
-    @hawser.unit(updates="v", compile=False)
-    def rebuild(rows, a, v):
-        v += a @ rows
+def test_a_program_that_was_killed_goes_on(tmp_path):
+    """Random numbers, metrics, memory of tests, gains, clocks, patience and kept points go on; it is killed twice, in another part of the loop."""
+    whole, clocks = python(RUN, "-").stdout.splitlines()
+    assert clocks.split() == [str(clock) for clock in range(1, 16)]
+    for die in (5, 9):
+        assert python(RUN, tmp_path / "ck", die).returncode == -signal.SIGKILL
+        assert files(tmp_path / "ck")
+    done = python(RUN, tmp_path / "ck")
+    found, clocks = done.stdout.splitlines()
+    assert found == whole, done.stderr
+    assert clocks.split()[-1] == "15" and 3 <= len(clocks.split()) <= 12  # those before are not run again
+    assert not files(tmp_path / "ck")  # a program that has ended removes them
 
-    @hawser.unit(updates="a v u", compile=False)
-    def step(rows, a, v, u):
-        a += 0.5
-        v += 0.5 * rows.sum(axis=0)
-        u += len(rows)
 
-    X = np.arange(10.0).reshape(5, 2)
-    made = hawser.Program("derived")
-    made.data("rows", X)
-    made.replicated("v", 2)
-    made.local("a", along="rows", tied="v")
-    made.derive("v", rebuild)
-    made.stored("u", 3, along="rows")
-    made.loop("loop", clocks=6).unit(step)
-    with quiet():
-        found = made.run(workers=2, checkpoint=tmp_path / "run.npz", every=4)
-    assert found["a"].tolist() == [3] * 5 and np.allclose(found["v"], 3 * X.sum(axis=0)) and found["u"].tolist() == [[18] * 3] * 3 + [[12] * 3] * 2
+def test_another_program_is_refused_by_name(tmp_path):
+    assert python(RUN, tmp_path / "ck", 5).returncode == -signal.SIGKILL
+    before = checkpoints(tmp_path / "ck")
+    for old, new, say in (("0.001 *", "0.002 *", "unit 'step' = digest"), ('made.local("own", along="rows")', 'made.local("own", initial=1.0, along="rows")', "state 'own'"),
+                          ("numpy.arange(6.0)", "numpy.ones(6)", "data"), ("workers=3", "workers=2", "3 workers"),
+                          ("trace=True", 'start={"w": numpy.ones(6)}', "the numbers of start"), ("w *= 3", "w *= 4", "unit 'end'"),
+                          ("trace=True", "seed=7", "option seed = 1 there, 7 here")):
+        assert old in RUN
+        done = python(RUN.replace(old, new), tmp_path / "ck")
+        assert done.returncode == 1 and "BadOption" in done.stderr and say in done.stderr, (new, done.stderr)
+        assert checkpoints(tmp_path / "ck") == before
+    assert python(RUN.replace("w *= 3", "w *= 4").replace("**how", "fresh=True, **how"), tmp_path / "ck").returncode == 0
+    assert not files(tmp_path / "ck")
 
 
 def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
     pressed = []
 
-    def press(progress):
-        if progress.clock == 3 and not pressed:
+    def press(now):
+        if now["clock"] == 3 and not pressed:
             pressed.append(os.kill(os.getpid(), signal.SIGINT))
-        return progress.clock >= 40
+            time.sleep(0.2)
 
     @hawser.unit(updates="w", one=True)
     def add(w):
@@ -139,122 +131,115 @@ def test_ctrl_c_leaves_a_checkpoint_to_go_on_from(tmp_path):
 
     made = hawser.Program("pressed")
     made.replicated("w", 1)
-    made.loop("loop", test=press).unit(add)
+    made.loop("loop", test=lambda progress: progress.clock >= 40).unit(add)
     made.unit(add, "last")
     with pytest.raises(hawser.Interrupted) as caught:
-        made.run(workers=2, checkpoint=tmp_path / "run.npz")
-    reached = caught.value.run["w"][0]
-    assert 4 <= reached < 41 and hawser.Run.load(tmp_path / "run.npz")["w"][0] == reached
-    assert made.run(workers=2, checkpoint=tmp_path / "run.npz", resume=True)["w"].tolist() == [42]
+        made.run(workers=2, checkpoint=tmp_path / "ck", progress=press)
+    assert 4 <= caught.value.run["w"][0] < 41 and not caught.value.run.ended and files(tmp_path / "ck")
+    seen = []
+    run = made.run(workers=2, checkpoint=tmp_path / "ck", progress=seen.append)
+    assert run["w"].tolist() == [42] and seen[0]["clock"] >= 3 and not files(tmp_path / "ck")
 
 
-def test_a_loop_may_end_by_a_metric_called_pause(tmp_path):
-    @hawser.unit(updates="w", one=True, reports="pause")
-    def add(w):
-        w[0] += 1
-        return 3 - w[0]
+def test_max_clocks_ends_a_program(tmp_path):
+    @hawser.unit(updates="n", compile=False)
+    def count(context, n):
+        n[0] += 1 + context.clock
 
-    made = hawser.Program("ends")
-    made.replicated("w", 1)
-    made.loop("loop", metric="pause", below=0).unit(add)
-    run = made.run(workers=1, checkpoint=tmp_path / "run.npz", every=2)
-    assert run.ended and run.stop_reason == "pause" and run["w"].tolist() == [3]
-
-
-def test_damaged_files_are_refused_or_whole(tmp_path):
-    @hawser.unit(updates="w", one=True, compile=False)
-    def add(w):
-        w += 1
-
-    made, file = hawser.Program("damaged"), tmp_path / "run.npz"
-    made.replicated("w", 2)
-    made.loop("loop", clocks=3).unit(add)
-    made.run(workers=1, checkpoint=file, max_clocks=2)
-    good, whole = file.read_bytes(), hawser.Run.load(file)
-    for place in range(0, len(good), 5):
-        for given in (good[:place], good[:place] + bytes([good[place] ^ 1 << place % 8]) + good[place + 1:]):
-            file.write_bytes(given)
-            try:
-                found = hawser.Run.load(file)
-            except hawser.BadInput:
-                continue
-            assert found.states.keys() == {"w"} and found["w"].tolist() == [2, 2] and found.position == whole.position
-
-
-def test_what_is_refused(tmp_path, numbers):
-    file, made = tmp_path / "run.npz", program(*numbers)
+    made = hawser.Program("count")
+    made.replicated("n", 1, np.int64)
+    made.loop("loop", clocks=9).unit(count)
     with quiet():
-        made.run(workers=3, checkpoint=file, max_clocks=2)
-    good = file.read_bytes()
-    other = program(*numbers)
-    other.metric("more")
-    (tmp_path / "cut.npz").write_bytes(good[:-100])
-    (tmp_path / "text.npz").write_text("no run")
+        assert made.run(workers=3, checkpoint=tmp_path / "ck", every="0s", max_clocks=4)["n"].tolist() == [3 * 10]
+        assert not files(tmp_path / "ck")
+        assert made.run(workers=3, checkpoint=tmp_path / "ck", every=0)["n"].tolist() == [3 * 45]
+        assert made.run(workers=3, start={"n": [5]})["n"].tolist() == [3 * 45 + 5]
 
-    @hawser.unit(updates="rows", compile=False)
-    def mixes(rows, w):
-        rows += w[0]
 
+def test_what_is_refused(tmp_path):
     @hawser.unit(updates="w", one=True, compile=False)
-    def changes_later(w):
+    def add(w):
         w += 1
 
-    mixed = hawser.Program("mixed")
-    mixed.data("rows", numbers[0])
-    mixed.replicated("w", 1)
-    mixed.unit(mixes)
-    mixed.unit(changes_later)
-    interrupted = made.run(workers=1, max_clocks=2)
+    made = hawser.Program("refused")
+    made.data("rows", np.ones((4, 2)))
+    made.replicated("w", 6)
+    made.loop("loop", clocks=2).unit(add)
+    (tmp_path / "file").write_text("no folder")
+    seen = []
     for say, error, text in (
-            (lambda: made.run(every=3), hawser.BadOption, "needs checkpoint="),
-            (lambda: made.run(checkpoint=file, every=0), hawser.BadOption, "every is 0"),
-            (lambda: made.run(resume=True), hawser.BadOption, "give checkpoint="),
-            (lambda: made.run(resume=3), hawser.BadArgument, "resume is a int"),
-            (lambda: made.run(resume=file, start={}), hawser.BadOption, "contradict"),
+            (lambda: made.run(every=3), hawser.BadOption, "every is 3; it is the seconds"),
+            (lambda: made.run(checkpoint=tmp_path / "ck", every=-1), hawser.BadOption, "every"),
             (lambda: made.run(start=3), hawser.BadArgument, "start is a int"),
-            (lambda: made.run(start={"x": 1}), hawser.BadProgram, "start: program 'descent' has no state 'x'"),
+            (lambda: made.run(start={"x": 1}), hawser.BadProgram, "start: program 'refused' has no state 'x'"),
             (lambda: made.run(start={"rows": 1}), hawser.BadProgram, "'rows' is no state that begins with numbers"),
             (lambda: made.run(workers=1, start={"w": [1, 2]}), hawser.BadArgument, r"has shape \(6,\), and its initial has \(2,\)"),
-            (lambda: made.run(workers=2, resume=file), hawser.BadArgument, r"'parts' has shape \(2, 2\), and its initial has \(3, 2\)"),
-            (lambda: made.run(workers=3, resume=tmp_path / "none.npz"), hawser.FileError, "none.npz: it cannot be read: No such file"),
-            (lambda: made.run(workers=3, checkpoint=tmp_path / "none" / "x.npz"), hawser.FileError, "x.npz: it cannot be written: its folder does not"),
-            (lambda: made.run(workers=3, checkpoint=tmp_path), hawser.FileError, "it is a folder; name a file"),
-            (lambda: made.run(workers=3, resume=tmp_path / "cut.npz"), hawser.BadInput, "cut.npz: it is no whole file of a hawser.Run"),
-            (lambda: hawser.Run.load(tmp_path / "text.npz"), hawser.BadInput, "text.npz: it is no whole file of a hawser.Run"),
-            (lambda: other.run(workers=3, resume=file), hawser.BadProgram, "a position of another program"),
-            (lambda: mixed.run(workers=3, resume=file), hawser.BadProgram, "is a run of program 'descent', and this is 'mixed'"),
-            (lambda: mixed.run(workers=1, checkpoint=file), hawser.BadProgram, "transforms data and uses state 'w'"),
-            (lambda: made.run(workers=1, resume=interrupted), hawser.BadProgram, "so it cannot go on; start=run begins a new run"),
-            (lambda: made.run(workers=3, checkpoint=file, results={"w": slice(2)}), hawser.BadOption, "a checkpoint has all of each state")):
+            (lambda: made.run(checkpoint=tmp_path / "none" / "x", progress=seen.append), hawser.FileError, "none/x"),
+            (lambda: made.run(checkpoint=tmp_path / "file"), hawser.FileError, "file"),
+            (lambda: hawser.Lasso().fit(np.ones((4, 2)), np.arange(4), checkpoint=3), ValueError, "checkpoint = 3: this estimator takes the path of a folder")):
         with quiet(), pytest.raises(error, match=text):
             say()
-    assert file.read_bytes() == good
-    seen = []
-    with quiet(), pytest.raises(hawser.FileError):
-        made.run(workers=3, checkpoint=tmp_path / "none" / "x.npz", progress=seen.append)
     assert not seen  # refused before the first clock, not after the last
 
 
-ON_NODES = PROGRAM + """
-import os
-file = os.path.join(sys.argv[1], "run.npz")
-mine = file if node() == 0 else file + ".not-here"
-how = {"workers": 3, "checkpoint": mine}
-found = {"whole": program(X, y).run(workers=3)}
-found["parts"] = program(X, y).run(every=4, **how)
-first = program(X, y).run(max_clocks=5, **how)
-found["resumed"] = program(X, y).run(resume=True, **how)
-found["object"] = program(X, y).run(workers=3, resume=first)
-keep(**{name: run["w"] for name, run in found.items()}, position=len(first.position), files=[name for name in os.listdir(sys.argv[1]) if "not" in name])
+DIES = """
+import os, signal, sys, time, warnings
+import numpy as np, hawser
+from hawser import _train
+warnings.simplefilter("ignore")
+FOLDER, DIE, calls = sys.argv[1], int(sys.argv[2]), [0]
+observe, wait = _train.Fit._observe, _train.Fit.wait
+
+def observed(self, progress, user):
+    calls[0] += 1
+    if calls[0] == DIE:
+        time.sleep(0.3)
+        os.kill(os.getpid(), signal.SIGKILL)
+    observe(self, progress, user)
+
+_train.Fit._observe, _train.Fit.wait = observed, lambda self, callback: wait(self, callback or (lambda now: None))
+draw = np.random.default_rng(0)
+X = draw.normal(size=(300, 20))
+y = X @ draw.normal(size=20) + draw.normal(size=300)
+counts = draw.poisson(1.0, size=(60, 20)).astype(float)
+how = {} if FOLDER == "-" else {"checkpoint": FOLDER}
 """
+FITS = {
+    "train": ('hawser.train("lasso", X, y, tol=1e-12, path=5, workers=2, **how).coefficients', 12),
+    "two targets": ("hawser.Lasso(alpha=1e-3, tol=1e-12, workers=2).fit(X, np.c_[y, X @ np.ones(20)], **how).coef_", 30),
+    "LassoCV": ("hawser.LassoCV(cv=3, alphas=10, workers=2).fit(X, y, **how).mse_path_", 20),
+    "LogisticRegression": ("hawser.LogisticRegression(workers=2).fit(X, y > 0, **how).coef_", 8),
+    "KMeans": ("hawser.KMeans(4, n_init=3, init=lambda X, k, random_state: X[random_state.permutation(300)[:k]], random_state=1, workers=2).fit(X, **how)"
+               ".cluster_centers_", 15),
+    "LatentDirichletAllocation": ("hawser.LatentDirichletAllocation(3, max_iter=20, random_state=1, workers=2).fit(counts, **how).components_", 9),
+}
 
 
-@needs_command
-def test_nodes_go_on_from_the_file_of_node_0(tmp_path, numbers):
-    with quiet():
-        wanted = program(*numbers).run(workers=3)["w"]
-    test_nodes.run(tmp_path, "import numpy, sys\n" + ON_NODES, test_nodes.BINARY, "run", "-n", "2", "--")
-    for found in test_nodes.kept(tmp_path, 2):
-        for name in ("whole", "parts", "resumed", "object"):
-            assert np.array_equal(found[name], wanted), name
-        assert found["position"] > 100 and len(found["files"]) == 0
+@pytest.mark.parametrize("name", FITS)
+def test_a_fit_that_was_killed_goes_on(tmp_path, name):
+    """Several trainings of a fit have folders of their own; those that had ended are repeated."""
+    call, die = FITS[name]
+    text = DIES + f"print(np.ascontiguousarray({call}).tobytes().hex(), calls[0])"
+    whole, calls = python(text, "-").stdout.split()
+    assert int(calls) > die, calls
+    assert python(text, tmp_path / "ck", die, HAWSER_CHECKPOINT_EVERY="0").returncode == -signal.SIGKILL
+    assert files(tmp_path / "ck")
+    done = python(text, tmp_path / "ck", HAWSER_CHECKPOINT_EVERY="0")
+    found, _ = done.stdout.split()
+    assert hashlib.sha256(found.encode()).hexdigest() == hashlib.sha256(whole.encode()).hexdigest(), done.stderr
+    assert [each for each in (tmp_path / "ck").rglob("*")] == []
+
+
+def test_a_training_with_other_arrays_is_refused(tmp_path):
+    """Options that are arrays, the start model and the target are no options of the command, and count as well."""
+    call = DIES + ("start = hawser.train('lasso', X, y, lambda_=1.0, workers=2)\ncalls[0] = 0\n"
+                   "model = hawser.train('lasso', X, y, tol=1e-12, path=5, workers=2, init=start, penalty_factors=np.ones(20), lower=-np.ones(20), **how)")
+    assert python(call, tmp_path / "ck", 12, HAWSER_CHECKPOINT_EVERY="0").returncode == -signal.SIGKILL
+    for old, new, say in (("penalty_factors=np.ones(20)", "penalty_factors=np.arange(20.0)", "penalty-factors = digest"), ("lower=-np", "lower=-2 * np", "lower = digest"),
+                          ("lambda_=1.0", "lambda_=0.9", "init = digest"), ("init=start", "init=None", ""),
+                          ("X, y, tol", "X, y + (y > 1), tol", "data"), ("path=5", "path=6", "option path = 5 there, 6 here")):
+        assert old in call
+        done = python(call.replace(old, new), tmp_path / "ck")
+        assert done.returncode == 1 and "BadOption" in done.stderr and say in done.stderr, (new, done.stderr)
+    assert python(call, tmp_path / "ck").returncode == 0
+    assert not files(tmp_path / "ck")

@@ -3,8 +3,10 @@ import contextlib
 import io
 import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -73,19 +75,34 @@ def test_parts_are_those_of_one_array(compile, seed):
     np.testing.assert_array_equal(found["n"].ravel(), expected(first, starts, cut, clocks, blocks, owner))
 
 
-def program_of(unit, **how):
+def program_of(unit, clocks=3, **how):
     program = hawser.Program("parts")
     program.moving("n", (6, 2), **{"parts": 4, **how})
-    program.loop("loop", clocks=3).unit(unit)
+    program.loop("loop", clocks=clocks, test=lambda progress: False).unit(unit)
     return program
+
+
+def goes_on(program, folder, state, wanted):
+    """Ends a program by Ctrl-C at its second clock, and lets it go on."""
+    pressed = []
+
+    def press(now):
+        if now["clock"] == 1 and not pressed:
+            pressed.append(os.kill(os.getpid(), signal.SIGINT))
+            time.sleep(0.2)
+
+    with pytest.raises(hawser.Interrupted):
+        program.run(workers=2, checkpoint=folder, progress=press)
+    seen = []
+    np.testing.assert_array_equal(program.run(workers=2, checkpoint=folder, progress=seen.append)[state], wanted)
+    assert seen[0]["clock"] >= 1
 
 
 @HOW
 def test_a_run_goes_on(compile, tmp_path):
-    program, path = program_of(hawser.unit(updates="n", compile=compile)(even), dtype=np.int32), tmp_path / "run.npz"
+    program = program_of(hawser.unit(updates="n", compile=compile)(even), 12, dtype=np.int32)
     whole = program.run(workers=2)
-    program.run(workers=2, checkpoint=path, max_clocks=2)
-    np.testing.assert_array_equal(program.run(workers=2, checkpoint=path, resume=True)["n"], whole["n"])
+    goes_on(program, tmp_path / "ck", "n", whole["n"])
     again = program.run(workers=2, start={"n": whole["n"]}, results={"n": slice(1, 3)})
     assert again["n"].shape == (2, 2) and (again["n"] != whole["n"][1:3]).any()
 
@@ -269,15 +286,14 @@ def test_entries_are_those_of_one_array(compile, seed):
 
 def test_entries_go_on_and_are_refused(tmp_path):
     counts = sparse.csr_matrix(np.array([[2.0, 0, 1], [0, 3, 0], [1, 1, 0]]))
-    program, path = hawser.Program("entries"), tmp_path / "run.npz"
+    program = hawser.Program("entries")
     program.data("rows", counts)
     program.data("dense", counts.toarray())
     program.data("columns", counts.tocsc(), by="column")
     program.entries("z", "rows", by_value=True)
-    program.loop("loop", clocks=4).unit(hawser.unit(updates="z")(by_value), clocks=4)
+    program.loop("loop", clocks=12, test=lambda progress: False).unit(hawser.unit(updates="z")(by_value), clocks=12)
     whole = program.run(workers=2)["z"]
-    program.run(workers=2, max_clocks=2, checkpoint=path)
-    np.testing.assert_array_equal(program.run(workers=2, checkpoint=path, resume=True)["z"], whole)
+    goes_on(program, tmp_path / "ck", "z", whole)
     with pytest.raises(hawser.BadProgram, match=r"'z' has 3 numbers \(initial\), but the entries of 'rows' have 8 by value"):
         program.run(workers=2, start={"z": np.zeros(3)})
     with pytest.raises(hawser.BadArgument, match="give all numbers in one dimension"):

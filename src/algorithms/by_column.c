@@ -1,4 +1,5 @@
 #include "algorithms/by_column.h"
+#include "hawser/job_data.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -89,5 +90,10 @@ hawser_status hw_by_column_check(const hawser_algorithm *algorithm, hawser_job *
                                  hawser_error *error)
 {
     HAWSER_TRY(hawser_job_agree(job, check_own(algorithm, input, error), error));
-    return hawser_job_nodes(job) > 1 ? compare_all(job, input, error) : HAWSER_OK;
+    if (hawser_job_nodes(job) > 1)
+        HAWSER_TRY(compare_all(job, input, error));
+    for (int k = 0; k < ARRAYS; k++)
+        if (array_of(input, k) != NULL)
+            HAWSER_TRY(hawser_job_depends(job, keys[k], array_of(input, k), count_of(input, k) * sizeof(double), error));
+    return HAWSER_OK;
 }

@@ -197,6 +197,24 @@ static void count_held(hawser_job *job, const hawser_training_input *given, turn
         input->held += besides[k] != NULL ? bytes_of(job, besides[k]) : 0;
 }
 
+/* Names the numbers of the start model, if it was given in memory: files of options are compared by the job. The header of
+ * its safetensors file has facts about how it was trained, which do not count. */
+static hawser_status name_init(hawser_job *job, const hawser_training_input *input, hawser_error *error)
+{
+    void *bytes = NULL;
+    size_t size = 0;
+    if (input->init == NULL || hawser_options_has(input->options, "init") ||
+        !hawser_options_has(input->options, "checkpoint"))
+        return HAWSER_OK;
+    HAWSER_TRY(hawser_model_to_bytes(input->init, &bytes, &size, error));
+    uint64_t header = 0;
+    memcpy(&header, bytes, sizeof header);
+    size_t begin = sizeof header + (size_t)header;
+    hawser_status status = hawser_job_depends(job, "init", (char *)bytes + begin, size - begin, error);
+    free(bytes);
+    return status;
+}
+
 /* Makes the input that the algorithm reads. Collective. The caller frees *own, also after a failure. */
 static hawser_status make_input(const char *call, const hawser_algorithm *algorithm, hawser_job *job,
                                 const hawser_training_input *input, turned_input *own, hawser_error *error)
@@ -206,7 +224,7 @@ static hawser_status make_input(const char *call, const hawser_algorithm *algori
     HAWSER_TRY(hw_narrow_input(algorithm, job, &own->input, &own->narrow, error));
     HAWSER_TRY(centre_input(algorithm, job, own, error));
     count_held(job, input, own);
-    return HAWSER_OK;
+    return hawser_job_agree(job, name_init(job, input, error), error);
 }
 
 /* Adds what a later load for the model needs and an algorithm does not know. */

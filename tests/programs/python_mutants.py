@@ -27,10 +27,9 @@ MUTANTS = [
      "if lib.hawser_job_nodes(job) > 99:\n            error, status, raised", PROGRAM, "nodes"),
     ("an exception in a compiled test is lost", "programs/raised.py", 'running.end(error, f"in the test of {where}")', "pass", CONDITIONS, "wrong_in_a_test"),
     # Checkpoints, batches, several targets, costs.
-    ("a run that goes on has no position", "programs/run.py", "lib.hawser_program_resume(self.build.handle, position, len(position))", "pass", CHECKPOINTS, "bits_of_one"),
-    ("a run that goes on has the first states", "programs/run.py", "start = self.saving.start if self.before is None else self.before.states", "start = self.saving.start",
-     CHECKPOINTS, "each_sync"),
-    ("a part of a run is no checkpoint", "programs/run.py", "lambda: result.save(path) if result.node == 0 else None)", "lambda: None)", CHECKPOINTS, "ctrl_c"),
+    ("another program goes on", "_job.py", "            check(lib.hawser_job_depends(job, name.encode(), own, len(own), byref(error)), error)\n", "", CHECKPOINTS, "another_program"),
+    ("targets do not count for a run that goes on", "programs/run.py", "            lib.hawser_job_loaded(job, data._handle)", "            pass", CHECKPOINTS, "another_program"),
+    ("all trainings of a fit have one folder", "estimators/_base.py", "if self.count == 1:", "if self.count > 0:", CHECKPOINTS, "that_was_killed"),
     ("blocks have the same batches", "programs/compiled_context.py", "iterator[stream] = _block(pointer(context))", "iterator[stream] = 0", DATA, "order_of_the_page"),
     ("batches have another seed", "programs/compiled_context.py", "iterator[seed] = load(_user(pointer(context)))", "iterator[seed] = 1", DATA, "order_of_the_page"),
     ("each target is the first", "programs/compile.py", 'array_in("outputs", k, kind.dtype)', 'array_in("outputs", 0, kind.dtype)', DATA, "several_targets"),

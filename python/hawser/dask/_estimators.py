@@ -110,8 +110,9 @@ class _OnDask(Estimator):
     # ------------------------------------------------------------------------------------------------- trainings ----
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, check_input: bool = True, *, eval_set: Any = None,
-            early_stopping_rounds: int | None = None, groups: Any = None) -> Any:
-        """Trains on the workers that hold X, of shape (n_samples, n_features); y has a number or label per sample. `check_input` is as in Lasso."""
+            early_stopping_rounds: int | None = None, groups: Any = None, checkpoint: Any = None) -> Any:
+        """Trains on the workers that hold X, of shape (n_samples, n_features); y has a number or label per sample. `check_input` and `checkpoint` are as
+        in Lasso; all workers see the folder of checkpoints."""
         refuse_groups(groups)
         self._check_kinds()
         if not check_input and "check_input" not in inspect.signature(self._plain.fit).parameters:
@@ -128,7 +129,7 @@ class _OnDask(Estimator):
             self._given = X
             self._rows = place(own, {what: value for what, value in given.items() if value is not None},
                                {"data": "X", "target": "y", "weights": "sample_weight"}, several=self._has_columns)
-            return super().fit(self._rows, y, sample_weight, **others)
+            return super().fit(self._rows, y, sample_weight, **others, **({} if checkpoint is None else {"checkpoint": checkpoint}))
         finally:
             self._forget("_given", "_rows", "_labels", "_sums")
 

@@ -1,8 +1,10 @@
 """What all estimators share: parameters of a training, the training itself, and what it leaves behind."""
+import contextlib
+import functools
 import inspect
 import os
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -128,6 +130,45 @@ def _are_numbers(value: Any) -> bool:
     return value is None or isinstance(value, (int, float, np.number)) or (np.ndim(value) > 0 and np.asarray(value).dtype.kind in "iufb")
 
 
+class Folders:
+    """Where the trainings of a fit write their checkpoints: the first one to the folder that was given, the others to folders in it."""
+
+    def __init__(self, folder: Any) -> None:
+        self.folder, self.count = os.path.abspath(os.fsdecode(folder)), 0
+
+    @contextlib.contextmanager
+    def next(self) -> Iterator[str]:
+        """Gives the folder of the next training. An empty one within the first is removed."""
+        self.count += 1
+        if self.count == 1:
+            yield self.folder
+            return
+        own = os.path.join(self.folder, f"training-{self.count}")
+        os.makedirs(self.folder, exist_ok=True)
+        yield own
+        with contextlib.suppress(OSError):
+            os.rmdir(own)
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def saved(fit: Method) -> Method:
+    """Gives a fit its argument `checkpoint`: a folder of checkpoints, from which a fit that was stopped goes on. See hawser.train."""
+    @functools.wraps(fit)
+    def fit_saved(self: Any, *given: Any, checkpoint: Any = None, **named: Any) -> Any:
+        if checkpoint is None:
+            return fit(self, *given, **named)
+        if not isinstance(checkpoint, (str, os.PathLike)):
+            raise refuse("checkpoint", checkpoint, "the path of a folder, or None")
+        self._folders = Folders(checkpoint)
+        try:
+            return fit(self, *given, **named)
+        finally:
+            self._forget("_folders")
+    return cast(Method, fit_saved)
+
+
 class Estimator(BaseEstimator):  # type: ignore[misc]
     """Trains by hawser.train. Subclasses say which algorithm and options their parameters mean."""
 
@@ -146,6 +187,7 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
     trace_: Any
     tol: float
     max_iter: int | None
+    _folders: Folders | None = None  # while it is fitted with checkpoints
     # The type of what the fit leaves: float32 if X was.
     _type: np.dtype[Any] = np.dtype(np.float64)
 
@@ -314,7 +356,8 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             silent = (*silent, *EXACT)
         token = _errors.words.set({**dict.fromkeys(silent), **self._words})
         try:
-            return self._run(algorithm, X, y, weights=weights, **common, **options)
+            with contextlib.nullcontext() if self._folders is None else self._folders.next() as folder:
+                return self._run(algorithm, X, y, weights=weights, **common, **({} if folder is None else {"checkpoint": folder}), **options)
         except BadOption as error:
             raise BadOption(_renamed(str(error))) from error
         finally:

@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 
 from .. import _errors
 from .._model import Model
-from ._base import Array, Estimator, check_written, is_array, is_same, refuse
+from ._base import Array, Estimator, check_written, is_array, is_same, refuse, saved
 
 METHODS = {"k-means++": "kmeans++", "k-means||": "parallel", "random": "random"}  # the library's name of each
 
@@ -117,8 +117,9 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
     def _first_centres(self, X: Any, weights: Array | None, draw: np.random.RandomState) -> Array:
         return self._given_centres(X, draw)
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "KMeans":
-        """Finds clusters. X has shape (n_samples, n_features), dense or sparse; y is ignored."""
+    @saved
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, checkpoint: Any = None) -> "KMeans":
+        """Finds clusters. X has shape (n_samples, n_features), dense or sparse; y is ignored. `checkpoint` is as in Lasso."""
         self._find(self._checked(X), sample_weight, {})
         return self
 
@@ -301,12 +302,13 @@ class MiniBatchKMeans(KMeans):
         elif hasattr(self, "labels_"):
             del self.labels_
 
+    @saved
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, *, eval_set: Any = None,
-            early_stopping_rounds: int | None = None) -> "MiniBatchKMeans":
+            early_stopping_rounds: int | None = None, checkpoint: Any = None) -> "MiniBatchKMeans":
         """Finds clusters. X has shape (n_samples, n_features), dense or sparse; y is ignored.
 
         `eval_set` are other samples: `evals_result_` has their inertia after each pass over X, of the start that was kept. With
-        `early_stopping_rounds` a start ends when that many passes have not lowered it, with the centres of the least one.
+        `early_stopping_rounds` a start ends when that many passes have not lowered it, with the centres of the least one. `checkpoint` is as in Lasso.
         """
         X = self._checked(X)
         self._find(X, sample_weight, self._validation(eval_set, early_stopping_rounds, None))

@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from .._errors import BadInput
 from .._model import Model
 from .._topics import words_in_topics
-from ._base import Array, Estimator, is_array, refuse
+from ._base import Array, Estimator, is_array, refuse, saved
 
 
 class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Estimator):  # type: ignore[misc]
@@ -92,8 +92,9 @@ class LatentDirichletAllocation(ClassNamePrefixFeaturesOutMixin, TransformerMixi
                              "changed array under another name")
         return rows
 
-    def fit(self, X: Any, y: Any = None) -> "LatentDirichletAllocation":
-        """Finds topics. X has shape (n_samples, n_features), dense or sparse; y is ignored."""
+    @saved
+    def fit(self, X: Any, y: Any = None, *, checkpoint: Any = None) -> "LatentDirichletAllocation":
+        """Finds topics. X has shape (n_samples, n_features), dense or sparse; y is ignored. `checkpoint` is as in Lasso."""
         options = self._options()
         self._train(self._algorithm, self._counts(self._checked(X)), None, None, init=None, **options)
         return self

@@ -5,7 +5,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._model import Model
-from ._base import Array, LinearEstimator, is_same, refuse
+from ._base import Array, LinearEstimator, is_same, refuse, saved
 
 
 class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
@@ -55,8 +55,9 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
             raise refuse("precompute", given if len(shape) < 2 else f"a matrix of shape {shape}",
                          f"True, False, 'auto' or a Gram matrix of shape ({wanted}, {wanted}), which it does not need")
 
+    @saved
     def fit(self, X: Any, y: Any, sample_weight: Any = None, check_input: bool = True, *, eval_set: Any = None,
-            early_stopping_rounds: int | None = None) -> Any:
+            early_stopping_rounds: int | None = None, checkpoint: Any = None) -> Any:
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample, or a column per target.
 
         Targets are trained one by one: `coef_` (n_targets, n_features), `intercept_`, `dual_gap_` and `n_iter_` have one for each, and `models_` the models.
@@ -64,6 +65,9 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         With `eval_set`, a pair (X, y) of other data, `evals_result_` has their mean squared error at each certificate of the training. With
         `early_stopping_rounds` the training ends when that many certificates have not lowered it, and the model is that of
         the least one, at `best_iteration_` (from 0), with the error `best_score_`. X and y are checked whatever `check_input` says, which is scikit-learn's.
+
+        `checkpoint` is a folder of checkpoints, as that of hawser.train: a fit that was stopped goes on when it is called again. A fit of several
+        trainings repeats those before the one that was stopped.
         """
         X, y = self._checked(X, y, y_numeric=True, **({"multi_output": True} if self._takes_columns else {}))
         target, weights = self._numbers(y), self._weights(sample_weight, X)

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 
 from .._model import Model
-from ._base import UNFINISHED, Array, has_errors, is_array, listed, refuse
+from ._base import UNFINISHED, Array, has_errors, is_array, listed, refuse, saved
 from ._folds import NoPartition, Pairs, by_row, checked_rule, means_of, member_by, pairs_of, refuse_groups, weights_in
 from .linear import _Penalised
 
@@ -62,8 +62,10 @@ class _Crossed(_Penalised):
             return {"path": listed(self._alphas(X, target, weights, ratio))}
         return {"path": count, "lambda_min_ratio": self.eps}
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> Any:  # type: ignore[override]  # other data cannot choose, too
-        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample."""
+    @saved
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None,  # type: ignore[override]  # other data cannot choose, too
+            checkpoint: Any = None) -> Any:
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample. `checkpoint` is as in Lasso."""
         refuse_groups(groups)
         X, y = self._checked(X, y, y_numeric=True)
         weights, target, rule = self._weights(sample_weight, X), self._numbers(y), checked_rule(self.rule)

@@ -6,7 +6,7 @@ from scipy.sparse import issparse
 from scipy.special import expit, softmax
 
 from .._model import Model
-from ._base import Array, refuse, spread_of
+from ._base import Array, refuse, saved, spread_of
 from ._classifier import LinearClassifier
 
 
@@ -84,11 +84,12 @@ class LogisticRegression(LinearClassifier):
             options.update(lambda_=hardly_any(X), l1_ratio=0.0)
         return options
 
+    @saved
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            early_stopping_rounds: int | None = None) -> "LogisticRegression":
+            early_stopping_rounds: int | None = None, checkpoint: Any = None) -> "LogisticRegression":
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word.
 
-        `eval_set` and `early_stopping_rounds` are as in Lasso, with the mean log loss; with three classes or more it is measured at
+        `eval_set`, `early_stopping_rounds` and `checkpoint` are as in Lasso, with the mean log loss; with three classes or more it is measured at
         the start and after each step.
         """
         X, places, weights = self._fit_classes(X, y, sample_weight)

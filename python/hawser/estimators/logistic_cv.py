@@ -7,7 +7,7 @@ from sklearn.metrics import get_scorer, get_scorer_names, make_scorer
 from sklearn.utils.validation import check_is_fitted
 
 from .._model import Model
-from ._base import UNFINISHED, Array, has_errors, is_array, listed, refuse
+from ._base import UNFINISHED, Array, has_errors, is_array, listed, refuse, saved
 from ._folds import NoPartition, Pairs, by_row, checked_rule, means_of, member_by, pairs_of, refuse_groups, score_by, weights_in
 from .logistic import SOLVERS, LogisticRegression
 
@@ -166,8 +166,10 @@ class LogisticRegressionCV(LogisticRegression):
         """Returns whether the library can measure the scores in its cross-validation."""
         return self.refit and (self.scoring is None or isinstance(self.scoring, str)) and self.scoring in SCORINGS
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> "LogisticRegressionCV":  # type: ignore[override]  # other data cannot choose, too
-        """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word."""
+    @saved
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None,  # type: ignore[override]  # other data cannot choose, too
+            checkpoint: Any = None) -> "LogisticRegressionCV":
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word. `checkpoint` is as in Lasso."""
         refuse_groups(groups)
         self._check_kinds()
         Cs, ratios = self._grid()

@@ -5,7 +5,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.metrics import mean_poisson_deviance
 
-from ._base import Array, LinearEstimator, check_finite, refuse
+from ._base import Array, LinearEstimator, check_finite, refuse, saved
 
 SOLVERS = ("lbfgs", "newton-cholesky")
 
@@ -59,10 +59,12 @@ class PoissonRegressor(RegressorMixin, LinearEstimator):  # type: ignore[misc]
                              "numbers from 0 on")
         return counts
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None, early_stopping_rounds: int | None = None) -> "PoissonRegressor":
+    @saved
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None, early_stopping_rounds: int | None = None,
+            checkpoint: Any = None) -> "PoissonRegressor":
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has a number from 0 on per sample.
 
-        `eval_set` and `early_stopping_rounds` are as in Lasso, with the mean deviance.
+        `eval_set`, `early_stopping_rounds` and `checkpoint` are as in Lasso, with the mean deviance.
         """
         X, y = self._checked(X, y, y_numeric=True)
         others = self._validation(eval_set, early_stopping_rounds, self._numbers)

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import get_scorer, get_scorer_names
 
 from .._train import LIMITS
-from ._base import UNFINISHED, Array, refuse
+from ._base import UNFINISHED, Array, refuse, saved
 from ._folds import NoPartition, Pairs, by_row, checked_rule, folds_of, means_of, member_by, pairs_of, refuse_groups, score_by, weights_in
 from .ridge import Ridge
 
@@ -140,8 +140,12 @@ class RidgeCV(Ridge):
         if checked_rule(self.rule) == "1se" and self.cv is None and self.scoring is not None:
             raise refuse("rule", self.rule, "'min' with scoring= and cv=None: one score of all samples has no standard error")
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None) -> "RidgeCV":  # type: ignore[override]  # other data cannot choose, too
-        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample, or a column per target."""
+    @saved
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, groups: Any = None,  # type: ignore[override]  # other data cannot choose, too
+            checkpoint: Any = None) -> "RidgeCV":
+        """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample, or a column per target. `checkpoint` is as in Lasso;
+        it has the training with the chosen alpha, and fits of folds are repeated.
+        """
         refuse_groups(groups)
         alphas = self._grid()
         self._check()

@@ -5,7 +5,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .._model import Model
-from ._base import Array, LinearEstimator, refuse
+from ._base import Array, LinearEstimator, refuse, saved
 from ._classifier import LinearClassifier
 
 DUAL = (True, False, "auto", "warn")
@@ -59,11 +59,12 @@ class LinearSVC(LinearClassifier):
         return {"C": self.C, "loss": losses[self.loss], "intercept": bool(self.fit_intercept), "tol": self._tolerance(),
                 "max_iterations": self.max_iter}
 
+    @saved
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            early_stopping_rounds: int | None = None) -> "LinearSVC":
+            early_stopping_rounds: int | None = None, checkpoint: Any = None) -> "LinearSVC":
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has a label per sample, a number or a word.
 
-        `eval_set` and `early_stopping_rounds` are as in Lasso, with the accuracy, which is the better the larger it is.
+        `eval_set`, `early_stopping_rounds` and `checkpoint` are as in Lasso, with the accuracy, which is the better the larger it is.
         """
         options = self._options()
         X, places, weights = self._fit_classes(X, y, sample_weight)
@@ -115,11 +116,12 @@ class LinearSVR(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         return {"C": self.C, "loss": losses[self.loss], "epsilon": self.epsilon, "intercept": bool(self.fit_intercept),
                 "tol": self._tolerance(), "max_iterations": self.max_iter}
 
+    @saved
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, eval_set: Any = None,
-            early_stopping_rounds: int | None = None) -> "LinearSVR":
+            early_stopping_rounds: int | None = None, checkpoint: Any = None) -> "LinearSVR":
         """Trains. X has shape (n_samples, n_features), dense or sparse; y has one number per sample.
 
-        `eval_set` and `early_stopping_rounds` are as in Lasso, with the mean squared error.
+        `eval_set`, `early_stopping_rounds` and `checkpoint` are as in Lasso, with the mean squared error.
         """
         options = self._options()
         X, y = self._checked(X, y, y_numeric=True)

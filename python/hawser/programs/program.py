@@ -21,7 +21,7 @@ from .called import has_numba
 from .declared import Declared
 from .moving import moving_of, places_of
 from .operator import Operator
-from .run import Execution, Run, Saving, wanted_of
+from .run import Execution, Run, start_of, wanted_of
 from .state import FORMS, SPLITS, State, costs_of, initial_of, merge_of, shape_of, type_of
 from .unit import Unit
 
@@ -332,9 +332,8 @@ class Program(Declared, Body):
     # ---------------------------------------------------------------------------------------------------- running ----
 
     def run(self, *, progress: bool | Callable[[dict[str, Any]], Any] | None = None, trace: bool = False,
-            results: Iterable[str] | Mapping[str, Any] | None = None, checkpoint: str | os.PathLike[str] | None = None, every: int | None = None,
-            resume: "Run | str | os.PathLike[str] | bool | None" = None, start: "Run | Mapping[str, Any] | None" = None,
-            **options: Any) -> Run:
+            results: Iterable[str] | Mapping[str, Any] | None = None, checkpoint: str | os.PathLike[str] | None = None,
+            every: float | str | None = None, start: "Run | Mapping[str, Any] | None" = None, **options: Any) -> Run:
         """Runs the program. `options` are the job's, as in `hawser.train`: `workers=4`, `sync="ssp:2"`, `seed=1`, `time_limit="90s"`.
 
         Over several nodes each makes the same calls with the same program, and has the same results. `trace` keeps the metrics of each
@@ -344,16 +343,32 @@ class Program(Declared, Body):
         An exception in a unit or test ends the run on all nodes, and is raised here. Ctrl-C ends it at an agreed clock, and raises
         `hawser.Interrupted`, whose `run` has what was reached.
 
-        `checkpoint` is a file that node 0 writes `every` so many clocks of the loops that stand directly in the program, and at the end. `resume`
-        goes on from such a file, or from a `hawser.Run` that a signal or a limit has ended; True: from the checkpoint, if it exists.
+        `checkpoint` is a folder of checkpoints, which are written `every` so many seconds (60; also "10min"). The same program, run again with this
+        folder, goes on from the newest one. A run that comes to its end removes them. `fresh=True` deletes those that are there.
         `start` has the first numbers of states, in place of their `initial`: arrays by name, or a `hawser.Run`.
+
+        >>> import hawser, tempfile
+        >>> @hawser.unit(updates="w", one=True, compile=False)
+        ... def add(w):
+        ...     w += 1
+        >>> program = hawser.Program("count")
+        >>> program.replicated("w", 2)
+        >>> program.loop("loop", clocks=9).unit(add)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     program.run(workers=1, time_limit=1e-3, checkpoint=folder, every=0).ended
+        ...     program.run(workers=1, checkpoint=folder)["w"]
+        False
+        array([9., 9.])
         """
-        saving = Saving(checkpoint, every, resume, start)
-        for name in saving.start:
+        if every is not None and checkpoint is None:
+            raise BadOption(f"every is {every!r}; it is the seconds from one checkpoint to the next, and needs checkpoint=")
+        first = start_of(start)
+        for name in first:
             if not self._known(name, "start").has_result or self._states[name].derived is not None:
                 raise BadProgram(f"start: '{name}' is no state that begins with numbers")
+        options = {**options, "checkpoint": checkpoint, "checkpoint_every": every}
         with bar_of(progress, self.name) as callback:
-            return self._run(Execution(self, *self._open(options), callback, trace, wanted_of(results), saving))
+            return self._run(Execution(self, *self._open(options), callback, trace, wanted_of(results), first))
 
     def _run(self, execution: Execution) -> Run:
         self._warn_plain(execution.options)

@@ -1,15 +1,14 @@
 """Runs a program, and takes its results."""
 import builtins
-import contextlib
 import ctypes
 import dataclasses
 import hashlib
+import importlib
 import math
-import os
+import platform
 import re
 import signal
 import sys
-import threading
 from collections.abc import Callable, Mapping
 from ctypes import POINTER, byref
 from typing import Any
@@ -17,12 +16,11 @@ from typing import Any
 import numpy as np
 
 from .. import _native
-from .._beside import terminating
 from .._changes import PolicyChange, changes_of
 from .._cluster import Cluster
 from .._dataset import BY_ROW, Dataset, Files
 from .._errors import BadArgument, BadOption, BadProgram, Error, Interrupted, check, failure, text_of
-from .._job import Job, broadcast
+from .._job import Job
 from .._library import library as lib
 from .._memory import free
 from .._native import hawser_dataset, hawser_error, hawser_observer, hawser_run
@@ -30,7 +28,7 @@ from .._numbers import Array
 from .._options import Options
 from .._plan import Plan, read_plan
 from .build import Build
-from .checkpoint import check_place, from_bytes, read, to_bytes, write
+from .called import has_numba
 from .declared import Declared
 from .progress import Progress
 from .raised import Running, raised_text
@@ -71,33 +69,7 @@ class Run:
     trace: tuple[dict[str, Any], ...] = ()  #: with trace=True, on node 0: clock, seconds, loop and metrics of each clock
     program: str = ""  #: its name
     ended: bool = True  #: the program has come to its end; False: a signal or a limit has ended it early
-    position: bytes | None = None  #: where it goes on (`resume=`), if it has ended early between two clocks
     kept: bool = False  #: the results are what a test has kept, because the run has ended early or failed
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the run to a file, whole or not at all. `hawser.Run.load` reads it, and `resume=` of `hawser.Program.run` goes on from it."""
-        write(path, to_bytes(self))
-
-    @staticmethod
-    def load(path: str | os.PathLike[str]) -> "Run":
-        """Reads a run that `save` or a checkpoint has written.
-
-        >>> import hawser, tempfile
-        >>> @hawser.unit(updates="w", one=True, compile=False)
-        ... def add(w):
-        ...     w += 1
-        >>> program = hawser.Program("count")
-        >>> program.replicated("w", 2)
-        >>> program.loop("loop", clocks=9).unit(add)
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     program.run(workers=1, max_clocks=4, checkpoint=folder + "/count.npz").stop_reason
-        ...     hawser.Run.load(folder + "/count.npz")["w"]
-        ...     program.run(workers=1, resume=folder + "/count.npz")["w"]
-        'clocks'
-        array([4., 4.])
-        array([9., 9.])
-        """
-        return _run_of(read(path), str(path))
 
     def __getitem__(self, name: str) -> Array:
         if name not in self.states:
@@ -114,15 +86,13 @@ class Execution(Job):
     doing = "runs"
 
     def __init__(self, program: Declared, options: Options, cluster: Cluster | None, progress: Callable[[dict[str, Any]], Any] | None = None,
-                 trace: bool = False, wanted: dict[str, Any] | None = None, saving: "Saving | None" = None) -> None:
+                 trace: bool = False, wanted: dict[str, Any] | None = None, start: dict[str, Any] | None = None) -> None:
         super().__init__(options, cluster)
-        self.program, self.progress, self.wanted, self.saving = program, progress, wanted, saving or Saving()
-        self.before: Run | None = None  # the run, or the part of this one, from which it goes on
+        self.program, self.progress, self.wanted, self.start = program, progress, wanted, start or {}
         self.trace: list[dict[str, Any]] | None = [] if trace else None
         self.planned: tuple[bool, bool] | None = None
         self.plan: Plan | None = None
         self.running = Running(self.interrupt, self.calls)
-        self.terminated = 0  # SIGTERMs that have come
         self.build: Build | None = None
         self.run_handle: Any = POINTER(hawser_run)()
         self.shared: dict[str, Any] = {}  # datasets of this job, which are freed
@@ -131,43 +101,36 @@ class Execution(Job):
         for name, part in (wanted or {}).items():
             if not program._known(name, "results").has_result:
                 raise BadProgram(f"results: '{name}' is no state that has a result")
-            if part is not None and self.saving.path is not None:
-                raise BadOption(f"results: a checkpoint has all of each state; leave the part of '{name}' out")
 
     # ------------------------------------------------------------------------------------------- in the job's thread ----
 
     def share(self, job: Any) -> Any:
-        nodes = lib.hawser_job_nodes(job)
+        nodes, terms = lib.hawser_job_nodes(job), self._terms()
         if nodes > 1:
-            states = {f"state '{name}'": _short(state.terms()) for name, state in self.program._states.items()}
-            units = {f"{operator.kind} '{operator.name}'": _short(operator.terms()) for operator in self.program._operator.walk()
-                     if operator.kind != "root"}
-            self.compare(job, {
-                "the program": self.program.name, **units, **states, "the order of units": self.program._operator.order(),
-                "metrics": repr(self.program._metrics), "results": repr(self.wanted and {name: isinstance(part, np.ndarray) or part for name, part in self.wanted.items()}), "what is asked for": "a plan" if self.planned else "a run",
-                "checkpoints": self.saving.terms()})
-        self.before = self._resumed(job, nodes)
-        if self.before is not None and self.before.ended:
-            return None
+            wanted = self.wanted and {name: isinstance(part, np.ndarray) or part for name, part in self.wanted.items()}
+            self.compare(job, {**terms, "results": repr(wanted), "what is asked for": "a plan" if self.planned else "a run"})
+        self.depend(job, {**terms, "versions of Python, numpy and numba": versions()})
         for name, state in self.program._states.items():
             if state.kind == "data":
                 self.data[name] = self.data[state.of] if state.of is not None else self._dataset(job, state, nodes)
         return self._make(job)
 
+    def _terms(self) -> dict[str, str | None]:
+        """Returns what must be the same on every node, and in a run that goes on."""
+        program = self.program
+        units = {f"{operator.kind} '{operator.name}'": _short(operator.terms()) for operator in program._operator.walk() if operator.kind != "root"}
+        start = {name: hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:16] for name, values in self.start.items()}
+        return {"the program": program.name, **units, **{f"state '{name}'": _short(state.terms()) for name, state in program._states.items()},
+                "the order of units": program._operator.order(), "metrics": repr(program._metrics), "the numbers of start": repr(start)}
+
     def _make(self, job: Any) -> Any:
-        """Makes the library's program, to begin or to go on. Collective."""
+        """Makes the library's program. Collective."""
         def make() -> None:
             self.running.begin()
-            start = self.saving.start if self.before is None else self.before.states
-            self.build = Build(job, self.program, self.data, self.running, start)
+            self.build = Build(job, self.program, self.data, self.running, self.start)
             self.build.make()
             for name in filter(self._fetches, self.program._states):
                 lib.hawser_result_expect(self.build.handles[name])
-            if self.saving.path is not None:
-                lib.hawser_program_pause(self.build.handle, self.saving.every or 2**64 - 1)
-            if self.before is not None:
-                position = self.before.position or b""
-                lib.hawser_program_resume(self.build.handle, position, len(position))
 
         self._agreed(job, _native.HAWSER_BAD_PROGRAM, make)
         assert self.build is not None
@@ -175,7 +138,7 @@ class Execution(Job):
 
     def _takes(self, name: str) -> bool:
         """Returns whether the run has the results of a state, or of some of its lines."""
-        return self.program._states[name].has_result and (self.wanted is None or name in self.wanted or self.saving.path is not None)
+        return self.program._states[name].has_result and (self.wanted is None or name in self.wanted)
 
     def _fetches(self, name: str) -> bool:
         """Returns whether every node takes all numbers of a state whose result stays on the nodes."""
@@ -195,42 +158,13 @@ class Execution(Job):
         if self.raised is not None:
             raise self.raised
 
-    def _resumed(self, job: Any, nodes: int) -> "Run | None":
-        """Returns the run from which this one goes on: that of node 0, which writes checkpoints. Collective."""
-        if not self.saving.resumes and self.saving.path is None:
-            return None
-        given, found = b"", None
-
-        def take() -> None:
-            nonlocal given, found
-            if nodes == 1 or lib.hawser_job_leads(job):
-                given = self.saving.begin()
-            if given:
-                found = _run_of(given, self.saving.where)
-                self._check_resumed(found)
-
-        self._agreed(job, _native.HAWSER_BAD_ARGUMENT, take)
-        if nodes > 1:
-            given = broadcast(job, given)
-            found = _run_of(given, self.saving.where) if given else None
-        return found
-
-    def _check_resumed(self, run: "Run") -> None:
-        if run.program != self.program.name:
-            raise BadProgram(f"resume: {self.saving.where} is a run of program '{run.program}', and this is '{self.program.name}'")
-        if run.position is None and not run.ended:
-            raise BadProgram(f"resume: {self.saving.where} ended by {run.stop_reason} within a clock, or operators have run after its loop, so it "
-                             "cannot go on; start=run begins a new run with its states")
-        for state in self.program._states.values():
-            if state.has_result and state.name not in run.states:
-                raise BadProgram(f"resume: {self.saving.where} has no state '{state.name}'; it has {', '.join(run.states) or 'none'}")
-
     def _dataset(self, job: Any, state: State, nodes: int) -> Any:
         """Returns a handle of the data of the job's blocks. Collective."""
         split, data = SPLITS[state.by], state.data
         if nodes == 1:
             if isinstance(data, Files):
                 data = state.data = Dataset(data.path, **{**data.options, **({"outputs": True} if data.how.outputs else {})})
+            lib.hawser_job_loaded(job, data._handle)  # targets and weights count for a run that goes on, too
             layout = data._matrix.layout
             if state.by == "all" or layout == _native.HAWSER_DENSE or (state.by == "row" and layout in BY_ROW):
                 return data._handle
@@ -249,17 +183,7 @@ class Execution(Job):
     # ---- the run
 
     def work(self, job: Any, handle: Any) -> None:
-        if handle is None:  # the run that it would go on with has come to its end
-            self.result = self.before
-            return
-        self._work(job, handle)
-        while self.result is not None and not self.result.ended and self.result.stop_reason == "pause":
-            self._free_run()
-            self.before, self.result = self.result, None
-            self._work(job, self._make(job))
-
-    def _work(self, job: Any, handle: Any) -> None:
-        """Makes the plan, or runs the program until it ends or pauses."""
+        """Makes the plan, or runs the program."""
         error = hawser_error()
         if self.planned is not None:
             self.plan = read_plan(*self.planned, lambda *rest: lib.hawser_plan_text(job, handle, *rest))
@@ -275,7 +199,6 @@ class Execution(Job):
             raise failed
         self._agree(job)
         self.result = self._results(job, status == _native.HAWSER_OK)
-        self._save(job)
 
     def _agree(self, job: Any) -> None:
         """Fails on all nodes if a test, a merge or the progress has failed on one. Collective."""
@@ -324,23 +247,6 @@ class Execution(Job):
         except BaseException as error:
             self.running.end(error, "in progress")
 
-    def _save(self, job: Any) -> None:
-        """Writes a checkpoint. Collective."""
-        result = self.result
-        if self.saving.path is None or result is None or not (result.ended or result.position):
-            return  # the last checkpoint remains
-        path = self.saving.path
-        self._agreed(job, _native.HAWSER_IO, lambda: result.save(path) if result.node == 0 else None)
-
-    def _position(self, job: Any, ended: bool) -> bytes | None:
-        """Returns where a run has ended early, on each node. Collective."""
-        size = ctypes.c_size_t()
-        place = lib.hawser_run_position(self.run_handle, byref(size))
-        found = b"" if ended or not place else ctypes.string_at(place, size.value)
-        if lib.hawser_job_nodes(job) > 1 and not ended:
-            found = broadcast(job, found)
-        return found or None
-
     def _results(self, job: Any, ended: bool) -> Run:
         run, error = self.run_handle, hawser_error()
         figures, text = lib.hawser_run_figures(run).contents, ctypes.c_char_p()
@@ -352,12 +258,11 @@ class Execution(Job):
             self.interrupted_by = figures.interrupted_by.decode()
         reason = (figures.stop_reason or b"").decode()
         self.signalled = reason == "signal"
-        clocks, sent = (0, 0) if self.before is None else (self.before.clocks, self.before.bytes_exchanged)
         return Run(
-            states, {name: float(lib.hawser_result_metric(run, name.encode())) for name in self.program._metrics}, reason, clocks + figures.clocks,
-            figures.seconds, figures.workers, lib.hawser_job_nodes(job), lib.hawser_job_node(job), sent + figures.bytes_exchanged,
+            states, {name: float(lib.hawser_result_metric(run, name.encode())) for name in self.program._metrics}, reason, figures.clocks,
+            figures.seconds, figures.workers, lib.hawser_job_nodes(job), lib.hawser_job_node(job), figures.bytes_exchanged,
             figures.repeatable.decode() if figures.repeatable is not None else None, view, changes_of(figures), tuple(self.trace or ()),
-            self.program.name, ended, self._position(job, ended), bool(lib.hawser_run_kept(run)))
+            self.program.name, ended, bool(lib.hawser_run_kept(run)))
 
     def _result(self, state: State) -> Array:
         """Returns the final numbers of a state, or of some of its lines. Those of a local or stored state are fetched."""
@@ -377,28 +282,16 @@ class Execution(Job):
         check(status, error)
         return values
 
-    def _free_run(self) -> None:
+    def release(self) -> None:
         lib.hawser_run_free(self.run_handle)
         self.run_handle = POINTER(hawser_run)()
         if self.build is not None:
             self.build.free()
             self.build = None
-
-    def release(self) -> None:
-        self._free_run()
         for handle in self.shared.values():
             lib.hawser_dataset_free(handle)
 
     # ---------------------------------------------------------------------------------------- in the caller's thread ----
-
-    def execute(self) -> bool:
-        """Runs. If it has a checkpoint, SIGTERM ends it as Ctrl-C does, and not the process before that is written."""
-        def terminate() -> None:
-            self.terminated += 1
-            # By a thread, since the signal may have come while this one has the job's lock.
-            threading.Thread(target=self.interrupt if self.terminated == 1 else self.calls.end, name="hawser-terminate", daemon=True).start()
-        with terminating(terminate) if self.saving.path is not None else contextlib.nullcontext():
-            return super().execute()
 
     def conclude(self, pressed: bool) -> Run:
         """Returns the results, or raises what ended the run."""
@@ -423,11 +316,6 @@ class Execution(Job):
         return self.result
 
 
-def _run_of(given: bytes, where: str) -> Run:
-    states, facts = from_bytes(given, where)
-    return Run(states=states, node=0, **facts)
-
-
 def wanted_of(given: Any) -> dict[str, Any] | None:
     """Returns the results that are wanted: for each name all (None), some lines (a slice), or an array that takes all."""
     if given is None:
@@ -442,41 +330,17 @@ def wanted_of(given: Any) -> dict[str, Any] | None:
     return wanted
 
 
-class Saving:
-    """Where a run begins, and which checkpoints it writes."""
+def start_of(given: Any) -> dict[str, Any]:
+    """Returns the first numbers of states by name."""
+    if not (given is None or isinstance(given, (Run, Mapping))):
+        raise BadArgument(f"start is a {type(given).__name__}; it is a hawser.Run, or arrays by the names of their states")
+    return dict(given.states if isinstance(given, Run) else given or {})
 
-    def __init__(self, checkpoint: Any = None, every: int | None = None, resume: Any = None, start: Any = None) -> None:
-        if every is not None and (checkpoint is None or not isinstance(every, (int, np.integer)) or every < 1):
-            raise BadOption(f"every is {every!r}; it is the number of clocks from one checkpoint to the next, and needs checkpoint=")
-        if resume is True and checkpoint is None:
-            raise BadOption("resume=True goes on from the checkpoint, if there is one; give checkpoint=")
-        if not (resume is None or isinstance(resume, (bool, str, os.PathLike, Run))):
-            raise BadArgument(f"resume is a {type(resume).__name__}; it is a hawser.Run, the path of one, or True")
-        if start is not None and resume:
-            raise BadOption("start and resume contradict each other; give one")
-        if not (start is None or isinstance(start, (Run, Mapping))):
-            raise BadArgument(f"start is a {type(start).__name__}; it is a hawser.Run, or arrays by the names of their states")
-        self.path, self.every, self.resumes = checkpoint, int(every or 0), resume or None
-        self.start: dict[str, Any] = dict(start.states if isinstance(start, Run) else start or {})
-        given = checkpoint if resume is True else resume
-        self.where = "the run" if isinstance(given, Run) or given is None else str(given)
 
-    def begin(self) -> bytes:
-        """Returns the run to go on with, as the bytes of its file; empty: there is none. Refuses a checkpoint that could not be written."""
-        if self.path is not None:
-            check_place(self.path)
-        if not self.resumes:
-            return b""
-        if isinstance(self.resumes, Run):
-            return to_bytes(self.resumes)
-        if self.resumes is True:
-            return read(self.path) if os.path.exists(self.path) else b""
-        return read(self.resumes)
-
-    def terms(self) -> str:
-        """Returns what must be the same on every node."""
-        start = {name: hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()[:16] for name, values in self.start.items()}
-        return repr((self.path is not None, self.every, bool(self.resumes), start))
+def versions() -> str:
+    """Returns what decides with which bits units compute."""
+    numba = importlib.import_module("numba").__version__ if has_numba() else None
+    return f"{platform.python_version()}, {np.__version__}, {numba}"
 
 
 def _short(text: str) -> str:
@@ -490,4 +354,4 @@ def _exception(name: str) -> type[BaseException] | None:
     return found if isinstance(found, type) and issubclass(found, (Exception, Interrupted)) else None
 
 
-__all__ = ["Execution", "Run", "Saving", "wanted_of"]
+__all__ = ["Execution", "Run", "start_of", "wanted_of"]

@@ -1,5 +1,6 @@
 """Estimators on Spark frames, with the parameters of those of hawser."""
 import copy
+import os
 from typing import Any, ClassVar
 
 import numpy as np
@@ -107,10 +108,12 @@ class _SparkEstimator(_Saved, pyspark.ml.Estimator):  # type: ignore[misc]
             raise BadArgument(f"init: the first centres have the shape {centres.shape}, and should be those of {self.estimator.n_clusters} clusters")
         return centres
 
-    def fit(self, dataset: Any, params: Any = None, *, eval_set: Any = None, early_stopping_rounds: int | None = None) -> Fitted:
+    def fit(self, dataset: Any, params: Any = None, *, eval_set: Any = None, early_stopping_rounds: int | None = None,
+            checkpoint: str | os.PathLike[str] | None = None) -> Fitted:
         """Trains on a frame. `params` must be None, since parameters are those of the constructor.
 
         `eval_set` is a frame with the same columns, or a pair (X, y) of arrays, on which errors are measured as by the estimators for arrays.
+        `checkpoint` is a folder of checkpoints that all executors see. The same call goes on from there.
         """
         if params:
             raise BadOption("params: this estimator has no Params of pyspark; its parameters are those of its constructor")
@@ -121,13 +124,12 @@ class _SparkEstimator(_Saved, pyspark.ml.Estimator):  # type: ignore[misc]
             raise BadArgument("early_stopping_rounds: there is no eval_set to measure the error on")
         if isinstance(self.estimator, _Several) and isinstance(self.label_col, str) and is_number(type_of(dataset, self.label_col, "target")):
             self.estimator._check_targets(())
-        return self._fit(dataset, eval_set, early_stopping_rounds)
+        return self._fit(dataset, eval_set, early_stopping_rounds, checkpoint)
 
-    def _fit(self, dataset: Any, eval_set: Any = None, rounds: int | None = None) -> Fitted:
+    def _fit(self, dataset: Any, eval_set: Any = None, rounds: int | None = None, checkpoint: Any = None) -> Fitted:
         algorithm, options, classes = self._algorithms(dataset)
         common = {"workers": self.estimator.workers, "sync": self.estimator.sync, "seed": self.estimator._seed()}
-        if rounds is not None:
-            common["early_stopping"] = rounds
+        common |= {key: value for key, value in (("early_stopping", rounds), ("checkpoint", checkpoint)) if value is not None}
         beside = {"target": self.label_col if algorithm != "kmeans" else None, "weights": self.weight_col, "offset": None}
         if classes is not None and not isinstance(classes.many, str):
             classes = Classes(classes.column, (classes.many[0], {**common, **classes.many[1]}), classes.weight)
@@ -242,12 +244,12 @@ class _OnFrame:
 class _Crossed(_SparkEstimator):
     """Fits an estimator with cross-validation. Its folds are scikit-learn's, which the executors need, too."""
 
-    def _fit(self, dataset: Any, eval_set: Any = None, rounds: int | None = None) -> Fitted:
+    def _fit(self, dataset: Any, eval_set: Any = None, rounds: int | None = None, checkpoint: Any = None) -> Fitted:
         maker: Any = type(self._kind.__name__, (_OnFrame, self._kind), {})
         made = maker.__new__(maker)
         made.__dict__.update(self.estimator.__dict__)
         made.estimator, made.frame = self, dataset
-        made.fit(None, None)
+        made.fit(None, None, checkpoint=checkpoint)
         fitted = copy.copy(self.estimator)
         left_out = {"estimator", "frame", "classes", "sums", "trace_"}
         fitted.__dict__.update({name: value for name, value in made.__dict__.items() if name not in left_out})

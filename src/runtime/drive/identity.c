@@ -138,7 +138,7 @@ static bool digest_of_file(const char *path, uint64_t *digest)
  * a run that was stopped. */
 static void write_files(const hawser_options *options, FILE *out)
 {
-    static const char *const keys[] = {"init", "centres"};
+    static const char *const keys[] = {"init", "centres", "lower", "upper", "penalty-factors", "folds"};
     const char *output = hw_option_text(options, "output");
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         uint64_t digest = 0;

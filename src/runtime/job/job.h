@@ -104,7 +104,7 @@ struct hawser_job {
     uint64_t rehearse;                          /* --rehearse; 0: never */
     const struct hw_checkpointer *checkpointer; /* NULL: no checkpoints are taken */
     struct hw_checkpoints *checkpoints;         /* of --checkpoint, which are the checkpointer; NULL: it was not given */
-    char *loaded;                               /* lines with digests of what was loaded, if --checkpoint was given */
+    char *loaded;                               /* lines with digests of what a run depends on, if --checkpoint was given */
     bool unfinished;                            /* a run has ended early, so later ones take no checkpoints */
     bool cut;                                   /* a run was ended by a signal or by a time limit */
     bool finished;                              /* the last run with a loop has ended by itself, or after --max-clocks */

@@ -1,0 +1,26 @@
+/* depends.c - what a run that goes on from a checkpoint must have in common with it, besides program, options and data. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/argument.h"
+#include "base/hash.h"
+#include "hawser/job_data.h"
+#include "runtime/job/job.h"
+
+hawser_status hawser_job_depends(hawser_job *job, const char *name, const void *bytes, size_t size, hawser_error *error)
+{
+    char *text = NULL;
+    HW_GIVEN_JOB(job);
+    HW_GIVEN(name);
+    if (bytes == NULL && size > 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_job_depends: bytes is NULL");
+    if (hawser_options_text(job->options, "checkpoint") == NULL)
+        return HAWSER_OK;
+    if (asprintf(&text, "%s%s = digest %016" PRIx64 "\n", job->loaded != NULL ? job->loaded : "", name,
+                 hw_hash(size > 0 ? bytes : "", size, size)) < 0)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for what a checkpoint depends on");
+    free(job->loaded);
+    job->loaded = text;
+    return HAWSER_OK;
+}
