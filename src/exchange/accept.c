@@ -24,19 +24,30 @@ hawser_status hw_park(hw_replica *replica, const hw_message *message, hawser_err
     return HAWSER_OK;
 }
 
+/* Notes the clocks that a block has completed over all ranges. Looks for a range that keeps it back from the one on that did
+ * so last. So it looks at each range once in a clock, not once for each message. */
+static void note_clocks(hw_replica *replica, uint32_t block)
+{
+    uint32_t *slow = &replica->slow[block];
+    uint64_t done = replica->clocks.done[block], least = UINT64_MAX;
+    for (uint32_t seen = 0; seen < replica->range_count; seen++) {
+        uint64_t of_range = replica->ranges[*slow].done[block];
+        if (of_range <= done)
+            return;
+        least = of_range < least ? of_range : least;
+        *slow = *slow + 1 < replica->range_count ? *slow + 1 : 0;
+    }
+    replica->clocks.done[block] = least;
+}
+
 void hw_mark_block(hw_replica *replica, uint32_t block, uint32_t begin, uint32_t end, uint64_t done)
 {
-    uint64_t least = UINT64_MAX;
-    for (uint32_t k = 0; k < replica->range_count; k++) {
+    for (uint32_t k = begin; k < end; k++) {
         hw_range *range = &replica->ranges[k];
-        if (k >= begin && k < end) {
-            range->done[block] = range->done[block] < done ? done : range->done[block];
-            range->parts[block] = 0;
-        }
-        least = range->done[block] < least ? range->done[block] : least;
+        range->done[block] = range->done[block] < done ? done : range->done[block];
+        range->parts[block] = 0;
     }
-    if (replica->clocks.done[block] < least)
-        replica->clocks.done[block] = least;
+    note_clocks(replica, block);
 }
 
 void hw_mark_done(hw_replica *replica, uint32_t source, uint64_t done)

@@ -115,6 +115,7 @@ static hawser_status allocate(hw_replica *replica, hawser_error *error)
     HAWSER_TRY(HW_NEW(&replica->touched, hw_words(replica->tiles), "a state's touched ranges", error));
     HAWSER_TRY(HW_NEW(&replica->stale, hw_words(replica->tiles), "a state's changed ranges", error));
     HAWSER_TRY(allocate_ranges(replica, error));
+    HAWSER_TRY(HW_NEW(&replica->slow, spec->blocks, "clocks of ranges", error));
     if (spec->rule.merge != NULL)
         HAWSER_TRY(new_entries(replica, &replica->sum, n, "the sum for a merge function", error));
     if (spec->rule.merge != NULL && spec->type != HAWSER_F64)
@@ -172,10 +173,10 @@ void hw_replica_free(hw_replica *replica)
     hw_messages_free(replica->early);
     hw_messages_free(replica->outgoing);
     hw_spares_free(&replica->spares);
-    void *const arrays[] = {replica->base,     replica->cache, replica->origin, replica->scratch,
-                            replica->touched,  replica->stale, replica->ranges, replica->sum,
-                            replica->given,    replica->held,  replica->score,  replica->since,
-                            replica->selected, replica->rest,  replica->scales, replica->tile_digests};
+    void *const arrays[] = {replica->base,   replica->cache,       replica->origin, replica->scratch,  replica->touched,
+                            replica->stale,  replica->ranges,      replica->slow,   replica->sum,      replica->given,
+                            replica->held,   replica->score,       replica->since,  replica->selected, replica->rest,
+                            replica->scales, replica->tile_digests};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         free(arrays[i]);
     hw_clock_table_free(&replica->clocks);

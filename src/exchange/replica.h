@@ -52,6 +52,7 @@ struct hw_replica {
 
     hw_range *ranges; /* arrived updates, under BSP until their clock is merged; one range, or those of `adding` */
     uint32_t range_count;
+    uint32_t *slow;        /* by block: a range that may have completed no more of the block's clocks than all ranges have */
     hw_adder *adder;       /* NULL: this block adds up no updates */
     hw_combiner *combiner; /* what waits at this block for other nodes; NULL: it relays no updates */
     bool combines;         /* under SSP and TAP updates go from node to node by relays, which may add them up */

@@ -6,6 +6,7 @@
 
 #include "exchange/pack.h"
 #include "exchange/reduce.h"
+#include "exchange/replica.h"
 
 enum { CLOCKS = 4, EPOCHS = 2, ENTRIES = 3 * 512 + 7 };
 
@@ -525,6 +526,47 @@ static void subtrees_match_their_definition(void **state)
                 assert_int_equal(hw_is_subtree(blocks, first, count), count > 0 && listed(0, blocks, first, count));
 }
 
+/* Over many servers a state has many ranges, and each message is about one range and many blocks. */
+static void clocks_of_ranges_take_a_step_for_each_range(void **state)
+{
+    (void)state;
+    enum { MANY = 40, LENGTH = MANY * 512, RUNS = 6 };
+    hawser_error error = {0};
+    uint32_t home[MANY], order[MANY];
+    uint64_t steps = 0;
+    for (uint32_t i = 0; i < MANY; i++)
+        home[i] = order[i] = i;
+    const hw_view view = {HW_VIEW_FIRST, MANY, MANY, home};
+    hw_replica_spec spec = plain(LENGTH);
+    spec.block = 3;
+    spec.blocks = spec.sources = MANY;
+    hw_adding *adding;
+    hw_replica *replica;
+    hw_random random = hw_random_at(1, 2, 3, 4);
+    check(hw_adding_new((hw_adding_shape){HW_ADDING_SERVERS, MANY}, &view, 3, spec.state, LENGTH, &adding, &error), &error);
+    spec.adding = adding;
+    check(hw_replica_new(&spec, &replica, &error), &error);
+    assert_int_equal(replica->range_count, MANY);
+    for (uint64_t clock = 0; clock < RUNS; clock++)
+        for (uint32_t block = 0; block < MANY; block++) {
+            for (uint32_t i = MANY - 1; i > 0; i--) {
+                const uint32_t k = (uint32_t)hw_random_below(&random, i + 1), other = order[k];
+                order[k] = order[i];
+                order[i] = other;
+            }
+            for (uint32_t i = 0; i < MANY; i++) {
+                const uint32_t before = replica->slow[block];
+                hw_mark_block(replica, block, order[i], order[i] + 1, clock + 1);
+                const bool all = i + 1 == MANY;
+                assert_int_equal(replica->clocks.done[block], clock + all);
+                steps += all ? MANY : (replica->slow[block] + MANY - before) % MANY;
+            }
+        }
+    assert_true(steps <= (uint64_t)2 * RUNS * MANY * MANY);
+    hw_replica_free(replica);
+    hw_adding_free(adding);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -536,6 +578,7 @@ int main(void)
         cmocka_unit_test(parts_are_added_up_along_a_tree_of_blocks),
         cmocka_unit_test(every_rule_filter_and_rounding_gives_the_same_bits),
         cmocka_unit_test(sums_take_the_fewest_messages),
+        cmocka_unit_test(clocks_of_ranges_take_a_step_for_each_range),
         cmocka_unit_test(sums_that_no_block_may_send_are_rejected),
         cmocka_unit_test(a_sum_that_overflows_is_reported),
     };

@@ -17,6 +17,7 @@ struct hw_status_table {
     hw_session *session;
     hw_segment *segment;
     uint64_t *seen;      /* sequence, by place in the segment */
+    uint32_t count;      /* nodes whose status is kept: all on the driver's node, and node 0 on the others */
     hw_node_status *all; /* [node] */
     bool *known;         /* [node] */
     uint64_t sequence;   /* of the last put */
@@ -52,9 +53,10 @@ hawser_status hw_status_table_open(hw_session *session, hw_status_table **out, h
     HAWSER_TRY(HW_NEW(&status_table, 1, "the status table", error));
     status_table->session = session;
     status_table->quiet_since = -1;
-    hawser_status status = HW_NEW(&status_table->all, session->nodes, "the status table", error);
-    HAWSER_THEN(status, HW_NEW(&status_table->known, session->nodes, "the status table", error));
-    HAWSER_THEN(status, HW_NEW(&status_table->seen, session->nodes, "the status table", error));
+    status_table->count = leads(status_table) ? session->nodes : 1;
+    hawser_status status = HW_NEW(&status_table->all, status_table->count, "the status table", error);
+    HAWSER_THEN(status, HW_NEW(&status_table->known, status_table->count, "the status table", error));
+    HAWSER_THEN(status, HW_NEW(&status_table->seen, status_table->count, "the status table", error));
     HAWSER_THEN(status, expose(status_table, error));
     if (status != HAWSER_OK) {
         hw_status_table_close(status_table);
@@ -153,7 +155,7 @@ static void see(void *argument, const hw_fresh *found, const void *data)
     look *eyes = argument;
     hw_node_status node_status;
     uint32_t node = found->sender - hw_agent_endpoint(eyes->status_table->session, 0);
-    if (found->length != sizeof node_status)
+    if (found->length != sizeof node_status || node >= eyes->status_table->count)
         return; /* all nodes have the same build */
     memcpy(&node_status, data, sizeof node_status);
     node_status.phase[sizeof node_status.phase - 1] = '\0';
@@ -194,7 +196,7 @@ void hw_status_table_tick(hw_status_table *status_table, double now)
 
 bool hw_status_table_of(const hw_status_table *status_table, uint32_t node, hw_node_status *node_status)
 {
-    if (status_table == NULL || node >= status_table->session->nodes || !status_table->known[node])
+    if (status_table == NULL || node >= status_table->count || !status_table->known[node])
         return false;
     *node_status = status_table->all[node];
     return true;
