@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '05547a435289f1b6d3df845c512ce1a3c6028878e7ef7f6d9323354a1f5d2457'
+DIGEST = '6ef4acd81cd28617229b13304505f38d7caafd4182ef7cd6aefe95eacfe073e2'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -538,6 +538,8 @@ class hawser_figures(Structure):
     events: Any
     event_count: int
     chosen: bytes | None
+    checkpoints: int
+    checkpoint_wait_seconds: float
 
 
 class hawser_training_input(Structure):
@@ -1289,6 +1291,8 @@ hawser_figures._fields_ = [
     ("events", POINTER(hawser_event_figures)),
     ("event_count", c_size_t),
     ("chosen", c_char_p),
+    ("checkpoints", c_uint64),
+    ("checkpoint_wait_seconds", c_double),
 ]
 hawser_training_input._fields_ = [
     ("options", POINTER(hawser_options)),

@@ -162,6 +162,8 @@ static const hawser_topic topics[] = {
      "  clocks, seconds_load, seconds_train, bytes_exchanged, workers, nodes, sync, seed\n"
      "  resumed     of a training that went on from a checkpoint: clock (of the loop), loop, seconds\n"
      "              (of the run until then); null: it began from the start\n"
+     "  checkpoints of --checkpoint, in the last run: taken, wait_seconds (in which workers could not\n"
+     "              go on because of them)\n"
      "  interrupted_by, interrupted_signal   the node that a signal asked to end: \"node 2 (ash)\"\n"
      "  stop_reason, repeatable, repeatable_reason (null if it is), model (the file)\n"
      "  most_lead                       the most clocks that one worker was ahead of another\n"

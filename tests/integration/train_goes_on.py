@@ -145,6 +145,16 @@ def check_late(words):
     return there
 
 
+def check_waits():
+    """What checkpoints cost is printed: blocks that are apart wait for each of them."""
+    begun = start(LATE[3] + SLOW, "--json", "--log-view", out=subprocess.PIPE)
+    out, text = begun.communicate(timeout=300)
+    assert begun.returncode == 0, text
+    counted = json.loads(out.splitlines()[-1])["checkpoints"]
+    assert counted["taken"] > 0 and (counted["taken"] < 4 or counted["wait_seconds"] > 0), counted
+    assert "%d checkpoints, for which blocks waited" % counted["taken"] in out, out
+
+
 def check_terminated():
     words = TRAININGS[1]
     assert train(words)[0] == 0
@@ -229,6 +239,7 @@ def main():
         went_on = sum(check_killed(words) for words in command.some(TRAININGS))
         late = sum(check_late(words) for words in command.some(LATE))
         print(went_on, "trainings went on, and", late, "late ones")
+        check_waits()
         check_terminated()
         check_refused()
         check_starts()

@@ -374,6 +374,8 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     run->figures.change_count = run->changes.count;
     run->figures.changes_left_out = run->changes.left_out;
     run->figures.stop_reason = session->driver->stop_reason;
+    run->figures.checkpoints = session->driver->recording.taken;
+    run->figures.checkpoint_wait_seconds = session->driver->recording.waited;
     hw_run_name_asked(run, session, atomic_load(&session->job->asked));
     memcpy(run->chosen, session->job->settings.chosen, sizeof run->chosen);
     run->figures.chosen = run->chosen[0] != '\0' ? run->chosen : NULL;

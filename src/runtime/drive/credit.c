@@ -198,8 +198,7 @@ static hawser_status record_here(hw_shipment *shipment)
 static hawser_status pause_to_record(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
-    HAWSER_TRY(hw_driver_ask_pause(driver, false));
-    HAWSER_TRY(hw_driver_wait(driver, hw_driver_paused, driver));
+    HAWSER_TRY(hw_record_pause(driver));
     uint64_t at = hw_loop_branches(shipment->loop) > 0 ? shipment->limit : driver->furthest;
     if (at == 0 || at >= shipment->cap)
         return HAWSER_OK;

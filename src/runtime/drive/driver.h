@@ -73,6 +73,8 @@ typedef struct hw_recording {
     bool open;                        /* it is not complete: */
     uint64_t at;                      /* the clock of the phase before which it is */
     uint32_t replies;                 /* blocks that have written their record */
+    uint64_t taken;                   /* checkpoints that are complete, */
+    double waited;                    /* and seconds in which blocks could not go on because of them */
     void *bytes;                      /* the position, once the driver is there; else NULL */
     size_t size;
     const char *loop; /* what a checkpoint is of: */
@@ -282,9 +284,10 @@ hawser_status hw_record_place(hw_driver *driver, uint64_t ended) HAWSER_MUST_USE
 /* Waits until all blocks have written their records, if the next clock of one changes what is in the record of another: what
  * the blocks of a process share, and stored states that blocks change. */
 hawser_status hw_record_settle(hw_driver *driver) HAWSER_MUST_USE;
-/* Has all blocks, which have paused, go on to a clock and hold there, with all updates before it merged, and waits until
- * they do. hw_record_written waits until they have written their records there, and hw_record_go_on lets blocks that hold or
- * have paused go on. */
+/* hw_record_pause has all blocks pause, and waits until they do. hw_record_hold has them go on to a clock and hold there,
+ * with all updates before it merged, and waits until they do. hw_record_written waits until they have written their records
+ * there, and hw_record_go_on lets blocks that hold or have paused go on. */
+hawser_status hw_record_pause(hw_driver *driver) HAWSER_MUST_USE;
 hawser_status hw_record_hold(hw_driver *driver, uint64_t at) HAWSER_MUST_USE;
 hawser_status hw_record_written(hw_driver *driver) HAWSER_MUST_USE;
 hawser_status hw_record_go_on(hw_driver *driver) HAWSER_MUST_USE;

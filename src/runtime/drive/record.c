@@ -193,6 +193,7 @@ static hawser_status hand_over(hw_driver *driver)
                                        .metric_count = program->metric_count};
     recording->open = false;
     recording->bytes = NULL;
+    recording->taken++;
     return recording->by->take(recording->by->user, &piece, &about, bytes, recording->size, &driver->error);
 }
 
@@ -288,21 +289,37 @@ static bool share_memory(const hawser_program *program)
     return shared;
 }
 
+/* Waits while blocks cannot go on, and counts the time. */
+static hawser_status wait_still(hw_driver *driver, bool (*ready)(void *argument))
+{
+    hw_executor *executor = driver->session->executor;
+    double began = executor->ops->now(executor);
+    hawser_status status = hw_driver_wait(driver, ready, driver);
+    driver->recording.waited += executor->ops->now(executor) - began;
+    return status;
+}
+
 hawser_status hw_record_settle(hw_driver *driver)
 {
-    return share_memory(driver->session->program) ? hw_driver_wait(driver, all_replied, driver) : HAWSER_OK;
+    return share_memory(driver->session->program) ? wait_still(driver, all_replied) : HAWSER_OK;
+}
+
+hawser_status hw_record_pause(hw_driver *driver)
+{
+    HAWSER_TRY(hw_driver_ask_pause(driver, false));
+    return wait_still(driver, hw_driver_paused);
 }
 
 hawser_status hw_record_hold(hw_driver *driver, uint64_t at)
 {
     open_next(&driver->recording, at);
     HAWSER_TRY(order(driver, HW_RECORD_HOLD, driver->recording.number, at, false));
-    return hw_driver_wait(driver, all_replied, driver);
+    return wait_still(driver, all_replied);
 }
 
 hawser_status hw_record_written(hw_driver *driver)
 {
-    return hw_driver_wait(driver, all_replied, driver);
+    return wait_still(driver, all_replied);
 }
 
 hawser_status hw_record_go_on(hw_driver *driver)

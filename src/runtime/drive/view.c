@@ -122,6 +122,9 @@ void hawser_run_log_view(const hawser_run *run, FILE *out)
             figures->seconds, figures->bytes_exchanged, figures->stop_reason,
             figures->repeatable == NULL ? "bit-repeatable" : "not bit-repeatable: ",
             figures->repeatable == NULL ? "" : figures->repeatable);
+    if (figures->checkpoints > 0)
+        fprintf(out, "%" PRIu64 " checkpoints, for which blocks waited %.3f s\n", figures->checkpoints,
+                figures->checkpoint_wait_seconds);
     if (figures->chosen != NULL)
         fprintf(out, "%s\n", figures->chosen);
 }
