@@ -292,8 +292,8 @@ typedef struct hawser_figures {
     uint64_t changes_left_out;          /**< later changes, beyond HAWSER_CHANGES_MOST; they were made, too */
     const hawser_event_figures *events; /**< in the order of the plan; empty on other nodes than 0 */
     size_t event_count;
-    const char *chosen; /**< why the run had this number of workers; NULL: the user gave it, or nothing chose fewer */
-    uint64_t checkpoints;           /**< of --checkpoint, that this run has taken; 0 on other nodes than 0 */
+    const char *chosen;   /**< why the run had this number of workers; NULL: the user gave it, or nothing chose fewer */
+    uint64_t checkpoints; /**< of --checkpoint, that this run has taken; 0 on other nodes than 0 */
     double checkpoint_wait_seconds; /**< in which blocks could not go on because of them */
 } hawser_figures;
 HAWSER_API const hawser_figures *hawser_run_figures(const hawser_run *run);

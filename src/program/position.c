@@ -199,10 +199,6 @@ hawser_status hw_position_records(const hawser_program *program, uint32_t nodes,
                 "state '%s' has function '%s', whose memory on servers of several nodes no checkpoint contains; run it on "
                 "one node, or without --checkpoint",
                 state->name, state->function->name);
-    for (size_t i = 0; i < program->operator_count; i++)
-        if (hw_unit_transforms(program->operators[i]))
-            REFUSE("unit '%s' changes data, which a checkpoint does not contain; train without --checkpoint",
-                   program->operators[i]->name);
     if (program->pause != 0 || program->position != NULL)
         REFUSE("program '%s' pauses or goes on from a pause (hawser_program_pause), so it takes no checkpoints",
                program->name);

@@ -359,6 +359,188 @@ static void late_runs_go_on_on_other_nodes(void **state)
     assert_true(seed_asked() > 0 || went_on > last / 10);
 }
 
+/* ----------------------------------------------------------------------------------------- data that units change ---- */
+
+enum { LONG = 7, WIDE = 5, CHANGES = 4 };
+typedef struct changing {
+    hawser_layout layout;
+    bool replaces; /* the unit gives each block other data; else it writes into them */
+} changing;
+
+/* Writes into the block's columns, or replaces them by others, as the loop before has left the sums. */
+static hawser_status transform(hawser_context *context)
+{
+    static double wide[4][2 * LONG];
+    const changing *how = hawser_user(context);
+    const hawser_matrix *A;
+    double *values;
+    HAWSER_TRY(hawser_read(context, "data", &A));
+    HAWSER_READ(context, double, sums);
+    if (how->replaces) {
+        double *own = wide[hawser_block(context)];
+        for (size_t k = 0; k < 2 * A->cols; k++)
+            own[k] = sums[0] + 100.0 * (double)A->first + (double)k;
+        const hawser_matrix part = {.rows = 2, .cols = A->cols, .stored = 2 * A->cols, .values = own, .stride = 2};
+        return hawser_data_replace(context, "data", &part);
+    }
+    size_t count = A->offsets != NULL ? A->offsets[A->cols] - A->offsets[0] : A->cols * A->stride;
+    HAWSER_TRY(hawser_write(context, "data", &values));
+    for (size_t k = 0; k < count; k += 3)
+        values[k] = 0.5 * values[k] + sums[0];
+    return HAWSER_OK;
+}
+
+/* Adds up the numbers of the block. */
+static hawser_status add_up(hawser_context *context)
+{
+    const hawser_matrix *A;
+    HAWSER_TRY(hawser_read(context, "data", &A));
+    HAWSER_WRITE(context, double, sums);
+    for (size_t j = 0; j < A->cols; j++)
+        sums[1 + (A->first + j) % 3] += line_of(A, j, false) * (double)(1 + hawser_clock(context));
+    sums[0] += 1;
+    return HAWSER_OK;
+}
+
+static void run_changing(const changing *how, memory_checkpointer *checkpoints, const char *threads, double *out)
+{
+    double numbers[LONG * WIDE];
+    uint64_t offsets[LONG + 1];
+    uint32_t indices[LONG * WIDE];
+    hawser_error error = {0};
+    for (uint32_t k = 0; k < LONG * WIDE; k++) {
+        numbers[k] = 1.0 + k;
+        indices[k] = k % WIDE;
+    }
+    for (size_t j = 0; j <= LONG; j++)
+        offsets[j] = j * WIDE;
+    hawser_matrix A = {.rows = WIDE, .cols = LONG, .stored = LONG * WIDE, .layout = how->layout, .values = numbers};
+    A.stride = how->layout == HAWSER_DENSE ? WIDE : 0;
+    A.offsets = how->layout == HAWSER_DENSE ? NULL : offsets;
+    A.indices = how->layout == HAWSER_DENSE ? NULL : indices;
+    changing own = *how;
+    test_job test = OPEN_JOB("workers", "3", "threads", threads, "check", "yes", "timeout", "20");
+    test.job->checkpointer = checkpoints != NULL ? &checkpoints->own : NULL;
+    hawser_program *program = hawser_program_new("changing", &own);
+    hawser_state *data = HAWSER_STATE(program, "data", HAWSER_DATA, .matrix = &A, .split = HAWSER_BY_COLUMN);
+    hawser_state *sums = HAWSER_STATE(program, "sums", HAWSER_REPLICATED, .rows = 4);
+    const hawser_until until = {.clocks = CHANGES, .metric = "none"};
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "before", until, hawser_bsp()), "first", add_up, .reads = {data},
+                .updates = {sums});
+    HAWSER_UNIT(hawser_root(program), "transform", transform, .reads = {sums}, .updates = {data});
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "after", until, hawser_bsp()), "second", add_up, .reads = {data},
+                .updates = {sums});
+    hawser_metric_declare(program, "none", HAWSER_SUM);
+    hawser_run *run = NULL;
+    if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    memcpy(out, RESULT(double, run, "sums", NULL), 4 * sizeof *out);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+static void changed_data_go_on(void **state)
+{
+    (void)state;
+    static memory_checkpointer kept;
+    const changing ways[] = {{HAWSER_DENSE, false}, {HAWSER_DENSE, true}, {HAWSER_CSC, false}, {HAWSER_CSC, true}};
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; w++)
+        for (uint64_t stop = 1; stop <= 2 * CHANGES; stop++) {
+            double wanted[4], got[4];
+            run_changing(&ways[w], NULL, "1", wanted);
+            memory_open(&kept, 1, stop, w);
+            run_changing(&ways[w], &kept, "3", got);
+            assert_memory_equal(got, wanted, sizeof wanted);
+            assert_int_equal(kept.complete, stop);
+            memory_again(&kept, 1, 0);
+            run_changing(&ways[w], &kept, "2", got);
+            assert_memory_equal(got, wanted, sizeof wanted);
+            memory_close(&kept);
+        }
+}
+
+/* ------------------------------------------------------------------------------------ what servers and blocks have ---- */
+
+enum { STORED_NUMBERS = 40 };
+
+/* Pushes what depends on what it reads. Its function remembers the squares of all pushes. */
+static hawser_status descend(hawser_context *context)
+{
+    uint64_t keys[STORED_NUMBERS];
+    double changes[STORED_NUMBERS];
+    const double *values;
+    for (uint64_t i = 0; i < STORED_NUMBERS; i++)
+        keys[i] = i;
+    HAWSER_TRY(hawser_prefetch(context, "w", NULL, 0, STORED_NUMBERS));
+    HAWSER_TRY(hawser_prefetch_wait(context, "w", &values));
+    for (size_t i = 0; i < STORED_NUMBERS; i++)
+        changes[i] = 0.3 * values[i] - (double)i + (double)(hawser_clock(context) % 3);
+    return hawser_inc(context, "w", keys, changes, STORED_NUMBERS);
+}
+
+/* Takes the numbers for which the clock before has asked, and adds them up. */
+static hawser_status read_ahead(hawser_context *context)
+{
+    uint64_t clock = hawser_clock(context);
+    const double *values;
+    HAWSER_WRITE(context, double, sums);
+    if (clock > 0) {
+        HAWSER_TRY(hawser_prefetch_wait(context, "w", &values));
+        for (size_t i = 0; i < 3; i++)
+            sums[i] += values[i];
+    }
+    return hawser_prefetch(context, "w", NULL, (clock + 1) % 7 * 5, 3 + clock % 2);
+}
+
+/* Runs a program with a stored state, and stores its numbers. */
+static void run_stored(bool ahead, memory_checkpointer *checkpoints, double *out)
+{
+    static const double rates[] = {0.5, 1e-6};
+    double first[STORED_NUMBERS];
+    hawser_error error = {0};
+    for (size_t i = 0; i < STORED_NUMBERS; i++)
+        first[i] = 1.0 + (double)(i * i);
+    test_job test = OPEN_JOB("workers", ahead ? "3" : "1", "check", "yes", "timeout", "20");
+    test.job->checkpointer = checkpoints != NULL ? &checkpoints->own : NULL;
+    hawser_program *program = hawser_program_new("stored", NULL);
+    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_STORED, .rows = STORED_NUMBERS, .initial = ahead ? first : NULL,
+                                   .function = ahead ? "add" : "adagrad", .parameters = ahead ? NULL : rates);
+    hawser_state *sums = HAWSER_STATE(program, "sums", HAWSER_REPLICATED, .rows = 3);
+    hawser_operator *loop =
+        hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 12}, ahead ? hawser_ssp(1) : hawser_bsp());
+    HAWSER_UNIT(loop, "unit", ahead ? read_ahead : descend, .reads = {w}, .updates = {ahead ? sums : w});
+    hawser_run *run = NULL;
+    if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    memcpy(out, RESULT(double, run, ahead ? "sums" : "w", NULL), (ahead ? 3 : STORED_NUMBERS) * sizeof *out);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+/* The memory of a server's function, and reads that a block has begun in a clock before, belong to the record. */
+static void what_servers_remember_and_blocks_have_asked_for_goes_on(void **state)
+{
+    (void)state;
+    static memory_checkpointer kept;
+    uint64_t within = 0;
+    for (int ahead = 0; ahead < 2; ahead++)
+        for (uint64_t stop = 1; stop <= 6; stop++) {
+            double wanted[STORED_NUMBERS] = {0}, got[STORED_NUMBERS] = {0};
+            run_stored(ahead, NULL, wanted);
+            memory_open(&kept, 1 + stop % 2, stop, stop);
+            run_stored(ahead, &kept, got);
+            assert_memory_equal(got, wanted, sizeof wanted);
+            within += kept.kept[1].clock > 0;
+            memory_again(&kept, 1, 0);
+            run_stored(ahead, &kept, got);
+            assert_memory_equal(got, wanted, sizeof wanted);
+            memory_close(&kept);
+        }
+    assert_true(within > 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -366,6 +548,8 @@ int main(void)
         cmocka_unit_test(late_runs_lose_and_double_nothing),
         cmocka_unit_test_setup_teardown(a_run_goes_on_from_its_bytes_on_other_nodes, make_directory, remove_directory),
         cmocka_unit_test(late_runs_go_on_on_other_nodes),
+        cmocka_unit_test(changed_data_go_on),
+        cmocka_unit_test(what_servers_remember_and_blocks_have_asked_for_goes_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -78,7 +78,7 @@ typedef struct hw_part_kind {
     void (*visit)(hw_state_part *part, hawser_record *record);
     void (*drop)(hw_state_part *part); /* overwrites all that `visit` fills */
     /* The same for another process, of a block whose clocks so far are merged. Of an `alike` kind it visits what the block
-     * has besides the merged values, which are read before, by `set_merged`. NULL: nothing (data). `collect` is called
+     * has besides the merged values, which are read before, by `set_merged`. `collect` is called
      * before a record is written, and gets what is not in the block's memory. `restore` is called once all has been read. */
     void (*remember)(hw_worker *worker, hw_state_part *part, hawser_record *record);
     hawser_status (*collect)(hw_worker *worker, hw_state_part *part);

@@ -1,5 +1,5 @@
 /* part_data.c - a block's part of a data state: a view of the matrix, or a copy of it that a unit writes. Nothing of it is
- * kept or saved, because data have a source of their own, and units that transform them run again. */
+ * kept or saved, because data have a source of their own. A checkpoint has what units have made of them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,5 +100,82 @@ static void *stage_memory(hw_state_part *part, size_t *bytes)
     return &part->data;
 }
 
-const hw_part_kind hw_part_data = {
-    .open = open_part, .close = close_part, .read = read_matrix, .write = write_matrix, .stage_memory = stage_memory};
+/* Returns whether a unit has written or replaced the block's part. */
+static bool is_changed(const hw_worker *worker, const hw_state_part *part)
+{
+    const hawser_matrix given = hw_plan_part(worker->session->plan, part->state, worker->block);
+    return part->data.values != given.values || part->data.offsets != given.offsets || part->data.rows != given.rows ||
+           part->data.cols != given.cols || part->data.layout != given.layout;
+}
+
+/* Lays out the arrays of a part in one piece of memory: offsets, values, indices. Returns its bytes. */
+static size_t lay_out(const hawser_matrix *A, uint64_t count, void *memory, hawser_matrix *to)
+{
+    bool dense = hw_is_dense(A);
+    size_t offsets = dense ? 0 : (hw_lines(A) + 1) * sizeof *A->offsets, values = count * hw_type_size(A->type);
+    if (memory == NULL)
+        return offsets + values + (dense ? 0 : count * sizeof *A->indices);
+    *to = *A;
+    to->stored = count;
+    to->stride = dense ? hw_line_width(A) : 0;
+    to->residence = NULL;
+    to->mapped = false;
+    to->values = (char *)memory + offsets;
+    to->offsets = dense ? NULL : memory;
+    to->indices = dense ? NULL : (const uint32_t *)(const void *)((const char *)to->values + values);
+    return 0;
+}
+
+/* Copies the arrays of a part to such memory. */
+static void copy_arrays(const hawser_matrix *from, uint64_t count, void *memory)
+{
+    hawser_matrix to;
+    copy_values(from, memory, &to);
+    if (!hw_is_dense(from) && count > 0)
+        memcpy((char *)memory + (hw_lines(from) + 1) * sizeof(uint64_t) + count * hw_type_size(from->type),
+               from->indices + from->offsets[0], count * sizeof *from->indices);
+}
+
+static uint64_t numbers_of(const hawser_matrix *A)
+{
+    return hw_is_dense(A) ? hw_lines(A) * hw_line_width(A) : A->offsets[hw_lines(A)] - A->offsets[0];
+}
+
+/* The unit that has changed data does not run again, so it may use states that later units change. */
+static void remember(hw_worker *worker, hw_state_part *part, hawser_record *record)
+{
+    bool reads = hawser_record_reads(record), changed = !reads && is_changed(worker, part);
+    hawser_record_bytes(record, &changed, sizeof changed);
+    if (!changed)
+        return;
+    hawser_matrix data = part->data;
+    uint64_t count = reads ? 0 : numbers_of(&data);
+    void *memory = NULL;
+    hawser_record_bytes(record, &data.rows, sizeof data.rows);
+    hawser_record_bytes(record, &data.cols, sizeof data.cols);
+    hawser_record_bytes(record, &data.layout, sizeof data.layout);
+    hawser_record_bytes(record, &data.type, sizeof data.type);
+    hawser_record_bytes(record, &count, sizeof count);
+    size_t bytes = lay_out(&data, count, NULL, NULL);
+    if (!reads && (memory = malloc(bytes + 1)) == NULL)
+        hawser_record_fail(record, HAWSER_NO_MEMORY, "no memory for a record of data that units have changed");
+    if (!reads && memory != NULL)
+        copy_arrays(&data, count, memory);
+    hawser_record_array(record, &memory, 1, bytes, 0);
+    if (reads && memory != NULL) {
+        free(part->own_memory);
+        part->own_memory = memory;
+        (void)lay_out(&data, count, memory, &part->own);
+        part->data = part->own;
+        part->batch_size = 0;
+    } else {
+        free(memory);
+    }
+}
+
+const hw_part_kind hw_part_data = {.open = open_part,
+                                   .close = close_part,
+                                   .read = read_matrix,
+                                   .write = write_matrix,
+                                   .stage_memory = stage_memory,
+                                   .remember = remember};
