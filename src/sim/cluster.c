@@ -32,8 +32,8 @@ sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes)
         all[i] = (sim_node){cluster, i};
         (void)sim_start(i / per_host, node_main, &all[i]);
     }
-    if (cluster->opened != NULL)
-        cluster->opened(cluster->user);
+    if (cluster->faults != NULL)
+        sim_faults_plan(cluster->faults);
     sim_outcome outcome = {.end = sim_run(SIM_FIRST + (uint64_t)(cluster->limit * 1e9))};
     outcome.seconds = 1e-9 * (double)(sim_now() - SIM_FIRST);
     outcome.events = sim_events();

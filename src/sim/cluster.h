@@ -3,6 +3,7 @@
 #define HW_SIM_CLUSTER_H
 
 #include "sim/compute.h"
+#include "sim/faults.h"
 #include "sim/network.h"
 #include "sim/world.h"
 
@@ -12,9 +13,8 @@ typedef struct sim_cluster {
     uint32_t per_host; /* nodes on each host; 0: one */
     sim_rates rates;
     sim_costs costs;
-    double limit; /* seconds of virtual time, from the beginning */
-    /* Called when the world is open, before it runs: to plan faults. NULL: nothing */
-    void (*opened)(void *user);
+    double limit;                           /* seconds of virtual time, from the beginning */
+    const sim_faults *faults;               /* NULL: none */
     int (*main)(void *user, uint32_t node); /* of each node, returns its exit code */
     void *user;
 } sim_cluster;

@@ -18,7 +18,7 @@ typedef struct sim_host {
 typedef struct sim_frame {
     sim_channel *channel;
     sim_item *first, *last;
-    uint64_t bytes, end; /* heads included; time at which it has left */
+    uint64_t bytes; /* heads included */
 } sim_frame;
 
 typedef struct sim_network {
@@ -151,19 +151,16 @@ static void note_left(sim_frame *frame)
 static void serve(sim_host *host);
 
 /* A frame has left the up-link. */
-static void leave(void *argument, uint64_t latency)
+static void leave(void *argument, uint64_t unused)
 {
     sim_frame *frame = argument;
     sim_channel *channel = frame->channel;
     sim_host *host = &network.hosts[channel->from];
+    (void)unused;
     host->busy = false;
     if (channel->first != NULL && !channel->waits)
         take_turn(host, channel);
     note_left(frame);
-    uint64_t end = sim_now() + latency, begin = end - duration(frame->bytes, network.rates.link, host->slow);
-    begin = begin > channel->reaches ? begin : channel->reaches;
-    channel->reaches = begin > sim_now() ? begin : sim_now();
-    sim_at(channel->reaches, reach, frame, end);
     serve(host);
 }
 
@@ -179,10 +176,13 @@ static void serve(sim_host *host)
         return;
     }
     sim_frame *frame = next_frame(channel, FRAME);
+    uint64_t sent = sim_now() + duration(frame->bytes, network.rates.link, host->slow);
+    uint64_t latency = latency_of(network.rates.latency), begin = sim_now() + latency;
     host->busy = true;
     host->bytes += frame->bytes;
-    sim_at(sim_now() + duration(frame->bytes, network.rates.link, host->slow), leave, frame,
-           latency_of(network.rates.latency));
+    channel->reaches = begin > channel->reaches ? begin : channel->reaches;
+    sim_at(sent, leave, frame, 0);
+    sim_at(channel->reaches, reach, frame, sent + latency);
 }
 
 static void send_nearby(sim_channel *channel)

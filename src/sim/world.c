@@ -234,8 +234,9 @@ bool sim_wait(sim_list *list, uint64_t deadline)
     self->looks = 0;
     if (list != NULL)
         append(list, self);
+    /* A wait takes time: a loop until a time between two nanoseconds would never reach it. */
     if (deadline != SIM_NEVER)
-        sim_at(deadline, time_out, self, self->wait);
+        sim_at(deadline > world->now ? deadline : world->now + 1, time_out, self, self->wait);
     leave(self);
     return !self->timed_out;
 }

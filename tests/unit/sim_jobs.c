@@ -17,6 +17,8 @@
 
 enum { SIZE = 60, BLOCKS = 5, CLOCKS = 12, NODES_MOST = 5, KEYS = 40, PUSHES = 6 };
 
+#define UNENDED ((hawser_status)1000) /* of a node that was killed */
+
 typedef enum kind { PROGRAM, STORE, KINDS } kind;
 
 /* A job, and what its nodes have left. */
@@ -24,10 +26,11 @@ typedef struct setting {
     kind kind;
     hawser_sync sync;
     const char *more[4]; /* options */
-    bool kills;
+    bool kills, drawn;   /* one node is killed; faults are drawn */
     /* of a world: */
     uint32_t nodes, killed; /* killed: UINT32_MAX: none */
     double kill_at, joined; /* seconds; joined: when the last node has joined */
+    sim_faults faults;
     hawser_status status[NODES_MOST];
     char text[NODES_MOST][1000];
     double x[NODES_MOST][SIZE];
@@ -128,17 +131,48 @@ static int node_main(void *user, uint32_t node)
 
 /* ----------------------------------------------------------------------------------------------------- the worlds ---- */
 
-static void kill_one(void *argument, uint64_t node)
+/* Returns whether no node may be lost: none is killed, and none silent for the failure timeout, all in all. */
+static bool must_survive(const sim_faults *faults)
 {
-    (void)argument;
-    sim_kill(sim_process_at((uint32_t)node));
+    const double timeout = 5;
+    double silent = 0;
+    for (size_t i = 0; i < faults->count; i++) {
+        const sim_fault *fault = &faults->list[i];
+        if (fault->kind == SIM_FAULT_KILL)
+            return false;
+        if (fault->kind == SIM_FAULT_STOP || fault->kind == SIM_FAULT_CUT)
+            silent += faults->list[i + 1].at - fault->at;
+    }
+    return silent < timeout;
 }
 
-static void plan_kill(void *user)
+static void add_faults(const sim_faults *faults, verdict *said)
 {
-    const setting *how = user;
-    if (how->killed != UINT32_MAX)
-        sim_at(SIM_FIRST + (uint64_t)(how->kill_at * 1e9), kill_one, NULL, how->killed);
+    for (size_t i = 0; i < faults->count && said->why[0] != '\0'; i++) {
+        size_t used = strlen(said->why);
+        if (used + 80 > sizeof said->why)
+            break;
+        said->why[used++] = '\n';
+        sim_fault_text(&faults->list[i], said->why + used, sizeof said->why - used);
+    }
+}
+
+/* After drawn faults a node has the right result, or has ended with a reason. */
+static void judge_drawn(const setting *how, verdict *said)
+{
+    bool survives = must_survive(&how->faults);
+    for (uint32_t i = 0; i < how->nodes && said->why[0] == '\0'; i++) {
+        hawser_status status = how->status[i];
+        bool right =
+            how->kind == STORE ? how->x[i][0] == PUSHES * how->nodes : memcmp(how->x[i], expected, sizeof expected) == 0;
+        if (status == UNENDED && survives)
+            snprintf(said->why, sizeof said->why, "node %u has not ended", i);
+        else if (status == HAWSER_OK && !right)
+            snprintf(said->why, sizeof said->why, "node %u has a wrong result", i);
+        else if (status != HAWSER_OK && status != UNENDED &&
+                 (survives || (status != HAWSER_PEER_LOST && status != HAWSER_TIMEOUT)))
+            snprintf(said->why, sizeof said->why, "node %u: status %d: %s", i, status, how->text[i]);
+    }
 }
 
 static void judge(const setting *how, const int *codes, verdict *said)
@@ -178,9 +212,25 @@ static sim_cluster drawn_cluster(uint64_t seed, setting *how)
                          .rates = {.link = hw_random_below(&random, 2) == 0 ? 0 : 1e6, .latency = 1e-4, .nearby = 1e-5},
                          .costs = {.call = hw_random_below(&random, 2) == 0 ? 0 : 1e-3},
                          .limit = 600,
-                         .opened = plan_kill,
+                         .faults = &how->faults,
                          .main = node_main,
                          .user = how};
+}
+
+/* Plans faults within the time that the same world takes without them. */
+static void plan_faults(uint64_t seed, setting *how, const sim_cluster *cluster)
+{
+    hw_random random = hw_random_at(seed, 2, 0, 0);
+    hawser_error error;
+    double seconds = sim_cluster_run(cluster, NULL).seconds;
+    how->killed = how->kills ? (uint32_t)hw_random_below(&random, how->nodes) : UINT32_MAX;
+    how->kill_at = hw_random_uniform(&random) * seconds;
+    sim_fault fault = {.at = how->kill_at, .kind = SIM_FAULT_KILL, .node = how->killed};
+    hawser_status status = how->kills ? sim_faults_add(&how->faults, fault, &error)
+                                      : sim_faults_draw(&random, how->nodes, seconds, &how->faults, &error);
+    if (status != HAWSER_OK)
+        abort();
+    memset(how->x, 0, sizeof how->x);
 }
 
 static void world(uint64_t seed, void *user, verdict *said)
@@ -188,23 +238,24 @@ static void world(uint64_t seed, void *user, verdict *said)
     setting *how = user;
     int codes[NODES_MOST];
     sim_cluster cluster = drawn_cluster(seed, how);
-    hw_random random = hw_random_at(seed, 2, 0, 0);
-    if (how->kills) { /* at a moment of the same world without the kill */
-        double seconds = sim_cluster_run(&cluster, codes).seconds, joined = how->joined;
-        how->killed = (uint32_t)hw_random_below(&random, how->nodes);
-        how->kill_at = hw_random_uniform(&random) * seconds;
-        memset(how->status, 0, sizeof how->status);
-        memset(how->x, 0, sizeof how->x);
-        said->outcome = sim_cluster_run(&cluster, codes);
-        how->joined = joined;
-    } else {
-        said->outcome = sim_cluster_run(&cluster, codes);
-    }
+    if (how->kills || how->drawn)
+        plan_faults(seed, how, &cluster);
+    for (uint32_t i = 0; i < NODES_MOST; i++)
+        how->status[i] = UNENDED;
+    double joined = how->joined;
+    said->outcome = sim_cluster_run(&cluster, codes);
+    how->joined = how->kills ? joined : how->joined;
+    uint32_t unended = 0;
+    while (unended < how->nodes && how->status[unended] != UNENDED)
+        unended++;
     if (said->outcome.end != SIM_DONE)
-        snprintf(said->why, sizeof said->why, "it did not end in %.3f s: %s", said->outcome.seconds,
+        snprintf(said->why, sizeof said->why, "node %u has not ended in %.3f s: %s", unended, said->outcome.seconds,
                  said->outcome.end == SIM_STUCK ? "every process waits" : "the limit");
+    else if (how->drawn)
+        judge_drawn(how, said);
     else
         judge(how, codes, said);
+    add_faults(&how->faults, said);
     said->digest = hw_hash(how->x, sizeof how->x, 0) ^ hw_hash(how->text, sizeof how->text, 0) ^
                    hw_hash(&said->outcome, sizeof said->outcome, 0);
 }
@@ -248,6 +299,15 @@ static void a_killed_node_is_named(void **state)
     run_setting(__func__, (setting){.kind = STORE, .kills = true}, 60);
 }
 
+/* Nodes are killed, stopped for a while, cut off or slow. */
+static void drawn_faults_end_or_change_nothing(void **state)
+{
+    (void)state;
+    run_setting(__func__, (setting){.sync = hawser_bsp(), .drawn = true}, 700);
+    /* A wait for a server that has left ends only by --timeout. */
+    run_setting(__func__, (setting){.kind = STORE, .drawn = true, .more = {"timeout", "60"}}, 300);
+}
+
 static void a_seed_repeats_a_world(void **state)
 {
     (void)state;
@@ -277,6 +337,7 @@ int main(void)
         cmocka_unit_test(trees_have_the_bits_of_threads),
         cmocka_unit_test(stores_have_all_that_was_pushed),
         cmocka_unit_test(a_killed_node_is_named),
+        cmocka_unit_test(drawn_faults_end_or_change_nothing),
         cmocka_unit_test(a_seed_repeats_a_world),
     };
     const char *filter = getenv("CMOCKA_TEST_FILTER");

@@ -1,0 +1,228 @@
+/* main.c - hawser-sim: a call of the command on machines that are not there. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "report/option_text.h"
+#include "sim/command/quantity.h"
+#include "sim/command/training.h"
+#include "sim/faults.h"
+
+enum { NODES_MOST = 8192, SWEEP_MOST = 64 };
+
+static const hawser_option rows[] = {
+    {"nodes", HAWSER_INTEGER, "2", "[1,8192]", "N", "number of nodes", NULL, 'n'},
+    {"per-host", HAWSER_INTEGER, "1", "[1,8192]", "N", "nodes on each host, which share its links", NULL, 0},
+    {"link", HAWSER_TEXT, "10gbit", NULL, "RATE", "rate of each host's up-link and down-link: 10gbit, 100mbit, 2GB", NULL,
+     0},
+    {"latency", HAWSER_TEXT, "50us", NULL, "T", "time that a frame needs from one host to another", NULL, 0},
+    {"compute", HAWSER_TEXT, "1us,2ns,0.5ns", NULL, "A,B,C",
+     "time of a call of a unit, of a stored entry that it goes over, and of a byte of an update", NULL, 0},
+    {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N",
+     "draw latencies, and the orders and pauses of threads; 0: none are drawn, and times are those of the model", NULL, 0},
+    {"fault", HAWSER_TEXT, NULL, NULL, "LINE", "a fault, such as 't=2.5 kill 3'; separate several by ';'", NULL, 0},
+    {"scenario", HAWSER_PATH, NULL, NULL, "FILE", "a file of faults, one per line", NULL, 0},
+    {"limit", HAWSER_TEXT, "1000000s", NULL, "T", "virtual time after which the simulation ends as a failure", NULL, 0},
+    {"sweep", HAWSER_TEXT, NULL, NULL, "nodes=N,N", "simulate each of these numbers of nodes, and print a table instead",
+     NULL, 0},
+    {"help", HAWSER_FLAG, "no", NULL, NULL, "print this, and leave", NULL, 'h'},
+    {0},
+};
+
+static void print_help(void)
+{
+    printf("usage: hawser-sim [options] -- COMMAND...\n\n");
+    hw_help_wrapped(
+        stdout,
+        "Runs `hawser COMMAND` on a simulated cluster, in one process and in virtual time: the same code gives the "
+        "same numbers as on real nodes, and its times are those of the links and processors that the options "
+        "describe. With --json the line of node 0 has one more field, `simulated`. docs/simulation.md says what "
+        "is modelled and what is left out.",
+        0, 0);
+    printf("\n");
+    hw_help_rows(stdout, "Options", rows);
+}
+
+/* What the options say. */
+typedef struct sim_setup {
+    sim_cluster cluster;
+    const char *link;
+    sim_faults faults;
+    uint32_t sweep[SWEEP_MOST];
+    size_t sweep_count; /* 0: no sweep */
+} sim_setup;
+
+static hawser_status read_costs(const char *text, sim_costs *costs, hawser_error *error)
+{
+    char copy[200], *rest = copy, *part;
+    double *const parts[] = {&costs->call, &costs->entry, &costs->byte};
+    size_t count = 0;
+    snprintf(copy, sizeof copy, "%s", text);
+    while ((part = strsep(&rest, ",")) != NULL && count < 3)
+        HAWSER_TRY(sim_read_time("--compute", part, parts[count++], error));
+    if (part != NULL || count < 3 || strlen(text) >= sizeof copy)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--compute = '%s': expected three times, of a call, an entry and a byte, as in "
+                           "1us,2ns,0.5ns",
+                           text);
+    return HAWSER_OK;
+}
+
+static hawser_status read_sweep(const char *text, sim_setup *setup, hawser_error *error)
+{
+    setup->sweep_count = SWEEP_MOST;
+    if (text == NULL) {
+        setup->sweep_count = 0;
+        return HAWSER_OK;
+    }
+    if (strncmp(text, "nodes=", 6) != 0)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--sweep = '%s': expected nodes=N,N,... as in nodes=1,2,4,8", text);
+    return sim_read_counts("--sweep nodes", text + 6, NODES_MOST, setup->sweep, &setup->sweep_count, error);
+}
+
+static hawser_status read_setup(const hawser_options *options, sim_setup *setup, hawser_error *error)
+{
+    sim_cluster *cluster = &setup->cluster;
+    const char *scenario = hawser_options_text(options, "scenario");
+    *setup = (sim_setup){.link = hawser_options_text(options, "link")};
+    cluster->nodes = (uint32_t)hawser_options_integer(options, "nodes");
+    cluster->per_host = (uint32_t)hawser_options_integer(options, "per-host");
+    cluster->seed = (uint64_t)hawser_options_integer(options, "seed");
+    cluster->rates = (sim_rates){.host = 5e9, .nearby = 2e-6};
+    HAWSER_TRY(sim_read_rate("--link", setup->link, &cluster->rates.link, error));
+    HAWSER_TRY(sim_read_time("--latency", hawser_options_text(options, "latency"), &cluster->rates.latency, error));
+    HAWSER_TRY(sim_read_time("--limit", hawser_options_text(options, "limit"), &cluster->limit, error));
+    HAWSER_TRY(read_costs(hawser_options_text(options, "compute"), &cluster->costs, error));
+    HAWSER_TRY(sim_faults_read("--fault", hawser_options_text(options, "fault"), cluster->nodes, &setup->faults, error));
+    if (scenario != NULL)
+        HAWSER_TRY(sim_faults_load(scenario, cluster->nodes, &setup->faults, error));
+    cluster->faults = &setup->faults;
+    return read_sweep(hawser_options_text(options, "sweep"), setup, error);
+}
+
+static int run_one(const sim_setup *setup, int count, char *const *words)
+{
+    sim_call_result result = sim_call(setup->cluster, count, words);
+    sim_print_result(&setup->cluster, setup->link, &result);
+    free(result.out);
+    return result.code;
+}
+
+/* Returns the number behind the first `"name":` of a text, or 0. */
+static double number_of(const char *json, const char *name)
+{
+    char key[80];
+    double value = 0;
+    snprintf(key, sizeof key, "\"%s\":", name);
+    const char *at = strstr(json, key);
+    if (at == NULL || hawser_read_number(at + strlen(key), &value) == NULL)
+        return 0;
+    return value;
+}
+
+typedef struct sim_row {
+    double train, bytes, waits;
+    int code;
+} sim_row;
+
+static double sum_of(const char *json, const char *name)
+{
+    char key[80];
+    double sum = 0;
+    snprintf(key, sizeof key, "\"%s\":", name);
+    for (const char *at = json; (at = strstr(at, key)) != NULL; at += strlen(key))
+        sum += number_of(at, name);
+    return sum;
+}
+
+/* Each size is simulated in a process of its own, whose memory is gone before the next. */
+static hawser_status sweep_one(const sim_setup *setup, uint32_t nodes, int count, char *const *words, sim_row *row,
+                               hawser_error *error)
+{
+    int ends[2], status = 0;
+    if (pipe(ends) != 0)
+        return hawser_fail(error, HAWSER_IO, "cannot make a pipe");
+    pid_t child = fork();
+    if (child == 0) {
+        sim_cluster cluster = setup->cluster;
+        cluster.nodes = nodes;
+        sim_call_result result = sim_call(cluster, count, words);
+        *row = (sim_row){number_of(result.out, "seconds_train"), (double)result.outcome.busiest,
+                         sum_of(result.out, "wait_seconds") / nodes, result.code};
+        ssize_t written = write(ends[1], row, sizeof *row);
+        _exit(written == sizeof *row ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    ssize_t got = child < 0 ? -1 : read(ends[0], row, sizeof *row);
+    (void)close(ends[0]);
+    if (child > 0)
+        (void)waitpid(child, &status, 0);
+    if (got != sizeof *row)
+        return hawser_fail(error, HAWSER_INTERNAL, "the simulation of %u nodes ended without a result", nodes);
+    return HAWSER_OK;
+}
+
+static hawser_status sweep(const sim_setup *setup, int count, char *const *words, int *code, hawser_error *error)
+{
+    double first = 0;
+    printf("nodes  seconds_train  wait_seconds  bytes_busiest  efficiency\n");
+    for (size_t i = 0; i < setup->sweep_count; i++) {
+        sim_row row;
+        uint32_t nodes = setup->sweep[i];
+        HAWSER_TRY(sweep_one(setup, nodes, count, words, &row, error));
+        *code = row.code != 0 ? row.code : *code;
+        if (i == 0)
+            first = row.train * nodes;
+        double efficiency = row.train > 0 ? first / (row.train * nodes) : 0;
+        printf("%5" PRIu32 "  %13.6f  %12.6f  %13.0f  %10.3f\n", nodes, row.train, row.waits, row.bytes, efficiency);
+        (void)fflush(stdout);
+    }
+    return HAWSER_OK;
+}
+
+static hawser_status run(hawser_options *options, int *argc, char **argv, int *code, hawser_error *error)
+{
+    int own = 1;
+    while (own < *argc && strcmp(argv[own], "--") != 0)
+        own++;
+    int count = *argc - own - 1, before = own;
+    char **words = argv + own + 1;
+    sim_setup setup;
+    HAWSER_TRY(hawser_options_arguments(options, &before, argv, error));
+    if (hawser_options_flag(options, "help")) {
+        print_help();
+        return HAWSER_OK;
+    }
+    if (before > 1)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "unexpected argument '%s'; usage: hawser-sim [options] -- COMMAND...",
+                           argv[1]);
+    if (count < 1)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "no command; usage: hawser-sim [options] -- train lasso DATA ...");
+    HAWSER_TRY(read_setup(options, &setup, error));
+    hawser_status status = HAWSER_OK;
+    if (setup.sweep_count > 0)
+        status = sweep(&setup, count, words, code, error);
+    else
+        *code = run_one(&setup, count, words);
+    sim_faults_free(&setup.faults);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const hawser_option *const tables[] = {rows, NULL};
+    hawser_options *options = NULL;
+    hawser_error error = {0};
+    int code = HW_EXIT_OK;
+    hawser_status status = hawser_options_new(tables, &options, &error);
+    HAWSER_THEN(status, run(options, &argc, argv, &code, &error));
+    hawser_options_free(options);
+    if (status == HAWSER_OK)
+        return code;
+    fprintf(stderr, "hawser-sim: %s\n", error.text);
+    return hw_exit_code(status);
+}

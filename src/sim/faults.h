@@ -1,0 +1,58 @@
+/*
+ * faults.h - what fails in a world, and when.
+ *
+ * A line of text is one fault: `t=SECONDS WHAT`, with WHAT one of `kill NODE`, `stop NODE`, `continue NODE`, `cut NODE NODE`
+ * (what the first one's host sends to the second one's), `heal NODE NODE`, `slow NODE TIMES` (computing on its host) and
+ * `link NODE TIMES` (its host's links).
+ */
+#ifndef HW_SIM_FAULTS_H
+#define HW_SIM_FAULTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/random.h"
+#include "hawser/status.h"
+
+typedef enum sim_fault_kind {
+    SIM_FAULT_KILL,
+    SIM_FAULT_STOP,
+    SIM_FAULT_CONTINUE,
+    SIM_FAULT_CUT,
+    SIM_FAULT_HEAL,
+    SIM_FAULT_SLOW,
+    SIM_FAULT_LINK
+} sim_fault_kind;
+
+typedef struct sim_fault {
+    double at; /* seconds from the beginning of the world */
+    sim_fault_kind kind;
+    uint32_t node, other;
+    double times;
+} sim_fault;
+
+/* All zeros: none. */
+typedef struct sim_faults {
+    sim_fault *list;
+    size_t count, capacity;
+} sim_faults;
+
+/* Adds the faults of a text, separated by ';' or ends of lines; # begins a comment. text NULL: none. HAWSER_BAD_OPTION:
+ * where, the line, and what was expected. */
+hawser_status sim_faults_read(const char *where, const char *text, uint32_t nodes, sim_faults *faults,
+                              hawser_error *error) HAWSER_MUST_USE;
+/* Adds those of a file. */
+hawser_status sim_faults_load(const char *path, uint32_t nodes, sim_faults *faults, hawser_error *error) HAWSER_MUST_USE;
+/* Adds one. */
+hawser_status sim_faults_add(sim_faults *faults, sim_fault fault, hawser_error *error) HAWSER_MUST_USE;
+/* Writes one as it is read. */
+void sim_fault_text(const sim_fault *fault, char *text, size_t size);
+/* Draws up to four faults within `seconds`. What was stopped or cut off goes on soon, so afterwards every wait must end. */
+hawser_status sim_faults_draw(hw_random *random, uint32_t nodes, double seconds, sim_faults *faults,
+                              hawser_error *error) HAWSER_MUST_USE;
+void sim_faults_free(sim_faults *faults);
+
+/* Makes them happen in the world that is open, whose processes are the nodes. The list stays until the world is closed. */
+void sim_faults_plan(const sim_faults *faults);
+
+#endif

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""hawser-sim: the numbers are those of `hawser train` with as many workers, for any number of nodes; a call repeats itself; times follow the link
+and the processors; faults happen; wrong values are refused by name."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+from command import CLEAN, HAWSER  # noqa: E402
+
+SIM = os.path.join(os.environ["HAWSER_BUILD"], "src", "hawser-sim")
+NUMBERS = ("objective", "gap", "nonzeros", "clocks", "lambda", "intercept", "stop_reason")
+
+
+def call(*words, code=0):
+    done = subprocess.run(words, capture_output=True, text=True, env=CLEAN, timeout=60)
+    assert done.returncode == code, (words, done.returncode, done.stderr)
+    return done
+
+
+def simulate(*options, code=0):
+    """The JSON of a simulated training, without what is of the real machine."""
+    said = json.loads(call(SIM, *options, "--", *TRAIN, code=code).stdout.splitlines()[-1])
+    assert said["simulated"].pop("seconds_real") >= 0
+    return said
+
+
+with tempfile.TemporaryDirectory() as folder:
+    data = os.path.join(folder, "d.svm")
+    call(HAWSER, "data", "generate", "url", "-o", data, "--rows", "2000", "--cols", "300", "--per-row", "12", "--seed", "3")
+    TRAIN = ("train", "lasso", data, "--lambda-ratio", "0.1", "--json", "--quiet")
+
+    for nodes in (1, 2, 5):
+        real = json.loads(call(HAWSER, *TRAIN, "--workers", str(nodes)).stdout)
+        said = simulate("--nodes", str(nodes))
+        assert [said[n] for n in NUMBERS] == [real[n] for n in NUMBERS], (nodes, said, real)
+        assert said["nodes"] == said["workers"] == said["simulated"]["nodes"] == nodes
+    model, other = os.path.join(folder, "one.model"), os.path.join(folder, "two.model")
+    for policy in ((), ("--topology", "tree")):
+        call(HAWSER, *TRAIN, "--workers", "4", "-o", model)
+        call(SIM, "--nodes", "4", "--", *TRAIN, *policy, "-o", other)
+        facts = [call(HAWSER, "info", path, "--coefficients").stdout for path in (model, other)]
+        assert facts[0] == facts[1] and len(facts[0]) > 100
+
+    # A call repeats itself, with and without a seed, and seeds differ.
+    for options in ((), ("--seed", "7")):
+        assert simulate("--nodes", "3", *options) == simulate("--nodes", "3", *options)
+    assert simulate("--nodes", "3", "--seed", "7")["simulated"] != simulate("--nodes", "3", "--seed", "8")["simulated"]
+
+    # Times follow what is modelled.
+    usual = simulate("--nodes", "3")
+    for options in (("--link", "1mbit"), ("--latency", "20ms"), ("--compute", "1us,1us,0")):
+        assert simulate("--nodes", "3", *options)["seconds_train"] > 2 * usual["seconds_train"], options
+    free = simulate("--nodes", "3", "--latency", "0", "--compute", "0,0,0", "--link", "1000gbit")
+    assert free["seconds_train"] < 0.1 * usual["seconds_train"]
+    assert simulate("--nodes", "4", "--per-host", "4")["simulated"]["bytes_busiest"] == 0
+    assert usual["simulated"]["bytes_busiest"] >= usual["simulated"]["bytes_per_node"] > 1000
+    slow = simulate("--nodes", "3", "--fault", "t=0 slow 1 50; t=0 link 2 50")
+    assert slow["seconds_train"] > 2 * usual["seconds_train"] and slow["objective"] == usual["objective"]
+
+    # A killed node is named, and a stopped one is waited for.
+    middle = f"t={usual['simulated']['seconds'] / 2}"
+    lost = simulate("--nodes", "3", "--fault", f"{middle} kill 2", code=8)
+    assert lost["error"].startswith("node 2 (host2) was lost"), lost
+    scenario = os.path.join(folder, "faults")
+    with open(scenario, "w", encoding="utf-8") as file:
+        file.write(f"# a pause\n{middle} stop 1\n\nt=3 continue 1\n")
+    paused = simulate("--nodes", "3", "--scenario", scenario)
+    assert paused["objective"] == usual["objective"] and paused["simulated"]["seconds"] > 3
+    call(SIM, "--nodes", "3", "--limit", "1ms", "--", *TRAIN, code=10)
+
+    table = call(SIM, "--sweep", "nodes=1,2,4", "--", *TRAIN).stdout.splitlines()
+    assert table[0].split() == ["nodes", "seconds_train", "wait_seconds", "bytes_busiest", "efficiency"]
+    rows = [line.split() for line in table[1:]]
+    assert [row[0] for row in rows] == ["1", "2", "4"] and float(rows[0][4]) == 1 and rows[0][3] == "0", rows
+    assert abs(float(rows[1][1]) - simulate("--nodes", "2")["seconds_train"]) < 1e-5
+
+    for options, text in (
+            (("--nodes", "0"), "--nodes: '0' is not within [1,8192]"),
+            (("--link", "0"), "--link = '0': expected a rate above 0"),
+            (("--link", "10"), "--link = '10': expected a rate above 0"),
+            (("--latency", "-1us"), "--latency = '-1us': expected a time of at least 0"),
+            (("--compute", "1us,2ns"), "--compute = '1us,2ns': expected three times"),
+            (("--compute", "1us,2ns,1,4"), "--compute = '1': expected a time"),
+            (("--seed", "-1"), "--seed: '-1' is not within [0,inf)"),
+            (("--sweep", "workers=1"), "--sweep = 'workers=1': expected nodes=N,N"),
+            (("--sweep", "nodes=1,x"), "--sweep nodes = '1,x': expected"),
+            (("--fault", "t=1 kill 2"), "--fault:1: 't=1 kill 2': expected t=SECONDS and one of kill N"),
+            (("--fault", "t=1 kill 1; t=2 cut 0"), "--fault:2: ' t=2 cut 0': expected"),
+            (("--fault", "t=1 slow 0 0"), "--fault:1: 't=1 slow 0 0': expected"),
+            (("--sepd", "1"), "unknown option --sepd; did you mean --seed?"),
+            (("lasso",), "unexpected argument 'lasso'")):
+        said = call(SIM, *options, "--", *TRAIN, code=2).stderr
+        assert said.startswith(f"hawser-sim: {text}"), (options, said)
+    with open(scenario, "w", encoding="utf-8") as file:
+        file.write("t=1 stop 0\n\nt=2 heal 0 5\n")
+    said = call(SIM, "--scenario", scenario, "--", *TRAIN, code=2).stderr
+    assert said.startswith(f"hawser-sim: {scenario}:3: 't=2 heal 0 5': expected"), said
+    assert "no command" in call(SIM, "--nodes", "2", code=2).stderr
+    assert "--sweep" in call(SIM, "--help").stdout
