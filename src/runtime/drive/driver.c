@@ -423,7 +423,8 @@ static hawser_status driver_gather(hw_driver *driver)
 
 static void say_abort(hw_driver *driver)
 {
-    hawser_error ignored; /* a block that cannot be reached has ended */
+    hawser_error ignored = {0}; /* a block that cannot be reached has ended */
+    hawser_status before = driver->mailbox.ended;
     driver->mailbox.error = &ignored;
     for (uint32_t i = 0; i < driver->session->blocks; i++) {
         hw_message *message = driver->aborts[i];
@@ -437,6 +438,8 @@ static void say_abort(hw_driver *driver)
             continue;
     }
     driver->mailbox.error = &driver->error;
+    if (before == HAWSER_OK && driver->mailbox.ended != HAWSER_OK && driver->error.status >= HAWSER_OK)
+        driver->error = ignored; /* a loss arrived meanwhile: the next wait ends by it, with this text */
 }
 
 void hw_driver_main(hw_driver *driver)

@@ -15,7 +15,8 @@ static bool is_out_of_time(const hw_session *session)
 static void say_ending(hw_driver *driver)
 {
     hw_session *session = driver->session;
-    hawser_error ignored;
+    hawser_error ignored = {0};
+    hawser_status before = driver->mailbox.ended;
     driver->mailbox.error = &ignored;
     atomic_store(&session->ending, true);
     for (uint32_t node = 1; node < session->nodes; node++) {
@@ -27,6 +28,8 @@ static void say_ending(hw_driver *driver)
             continue;
     }
     driver->mailbox.error = &driver->error;
+    if (before == HAWSER_OK && driver->mailbox.ended != HAWSER_OK && driver->error.status >= HAWSER_OK)
+        driver->error = ignored; /* a loss arrived meanwhile: the next wait ends by it, with this text */
 }
 
 void hw_driver_check(hw_driver *driver)
