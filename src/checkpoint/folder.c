@@ -299,8 +299,8 @@ static hawser_status sweep(const hw_folder *folder, hawser_error *error)
     return status;
 }
 
-/* Deletes the files of all checkpoints: first the manifests, so that none names what is gone. */
-static hawser_status delete_all(const hw_folder *folder, hawser_error *error)
+/* First the manifests, so that none names what is gone. */
+hawser_status hw_folder_clear(const hw_folder *folder, hawser_error *error)
 {
     listing list;
     HAWSER_TRY(list_folder(folder->path, folder->token, &list, error));
@@ -336,7 +336,7 @@ static hawser_status make_folder(const char *path, hawser_error *error)
     return hawser_fail(error, HAWSER_IO, "cannot make the folder %s for checkpoints: %s", path, strerror(errno));
 }
 
-static hawser_status open_folder(hw_folder *folder, bool fresh, hawser_error *error)
+static hawser_status open_folder(hw_folder *folder, hawser_error *error)
 {
     HAWSER_TRY(make_folder(folder->given, error));
     folder->path = realpath(folder->given, NULL); /* the program may change its directory */
@@ -347,10 +347,10 @@ static hawser_status open_folder(hw_folder *folder, bool fresh, hawser_error *er
         return hawser_fail(error, HAWSER_IO, "%s is no folder, so it cannot have checkpoints", folder->given);
     HAWSER_TRY(take_over(folder, error));
     delete_probes(folder, false);
-    return fresh ? delete_all(folder, error) : HAWSER_OK;
+    return HAWSER_OK;
 }
 
-hawser_status hw_folder_open(const char *path, uint32_t keep, bool fresh, hw_folder **folder, hawser_error *error)
+hawser_status hw_folder_open(const char *path, uint32_t keep, hw_folder **folder, hawser_error *error)
 {
     *folder = NULL;
     hw_folder *it = NULL;
@@ -360,7 +360,7 @@ hawser_status hw_folder_open(const char *path, uint32_t keep, bool fresh, hw_fol
     it->keep = keep;
     hawser_status status = hw_copy_text(&it->given, path, error);
     if (status == HAWSER_OK)
-        status = open_folder(it, fresh, error);
+        status = open_folder(it, error);
     if (status == HAWSER_OK)
         *folder = it;
     else
@@ -521,7 +521,7 @@ hawser_status hw_folder_end(hw_folder *folder, const hw_checkpoint *checkpoint, 
 
 hawser_status hw_folder_remove(hw_folder *folder, hawser_error *error)
 {
-    HAWSER_TRY(delete_all(folder, error));
+    HAWSER_TRY(hw_folder_clear(folder, error));
     delete_probes(folder, true);
     return delete_one(folder, TOKEN, error);
 }

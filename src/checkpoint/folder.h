@@ -27,10 +27,10 @@ typedef struct hw_folder {
     bool failing;         /* the last attempt failed, and a warning was printed */
 } hw_folder;
 
-/* Makes the folder if it is missing, and replaces the token. keep: checkpoints that are kept, at least 2. fresh: deletes the
- * checkpoints in it. On node 0. */
-hawser_status hw_folder_open(const char *path, uint32_t keep, bool fresh, hw_folder **folder,
-                             hawser_error *error) HAWSER_MUST_USE;
+/* Makes the folder if it is missing, and replaces the token. keep: checkpoints that are kept, at least 2. On node 0. */
+hawser_status hw_folder_open(const char *path, uint32_t keep, hw_folder **folder, hawser_error *error) HAWSER_MUST_USE;
+/* Deletes all checkpoints. */
+hawser_status hw_folder_clear(const hw_folder *folder, hawser_error *error) HAWSER_MUST_USE;
 void hw_folder_free(hw_folder *folder);
 
 /* Returns whether a folder of this path on this node is the one in which node 0 has this token. Network file systems may

@@ -188,6 +188,10 @@ def check_refused():
         refused(words[:2] + ("--path", "7", "--cv", "3"), "option path = 6 there, 7 here", "--fresh")
         refused(("kmeans", "n.csv", "--clusters", "3"), "another run", "--fresh")  # its program is not the first of its job
         assert manifests()
+        there = manifests(), read("ck/token")
+        code, text = train(words[:2] + ("--quota", "1K", "--fresh"))  # refused when it is planned, after the folder was opened
+        assert code == 2 and "quota" in text and (manifests(), read("ck/token")) == there, (code, text)
+        check_variable(words)
         os.rename("n.csv", "kept.csv")
         with open("kept.csv") as before, open("n.csv", "w") as out:
             out.write(before.read().replace("\n", "0\n", 2))  # a digest notices one number
@@ -199,6 +203,17 @@ def check_refused():
     assert code == 0 and "goes on" not in text, text
     out = subprocess.run((command.HAWSER, "train", "lasso", "n.csv", "--fresh"), capture_output=True, text=True, env=command.CLEAN)
     assert out.returncode == 2 and "--checkpoint" in out.stderr, out.stderr
+
+
+def check_variable(words):
+    """A folder that is named in the environment gives its workers to no job."""
+    plans = [subprocess.check_output((command.HAWSER, "plan", *words, "--json"), env={**command.CLEAN, **more}, text=True)
+             for more in ({}, {"HAWSER_CHECKPOINT": "ck"})]
+    workers = [json.loads(text.splitlines()[-1])["blocks"] for text in plans]
+    assert workers[0] == workers[1], workers
+    begun = subprocess.run((command.HAWSER, "train", *words, "--workers", "3", "-o", "m"), capture_output=True, text=True, timeout=300,
+                           env={**command.CLEAN, "HAWSER_CHECKPOINT": "ck", "HAWSER_SEED": "7"})
+    assert begun.returncode == 2 and "option seed = 1 there, 7 here" in begun.stderr, begun.stderr
 
 
 def check_logs():

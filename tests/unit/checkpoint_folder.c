@@ -22,7 +22,9 @@ static hawser_error error;
 static hw_folder *opened(const char *path, uint32_t keep, bool fresh)
 {
     hw_folder *folder;
-    hawser_status status = hw_folder_open(path, keep, fresh, &folder, &error);
+    hawser_status status = hw_folder_open(path, keep, &folder, &error);
+    if (status == HAWSER_OK && fresh)
+        status = hw_folder_clear(folder, &error);
     if (status != HAWSER_OK)
         fail_msg("%s", error.text);
     return folder;
@@ -461,10 +463,10 @@ static void what_is_no_folder_is_refused(void **state)
     (void)state;
     hw_folder *folder;
     put_file("file", "text");
-    assert_int_equal(hw_folder_open("file", 2, false, &folder, &error), HAWSER_IO);
+    assert_int_equal(hw_folder_open("file", 2, &folder, &error), HAWSER_IO);
     assert_string_equal(error.text, "file is no folder, so it cannot have checkpoints");
-    assert_int_equal(hw_folder_open("no/such/folder", 2, false, &folder, &error), HAWSER_IO);
-    assert_int_equal(hw_folder_open("ck", 1, false, &folder, &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(hw_folder_open("no/such/folder", 2, &folder, &error), HAWSER_IO);
+    assert_int_equal(hw_folder_open("ck", 1, &folder, &error), HAWSER_BAD_ARGUMENT);
 }
 
 /* -------------------------------------------------------------------------------------------------------- parts ---- */

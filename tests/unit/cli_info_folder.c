@@ -36,7 +36,7 @@ static int info(const char *path, const char *flag, const char *stream)
 static void write_two(void)
 {
     hw_folder *folder;
-    assert_int_equal(hw_folder_open("ck", 2, false, &folder, &error), HAWSER_OK);
+    assert_int_equal(hw_folder_open("ck", 2, &folder, &error), HAWSER_OK);
     for (uint64_t clock = 811; clock < 813; clock++) {
         hw_checkpoint_part part;
         hw_checkpoint of = world_facts(clock);

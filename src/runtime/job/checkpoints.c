@@ -39,6 +39,9 @@ static hawser_status identify(void *user, uint64_t run, const char *text, hawser
         own->identity = NULL;
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of a run");
     }
+    if (own->clears)
+        HAWSER_TRY(hw_folder_clear(own->folder, error));
+    own->clears = false;
     const hw_checkpoint here = {.build = own->build, .workers = own->job->settings.blocks, .identity = own->identity};
     if (own->from == NULL || own->went_on || run <= own->from->run) /* a run before it is repeated */
         return HAWSER_OK;
@@ -90,9 +93,10 @@ static hawser_status check_options(const hawser_job *job, hawser_error *error)
 static hawser_status open_folder(hw_checkpoints *own, const char *path, hawser_error *error)
 {
     const hawser_options *options = own->job->options;
-    HAWSER_TRY(hw_folder_open(path, (uint32_t)hawser_options_integer(options, "checkpoint-keep"),
-                              hawser_options_flag(options, "fresh"), &own->folder, error));
-    HAWSER_TRY(hw_folder_find(own->folder, own->job->messages, &own->from, error));
+    HAWSER_TRY(hw_folder_open(path, (uint32_t)hawser_options_integer(options, "checkpoint-keep"), &own->folder, error));
+    own->clears = hawser_options_flag(options, "fresh");
+    if (!own->clears)
+        HAWSER_TRY(hw_folder_find(own->folder, own->job->messages, &own->from, error));
     return hw_checkpoint_writer_start(own, error);
 }
 
@@ -125,6 +129,7 @@ uint32_t hw_checkpoints_workers(const hawser_job *job)
     hw_checkpoint *newest = NULL;
     hawser_error ignored = {0}; /* hw_checkpoints_open reports it */
     if (path == NULL || job->cluster != NULL || hawser_options_flag(job->options, "fresh") ||
+        hawser_options_source(job->options, "checkpoint", NULL) < HAWSER_FROM_COMMAND_LINE || /* all jobs have it */
         hw_folder_newest(path, &newest, &ignored) != HAWSER_OK || newest == NULL)
         return 0;
     uint32_t workers = newest->workers;
@@ -168,7 +173,8 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
         hw_notify(job->messages, HAWSER_WARNING, 0, "%s", error.text);
     if (!finished)
         say_how_to_go_on(own);
-    if (!finished && own->folder != NULL && !own->written && !own->went_on && !hawser_options_flag(job->options, "fresh"))
+    if (!finished && own->folder != NULL && !own->written && !own->went_on &&
+        (own->clears || !hawser_options_flag(job->options, "fresh")))
         hw_folder_give_back(own->folder);
     job->checkpointer = NULL;
     job->checkpoints = NULL;

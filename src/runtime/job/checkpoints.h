@@ -16,6 +16,7 @@ typedef struct hw_checkpoints {
     hawser_job *job;
     hw_folder *folder;
     hw_checkpoint *from; /* from which the job goes on; NULL: from the start */
+    bool clears;         /* --fresh: the checkpoints in the folder are deleted when the first run is accepted */
     bool went_on;        /* a run has */
     bool written;        /* a checkpoint, by this job; of the writer, until it has ended */
     double every, last;  /* seconds; when one was begun */

@@ -201,7 +201,8 @@ void hw_job_report_left_idle(const hawser_job *job);
  * program with a loop: other commands leave a folder alone, which may be in use. hw_checkpoints_close writes what waits;
  * `finished`: the programs have ended by themselves, so the checkpoints are removed. hw_checkpoints_loaded adds the contents
  * of a dataset to what a run that goes on must have as well, and hw_checkpoints_digest is that of a matrix.
- * hw_checkpoints_workers returns the workers of the newest checkpoint, from which a job would go on; 0 if there is none. */
+ * hw_checkpoints_workers returns the workers of the newest checkpoint, from which a job would go on; 0 if there is none, or
+ * if the folder is that of a variable or of a file of options, which other jobs have, too. */
 hawser_status hw_checkpoints_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 void hw_checkpoints_close(hawser_job *job, bool finished);
 void hw_checkpoints_loaded(hawser_job *job, const hawser_dataset *dataset);
