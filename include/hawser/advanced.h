@@ -259,6 +259,25 @@ typedef struct hawser_policy_change {
     char by[100];                              /**< what asked for it: "stop test of loop 'rounds'" */
     hawser_fit_number fit[HAWSER_FIT_METRICS]; /**< the fit that began with the new policy or was in progress */
 } hawser_policy_change;
+/** What workers wait for in a window of clocks. */
+typedef enum hawser_cause {
+    HAWSER_CAUSE_NONE,   /**< they wait for less than a fifth of the time */
+    HAWSER_CAUSE_LINK,   /**< a link had something to send for most of the time, and workers wait for data */
+    HAWSER_CAUSE_WORKER, /**< one worker takes longer than the others */
+    HAWSER_CAUSE_TURNS,  /**< in each clock another worker takes longer */
+    HAWSER_CAUSE_OTHER   /**< none of these */
+} hawser_cause;
+#define HAWSER_CAUSES 5 /**< there are so many */
+/** Windows (5 clocks and 0.1 s, or more) in which workers waited for one cause. */
+typedef struct hawser_cause_figures {
+    uint64_t clocks;
+    double seconds;
+    double waited; /**< the share of them that the median worker waited */
+    /** For a link, the share of the time in which it had something to send. For one worker or several in turn, how many
+     *  times as long as the median worker's the units of the slowest one took. Else 0. A mean over the windows. */
+    double measure;
+    uint32_t number; /**< the node of the link, or the worker, in the last of the windows */
+} hawser_cause_figures;
 /** Counters of a run, for --json, --log-view and tests. The run owns the arrays. */
 typedef struct hawser_figures {
     uint64_t clocks; /**< clocks of shipped loops, on the furthest block */
@@ -292,6 +311,8 @@ typedef struct hawser_figures {
     uint64_t changes_left_out;          /**< later changes, beyond HAWSER_CHANGES_MOST; they were made, too */
     const hawser_event_figures *events; /**< in the order of the plan; empty on other nodes than 0 */
     size_t event_count;
+    /** By hawser_cause: what workers waited for. Zeros with one worker, in short runs and on other nodes than 0. */
+    hawser_cause_figures causes[HAWSER_CAUSES];
     const char *chosen;   /**< why the run had this number of workers; NULL: the user gave it, or nothing chose fewer */
     uint64_t checkpoints; /**< of --checkpoint, that this run has taken; 0 on other nodes than 0 */
     double checkpoint_wait_seconds; /**< in which blocks could not go on because of them */

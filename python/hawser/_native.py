@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '6ef4acd81cd28617229b13304505f38d7caafd4182ef7cd6aefe95eacfe073e2'
+DIGEST = 'c60623123516105c1dfeeae2abaae37ac019d5bfee0354199d300135e11864db'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -87,6 +87,11 @@ HAWSER_PLAN_JSON = 4
 HAWSER_NOTE = 0
 HAWSER_WARNING = 1
 HAWSER_DROPPED = 2
+HAWSER_CAUSE_NONE = 0
+HAWSER_CAUSE_LINK = 1
+HAWSER_CAUSE_WORKER = 2
+HAWSER_CAUSE_TURNS = 3
+HAWSER_CAUSE_OTHER = 4
 HAWSER_MEASURES = 24
 HAWSER_ENDED_TASK = 1
 HAWSER_VECTOR_VALUES = 0
@@ -511,6 +516,14 @@ class hawser_policy_change(Structure):
     fit: Any
 
 
+class hawser_cause_figures(Structure):
+    clocks: int
+    seconds: float
+    waited: float
+    measure: float
+    number: int
+
+
 class hawser_figures(Structure):
     clocks: int
     seconds: float
@@ -537,6 +550,7 @@ class hawser_figures(Structure):
     changes_left_out: int
     events: Any
     event_count: int
+    causes: Any
     chosen: bytes | None
     checkpoints: int
     checkpoint_wait_seconds: float
@@ -1264,6 +1278,13 @@ hawser_policy_change._fields_ = [
     ("by", c_char * 100),
     ("fit", hawser_fit_number * 4),
 ]
+hawser_cause_figures._fields_ = [
+    ("clocks", c_uint64),
+    ("seconds", c_double),
+    ("waited", c_double),
+    ("measure", c_double),
+    ("number", c_uint32),
+]
 hawser_figures._fields_ = [
     ("clocks", c_uint64),
     ("seconds", c_double),
@@ -1290,6 +1311,7 @@ hawser_figures._fields_ = [
     ("changes_left_out", c_uint64),
     ("events", POINTER(hawser_event_figures)),
     ("event_count", c_size_t),
+    ("causes", hawser_cause_figures * 5),
     ("chosen", c_char_p),
     ("checkpoints", c_uint64),
     ("checkpoint_wait_seconds", c_double),

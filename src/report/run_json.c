@@ -50,6 +50,30 @@ static json_t *workers_json(const hawser_figures *figures, const hawser_load_fig
     return list;
 }
 
+static json_t *causes_json(const hawser_figures *figures, bool *ok)
+{
+    static const char *const names[HAWSER_CAUSES] = {"none", "link", "worker", "turns", "other"};
+    json_t *list = json_array();
+    for (int i = 0; i < HAWSER_CAUSES; i++) {
+        const hawser_cause_figures *cause = &figures->causes[i];
+        json_t *one = json_object();
+        if (cause->clocks > 0) {
+            hw_json_text(one, "cause", names[i], ok);
+            hw_json_count(one, "clocks", cause->clocks, ok);
+            hw_json_number(one, "seconds", cause->seconds, ok);
+            hw_json_number(one, "waited", cause->waited, ok);
+            if (i == HAWSER_CAUSE_LINK || i == HAWSER_CAUSE_WORKER || i == HAWSER_CAUSE_TURNS)
+                hw_json_number(one, "measure", cause->measure, ok);
+            if (i == HAWSER_CAUSE_LINK || i == HAWSER_CAUSE_WORKER)
+                hw_json_count(one, i == HAWSER_CAUSE_LINK ? "node" : "worker", cause->number, ok);
+            hw_json_append(list, one, ok);
+        } else {
+            json_decref(one);
+        }
+    }
+    return list;
+}
+
 static json_t *links_json(const hawser_figures *figures, bool *ok)
 {
     json_t *list = json_array();
@@ -136,6 +160,7 @@ void hw_json_run(json_t *object, const hawser_job *job, const hawser_run *run, c
     hw_json_text(object, "repeatable_reason", figures->repeatable, ok);
     hw_json_count(object, "most_lead", figures->most_lead, ok);
     hw_json_take(object, "worker", workers_json(figures, load, ok), ok);
+    hw_json_take(object, "waits_for", causes_json(figures, ok), ok);
     hw_json_take(object, "links", links_json(figures, ok), ok);
     hw_json_take(object, "accepts", accepts_json(figures, ok), ok);
     hw_json_take(object, "flows", flows_json(figures, ok), ok);

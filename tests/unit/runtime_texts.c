@@ -227,6 +227,46 @@ static void waits_are_counted_by_their_cause(void **unused)
     }
 }
 
+/* One block is slow, or in each clock another one (user: whether they take turns). */
+static hawser_status slow(hawser_context *context)
+{
+    const struct timespec time = {.tv_nsec = 20000000};
+    const bool *turns = hawser_user(context);
+    HAWSER_WRITE(context, double, v);
+    v[0] += 1;
+    if (hawser_block(context) == (*turns ? hawser_clock(context) % 4 : 1))
+        nanosleep(&time, NULL);
+    return HAWSER_OK;
+}
+
+static void what_workers_wait_for_is_found(void **unused)
+{
+    (void)unused;
+    for (int turns = 0; turns < 2; turns++) {
+        test_job test = OPEN_JOB("workers", "4");
+        bool in_turn = turns != 0;
+        hawser_program *program = hawser_program_new("slow", &in_turn);
+        hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 3);
+        hawser_operator *loop = hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = 24}, hawser_bsp());
+        HAWSER_UNIT(loop, "slow", slow, .updates = {v});
+        hawser_run *run = NULL;
+        hawser_error error = {0};
+        assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_OK);
+        const hawser_cause_figures *causes = hawser_run_figures(run)->causes;
+        const hawser_cause_figures *found = &causes[turns ? HAWSER_CAUSE_TURNS : HAWSER_CAUSE_WORKER];
+        assert_true(found->clocks >= 5 && found->seconds >= 0.1 && found->waited > 0.2 && found->measure >= 1.5);
+        assert_int_equal(found->number, turns ? 0 : 1);
+        assert_int_equal(causes[HAWSER_CAUSE_LINK].clocks, 0);
+        char *text = NULL;
+        assert_int_equal(hawser_run_log_view_text(run, &text, &error), HAWSER_OK);
+        assert_non_null(strstr(text, turns ? "in each clock another worker takes longest, " : "\nworker 1 takes "));
+        free(text);
+        hawser_run_free(run);
+        hawser_program_free(program);
+        close_job(test);
+    }
+}
+
 static void the_reason_for_the_workers_is_data(void **unused)
 {
     (void)unused;
@@ -295,8 +335,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plan_is_the_text_that_is_printed), cmocka_unit_test(a_log_view_is_text_and_figures),
-        cmocka_unit_test(waits_are_counted_by_their_cause),   cmocka_unit_test(the_reason_for_the_workers_is_data),
-        cmocka_unit_test(the_plan_of_a_training_is_text),
+        cmocka_unit_test(what_workers_wait_for_is_found),     cmocka_unit_test(waits_are_counted_by_their_cause),
+        cmocka_unit_test(the_reason_for_the_workers_is_data), cmocka_unit_test(the_plan_of_a_training_is_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

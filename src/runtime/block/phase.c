@@ -453,6 +453,10 @@ static void exchange_ends(hw_worker *worker, double began)
 static void report_spent(hw_worker *worker)
 {
     hw_spent *spent = &worker->spent;
+    const hw_session *session = worker->session;
+    double now = session->executor->ops->now(session->executor);
+    worker->report.seconds = spent->reported_at > 0 ? now - spent->reported_at : 0;
+    spent->reported_at = now;
     worker->report.units = spent->units;
     worker->report.exchanging = spent->exchanging;
     worker->report.awaited = spent->awaited;

@@ -73,6 +73,7 @@ typedef struct hw_spent {
     double units, exchanging;
     double reported[HW_WAIT_CAUSES]; /* waits of the mailbox, as of the last report */
     uint64_t awaited;
+    double reported_at; /* time of the last report; 0: there was none */
     bool measures; /* the CPU time of this clock's exchange; not in each clock, because reading it takes a system call */
     double measured_at; /* time of the last clock that was measured */
 } hw_spent;

@@ -373,6 +373,7 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     run->figures.changes = run->changes.all;
     run->figures.change_count = run->changes.count;
     run->figures.changes_left_out = run->changes.left_out;
+    hw_causes_figures(session->driver, run->figures.causes);
     run->figures.stop_reason = session->driver->stop_reason;
     run->figures.checkpoints = session->driver->recording.taken;
     run->figures.checkpoint_wait_seconds = session->driver->recording.waited;

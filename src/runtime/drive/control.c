@@ -143,6 +143,8 @@ bool hw_driver_combine(hw_driver *driver)
             if ((mask >> i & 1) != 0)
                 driver->metrics[i] = combine(driver, i, program->metrics[i].by, driver->parts);
         combine_figures(driver);
+        if (!empty)
+            hw_causes_add(driver);
         drop_row(driver);
         if (!empty)
             return true;

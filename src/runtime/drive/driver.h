@@ -110,6 +110,7 @@ typedef struct hw_driver {
     double waits[HW_WAIT_CAUSES]; /* and seconds that blocks have waited, by cause, as their mean */
     double *gains;                /* by state number */
     hawser_sync *syncs;           /* by operator number */
+    struct hw_causes *causes;     /* NULL: there is one block */
     hw_knobs *knobs;              /* by operator number */
     hw_policies policies;
     hw_memories memories;
@@ -191,6 +192,11 @@ hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit) HAWSER_MUST_
 void hw_policies_report(const hw_driver *driver);
 /* Records the changes that another run will obey from a clock of the last loop on. */
 hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock) HAWSER_MUST_USE;
+/* causes.c: adds the oldest clock that all blocks have reported to what they wait for. */
+hawser_status hw_causes_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
+void hw_causes_close(hw_driver *driver);
+void hw_causes_add(hw_driver *driver);
+void hw_causes_figures(const hw_driver *driver, hawser_cause_figures figures[HAWSER_CAUSES]);
 /* knobs.c: hw_knobs_share returns the bits of a block's share in the work of an operator. hw_knobs_save puts all work and
  * shares into a position, from which hw_knobs_restore takes them. */
 hawser_status hw_knobs_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;

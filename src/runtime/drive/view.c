@@ -19,6 +19,42 @@ static void print_workers(const hawser_figures *figures, FILE *out)
     }
 }
 
+static void print_advice(hawser_cause cause, const hawser_cause_figures *of, FILE *out)
+{
+    if (cause == HAWSER_CAUSE_LINK)
+        fprintf(out,
+                "the busiest link is one of node %" PRIu32
+                ", which had something to send for %.0f %% of the time; send less "
+                "(--encoding, --filter) or less often, or take fewer nodes\n",
+                of->number, 100 * of->measure);
+    if (cause == HAWSER_CAUSE_WORKER)
+        fprintf(out, "worker %" PRIu32 " takes %.1f times as long as the median one; it needs less data or a faster host\n",
+                of->number, of->measure);
+    if (cause == HAWSER_CAUSE_TURNS)
+        fprintf(out,
+                "in each clock another worker takes longest, %.1f times as long as the median one; under --sync ssp:1 to "
+                "ssp:3 the others need not wait for it\n",
+                of->measure);
+}
+
+/* Prints what workers waited for, and what helps against the cause with the most time. */
+static void print_causes(const hawser_figures *figures, FILE *out)
+{
+    static const char *const names[HAWSER_CAUSES] = {"little", "a link", "one worker", "workers in turn", "other"};
+    int most = HAWSER_CAUSE_NONE;
+    for (int i = 0; i < HAWSER_CAUSES; i++)
+        if (figures->causes[i].seconds > figures->causes[most].seconds)
+            most = i;
+    if (!(figures->causes[most].seconds > 0))
+        return;
+    fprintf(out, "\n%-24s %10s %10s %10s\n", "workers waited for", "clocks", "seconds", "waited");
+    for (int i = 0; i < HAWSER_CAUSES; i++)
+        if (figures->causes[i].clocks > 0)
+            fprintf(out, "%-24s %10" PRIu64 " %10.3f %9.0f%%\n", names[i], figures->causes[i].clocks,
+                    figures->causes[i].seconds, 100 * figures->causes[i].waited);
+    print_advice((hawser_cause)most, &figures->causes[most], out);
+}
+
 static void print_flows(const hawser_figures *figures, FILE *out)
 {
     if (figures->flow_count != 0)
@@ -114,6 +150,7 @@ void hawser_run_log_view(const hawser_run *run, FILE *out)
         fprintf(out, " %10.4f %14" PRIu64 "\n", line->wait_seconds, line->bytes);
     }
     print_workers(figures, out);
+    print_causes(figures, out);
     print_flows(figures, out);
     print_accepts(figures, out);
     print_changes(figures, out);

@@ -183,6 +183,7 @@ typedef struct hw_report {
     uint64_t bytes; /* sent by this block so far */
     uint64_t lead;  /* largest number of clocks that it was ahead of its oldest input */
     /* Since the report before. Seconds are durations, because CPU time does not show that a process was held back: */
+    double seconds;               /* 0: there was none before */
     double units;                 /* seconds in units, without their waits */
     double waits[HW_WAIT_CAUSES]; /* seconds by cause */
     double exchanging;            /* CPU seconds that merged and cut updates in this clock; below 0: not measured */

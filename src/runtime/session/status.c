@@ -23,6 +23,8 @@ struct hw_status_table {
     uint64_t sequence;   /* of the last put */
     hw_node_status sent; /* the status that was sent with it */
     double sent_at;
+    double *link_shares; /* [node]: of the time in which its busiest link had something to send */
+    double link_busy, measured_at;
     double quiet_since; /* on the driver's node; < 0: not quiet */
 };
 
@@ -56,6 +58,7 @@ hawser_status hw_status_table_open(hw_session *session, hw_status_table **out, h
     status_table->count = leads(status_table) ? session->nodes : 1;
     hawser_status status = HW_NEW(&status_table->all, status_table->count, "the status table", error);
     HAWSER_THEN(status, HW_NEW(&status_table->known, status_table->count, "the status table", error));
+    HAWSER_THEN(status, HW_NEW(&status_table->link_shares, status_table->count, "the status table", error));
     HAWSER_THEN(status, HW_NEW(&status_table->seen, status_table->count, "the status table", error));
     HAWSER_THEN(status, expose(status_table, error));
     if (status != HAWSER_OK) {
@@ -74,6 +77,7 @@ void hw_status_table_close(hw_status_table *status_table)
         hw_segment_retire(status_table->segment);
     free(status_table->seen);
     free(status_table->known);
+    free(status_table->link_shares);
     free(status_table->all);
     free(status_table);
 }
@@ -98,6 +102,8 @@ static hw_node_status own(const hw_status_table *status_table)
     node_status.queued = session->transport->ops->pending(session->transport);
     node_status.busy = session->executor->ops->busy(session->executor) - 1;
     node_status.clocks = progress != NULL ? progress->clock : slowest(session);
+    node_status.link_busy = status_table->link_busy;
+    node_status.seconds = status_table->measured_at;
     if (progress != NULL && progress->name != NULL)
         (void)!snprintf(node_status.phase, sizeof node_status.phase, "%.50s", progress->name);
     return node_status;
@@ -145,6 +151,10 @@ static bool at_rest(const hw_node_status *before, const hw_node_status *now)
 static void keep(look *eyes, uint32_t node, const hw_node_status *node_status)
 {
     hw_status_table *status_table = eyes->status_table;
+    const hw_node_status *before = &status_table->all[node];
+    if (before->seconds > 0 && node_status->seconds > before->seconds)
+        status_table->link_shares[node] =
+            (node_status->link_busy - before->link_busy) / (node_status->seconds - before->seconds);
     eyes->moved |= !status_table->known[node] || !at_rest(&status_table->all[node], node_status);
     status_table->all[node] = *node_status;
     status_table->known[node] = true;
@@ -174,10 +184,52 @@ static void judge(hw_status_table *status_table, bool moved, double now)
         status_table->quiet_since = now;
 }
 
+static double interval(const hw_status_table *status_table)
+{
+    return EVERY + EVERY_NODE * status_table->session->nodes;
+}
+
+/* Measures how long this node's busiest link has had something to send so far. */
+static void measure_links(hw_status_table *status_table, double now)
+{
+    const hw_session *session = status_table->session;
+    if (now - status_table->measured_at < interval(status_table) || session->cluster == NULL)
+        return;
+    status_table->measured_at = now;
+    for (uint32_t node = 0; node < session->nodes; node++) {
+        hw_net_path path;
+        if (node != session->node && hw_net_path_of(hw_cluster_net(session->cluster), node, &path) &&
+            path.busy > status_table->link_busy)
+            status_table->link_busy = path.busy;
+    }
+}
+
+/* Returns whether a status says no more than the one that was sent last: measures of links alone are no reason for a
+ * message. */
+static bool is_sent(const hw_status_table *status_table, const hw_node_status *node_status)
+{
+    hw_node_status now = *node_status;
+    now.link_busy = status_table->sent.link_busy;
+    now.seconds = status_table->sent.seconds;
+    return status_table->sequence > 0 && memcmp(&status_table->sent, &now, sizeof now) == 0;
+}
+
+double hw_status_table_link(const hw_status_table *status_table, uint32_t *node)
+{
+    double most = 0;
+    for (uint32_t i = 0; status_table != NULL && i < status_table->count; i++)
+        if (status_table->link_shares[i] > most) {
+            most = status_table->link_shares[i];
+            *node = i;
+        }
+    return most;
+}
+
 void hw_status_table_tick(hw_status_table *status_table, double now)
 {
     if (status_table == NULL)
         return;
+    measure_links(status_table, now);
     look eyes = {.status_table = status_table};
     unsigned char buffer[sizeof(hw_node_status)];
     const hw_node_status node_status = own(status_table);
@@ -186,8 +238,7 @@ void hw_status_table_tick(hw_status_table *status_table, double now)
         keep(&eyes, 0, &node_status);
         judge(status_table, eyes.moved, now);
     }
-    bool sent = status_table->sequence > 0 && memcmp(&status_table->sent, &node_status, sizeof node_status) == 0;
-    if (sent || now - status_table->sent_at < EVERY + EVERY_NODE * status_table->session->nodes)
+    if (is_sent(status_table, &node_status) || now - status_table->sent_at < interval(status_table))
         return;
     status_table->sent = node_status;
     status_table->sent_at = now;

@@ -20,8 +20,9 @@ typedef struct hw_node_status {
     /* On the driver's node: clocks of its loop that it has combined; elsewhere: clocks begun by the slowest block. 0: none
      * yet. */
     uint64_t clocks;
-    uint32_t busy;  /* runners at work, without the one that reports */
-    char phase[52]; /* on the driver's node: the current operator */
+    double link_busy, seconds; /* seconds in which this node's busiest link had something to send, and a time of its clock */
+    uint32_t busy;             /* runners at work, without the one that reports */
+    char phase[52];            /* on the driver's node: the current operator */
 } hw_node_status;
 
 /* Exposes this node's segment. Call it before the session's transport is attached. */
@@ -33,6 +34,9 @@ void hw_status_table_close(hw_status_table *status_table); /* before the transpo
 void hw_status_table_tick(hw_status_table *status_table, double now);
 /* Returns the latest status of `node`; false: none has arrived here. */
 bool hw_status_table_of(const hw_status_table *status_table, uint32_t node, hw_node_status *node_status);
+/* Returns the share of the time in which the busiest of all nodes' links had something to send, as of the last two measures
+ * of its node, which *node becomes. Returns 0 if there is none, and for NULL. */
+double hw_status_table_link(const hw_status_table *status_table, uint32_t *node);
 /* On the driver's node, returns the seconds in which no runner worked on any node, no message arrived and none waited to be
  * sent. Returns 0 on other nodes and for NULL. */
 double hw_status_table_quiet(const hw_status_table *status_table, double now);
