@@ -93,6 +93,9 @@ HAWSER_API double hawser_work(const hawser_context *context);
  *  blocks from the first clock that is announced next, like a gain. */
 HAWSER_API void hawser_progress_work(hawser_progress *progress, const char *loop, double work);
 HAWSER_API void hawser_progress_share(hawser_progress *progress, const char *loop, uint32_t block, double share);
+/** Changes how many bytes of updates of a state its filter lets a block send per exchange; above 0. The state has a filter
+ *  with a quota. It holds on all blocks from the first clock that is announced next, like a gain. */
+HAWSER_API void hawser_progress_quota(hawser_progress *progress, const char *state, uint64_t quota);
 /** Returns change `index` of the changes in this run so far, in the order in which they were announced; NULL: there are no
  *  more. The driver owns it, until the observer or test returns. */
 HAWSER_API const struct hawser_policy_change *hawser_progress_change(const hawser_progress *progress, size_t index);
@@ -245,18 +248,19 @@ typedef struct hawser_fit_number {
 } hawser_fit_number;
 /** The most changes that hawser_figures.changes lists: 10 MB. */
 #define HAWSER_CHANGES_MOST 16384
-/** A change of a policy during a run (hawser_progress_sync, _gain, _work, _share). Long names are cut. */
+/** A change of a policy during a run (hawser_progress_sync, _gain, _work, _share, _quota). Long names are cut. */
 typedef struct hawser_policy_change {
     uint64_t run;   /**< the run of the job in which it occurred; the first one is 1 */
     uint64_t clock; /**< own iteration of the loop, from which on all blocks obey the new policy */
     char loop[64];
-    char state[64];                            /**< the state that has another gain; "": a loop has another sync or work */
-    hawser_sync sync[2];                       /**< old and new */
-    double gain[2];                            /**< old and new */
-    double work[2];                            /**< old and new work of the loop; 0: the change is another one */
-    double share[2];                           /**< old and new share of a block in it; 0: the change is another one */
-    uint32_t block;                            /**< that block */
-    char by[100];                              /**< what asked for it: "stop test of loop 'rounds'" */
+    char state[64];      /**< the state that has another gain or quota; "": a loop has another sync or work */
+    hawser_sync sync[2]; /**< old and new */
+    double gain[2];      /**< old and new */
+    double work[2];      /**< old and new work of the loop; 0: the change is another one */
+    double share[2];     /**< old and new share of a block in it; 0: the change is another one */
+    uint32_t block;      /**< that block */
+    uint64_t quota[2];   /**< old and new quota of the state; 0: the change is another one */
+    char by[100];        /**< what asked for it: "stop test of loop 'rounds'" */
     hawser_fit_number fit[HAWSER_FIT_METRICS]; /**< the fit that began with the new policy or was in progress */
 } hawser_policy_change;
 /** What workers wait for in a window of clocks. */

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'c60623123516105c1dfeeae2abaae37ac019d5bfee0354199d300135e11864db'
+DIGEST = 'b4840f3ac65f1689cd60e8fdef57e1a27b161a795e580a2899c3b7938674b04d'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -512,6 +512,7 @@ class hawser_policy_change(Structure):
     work: Any
     share: Any
     block: int
+    quota: Any
     by: bytes
     fit: Any
 
@@ -1275,6 +1276,7 @@ hawser_policy_change._fields_ = [
     ("work", c_double * 2),
     ("share", c_double * 2),
     ("block", c_uint32),
+    ("quota", c_uint64 * 2),
     ("by", c_char * 100),
     ("fit", hawser_fit_number * 4),
 ]
@@ -1875,6 +1877,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_work": (c_double, [POINTER(hawser_context)]),
     "hawser_progress_work": (None, [POINTER(hawser_progress), c_char_p, c_double]),
     "hawser_progress_share": (None, [POINTER(hawser_progress), c_char_p, c_uint32, c_double]),
+    "hawser_progress_quota": (None, [POINTER(hawser_progress), c_char_p, c_uint64]),
     "hawser_progress_change": (POINTER(hawser_policy_change), [POINTER(hawser_progress), c_size_t]),
     "hawser_open_with": (c_int, [POINTER(hawser_options), POINTER(hawser_opening), POINTER(POINTER(hawser_job)), POINTER(hawser_error)]),
     "hawser_job_programs": (None, [POINTER(hawser_job), c_uint32]),

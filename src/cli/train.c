@@ -98,6 +98,10 @@ static void log_changes(hw_monitor *monitor, const hawser_figures *figures)
             hw_json_count(event, "block", change->block, &ok);
             hw_json_number(event, "old_share", change->share[0], &ok);
             hw_json_number(event, "share", change->share[1], &ok);
+        } else if (change->quota[1] > 0) {
+            hw_json_text(event, "state", change->state, &ok);
+            hw_json_count(event, "old_quota", change->quota[0], &ok);
+            hw_json_count(event, "quota", change->quota[1], &ok);
         } else if (change->state[0] != '\0') {
             hw_json_text(event, "state", change->state, &ok);
             hw_json_number(event, "old_gain", change->gain[0], &ok);

@@ -90,6 +90,8 @@ void *hw_replica_take_base(hw_replica *replica);
 void hw_replica_touch(hw_replica *replica, size_t first, size_t count);
 hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const void *values, size_t count,
                              hawser_error *error) HAWSER_MUST_USE;
+/* Changes the quota of a filter that has one, from the next cut on. */
+void hw_replica_set_quota(hw_replica *replica, uint64_t quota);
 void hw_replica_set_gain(hw_replica *replica, double gain); /* takes effect at the next clock, which recomputes the cache */
 /* Return the gain and the damping of the exchange in progress. Both are 1 if one block alone updates the state in it. With
  * one block the damping is 1. */

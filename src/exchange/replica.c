@@ -257,6 +257,11 @@ hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const vo
     return HAWSER_OK;
 }
 
+void hw_replica_set_quota(hw_replica *replica, uint64_t quota)
+{
+    replica->spec.filter.quota = quota;
+}
+
 void hw_replica_set_gain(hw_replica *replica, double gain)
 {
     replica->next_gain = gain;

@@ -25,6 +25,7 @@ static void visit(hawser_record *record, void *object)
     hawser_record_array(record, (void **)&position->branches, 1, position->branches_size, 0);
     hawser_record_array(record, (void **)&position->tests, 1, position->tests_size, 0);
     hawser_record_array(record, (void **)&position->frames, sizeof *position->frames, position->frame_count, 0);
+    hawser_record_array(record, (void **)&position->quotas, sizeof *position->quotas, position->states, 0);
     hawser_record_array(record, (void **)&position->works, sizeof *position->works, position->work_count, 0);
     hawser_record_array(record, (void **)&position->points, 1, position->points_size, 0);
 }
@@ -64,6 +65,7 @@ void hw_position_free(hw_position *position)
     free(position->branches);
     free(position->tests);
     free(position->frames);
+    free(position->quotas);
     free(position->works);
     free(position->points);
     free(position);

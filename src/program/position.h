@@ -41,8 +41,9 @@ typedef struct hw_position {
     char *branches; /* of the tests of branches */
     char *tests;    /* of hawser_tests_record */
     hw_path_frame *frames;
-    double *works; /* by operator, then shares of blocks (knobs.c) */
-    char *points;  /* when each point was kept, and the metrics then */
+    uint64_t *quotas; /* by state */
+    double *works;    /* by operator, then shares of blocks (knobs.c) */
+    char *points;     /* when each point was kept, and the metrics then */
     uint64_t states, operators, memory_size, branches_size, tests_size, frame_count, work_count, points_size;
 } hw_position;
 

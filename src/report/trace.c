@@ -95,9 +95,12 @@ static void add_change(FILE *file, const hawser_policy_change *change)
         fprintf(file, ": sync %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
         return;
     }
-    fputs(": gain of state ", file);
+    fputs(change->quota[1] > 0 ? ": quota of state " : ": gain of state ", file);
     add_text(file, change->state);
-    fprintf(file, " %g -> %g", change->gain[0], change->gain[1]);
+    if (change->quota[1] > 0)
+        fprintf(file, " %" PRIu64 " -> %" PRIu64, change->quota[0], change->quota[1]);
+    else
+        fprintf(file, " %g -> %g", change->gain[0], change->gain[1]);
 }
 
 /* Writes the changes of policies since the last line. */

@@ -288,7 +288,9 @@ static void make_program(fixture *f)
     HAWSER_UNIT(loop, "rest", rest, .updates = {f->state});
     HAWSER_ADAPT(p, .loop = loop, .work_most = 2, .shares = true);
     f->free_loop = hawser_loop(hawser_root(p), "free", (hawser_until){.clocks = 1}, hawser_bsp());
-    HAWSER_UNIT(f->free_loop, "free_rest", rest, .updates = {f->state});
+    hawser_state *filtered =
+        HAWSER_STATE(p, "filtered", HAWSER_REPLICATED, .rows = COLUMNS, .filter = "absolute", .quota = 64);
+    HAWSER_UNIT(f->free_loop, "free_rest", rest, .updates = {f->state, filtered});
     f->parent = hawser_root(p);
 }
 

@@ -1,6 +1,7 @@
 /*
  * Changes of a loop's work and of blocks' shares in it: every block has them from the clock that the figures name, on
- * threads in any order, and a run that goes on has them, too. Blocks remember the work of each clock.
+ * threads in any order and on nodes, and a run that goes on has them, too. Blocks remember the work of each clock. The
+ * quotas of filters change in the same way.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "job.h"
+#include "nodes.h"
 
 enum { WORKERS = 4, CLOCKS = 40, PAUSED = 15 };
 
@@ -132,6 +134,31 @@ static void every_block_has_the_work_from_the_same_clock(void **state)
     }
 }
 
+static void body(test_node *node)
+{
+    hawser_run *run = NULL;
+    hawser_program *program = make(hawser_ssp(2));
+    node->status = hawser_run_program(node->job, program, &run, &node->error);
+    if (node->status == HAWSER_OK && node->node == 0) {
+        const hawser_figures *figures = hawser_run_figures(run);
+        check_changes(figures);
+        check_works(run, figures->changes, figures->change_count, figures->clocks - 2);
+    }
+    hawser_run_free(run);
+    hawser_program_free(program);
+}
+
+static void every_node_has_the_work_from_the_same_clock(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    const char *const pairs[] = {"workers", "4", "check", "yes", NULL};
+    for (uint32_t count = 2; count <= 3; count++) {
+        run_nodes(nodes, count, pairs, body, NULL);
+        check_all(nodes, count, "work");
+    }
+}
+
 /* The second of two runs goes on with the work and the share that the first one had last. */
 static void a_run_that_goes_on_has_the_work_of_the_one_before(void **state)
 {
@@ -164,6 +191,83 @@ static void a_run_that_goes_on_has_the_work_of_the_one_before(void **state)
     close_job(test);
 }
 
+enum { ENTRIES = 64, LARGE = 400, SMALL = 100 };
+
+/* Block 0 changes all entries in each clock. The others count how many of its changes they have got. */
+static hawser_status change_all(hawser_context *context)
+{
+    HAWSER_WRITE(context, double, seen);
+    HAWSER_WRITE(context, double, counts);
+    HAWSER_WRITE(context, double, wide);
+    size_t changed = 0;
+    for (size_t i = 0; i < ENTRIES; i++) {
+        changed += hawser_block(context) > 0 && wide[i] != seen[i];
+        seen[i] = wide[i];
+        wide[i] += hawser_block(context) == 0 ? 1.0 + (double)i : 0;
+    }
+    counts[hawser_clock(context)] = (double)changed;
+    return HAWSER_OK;
+}
+
+static bool lowers(hawser_progress *progress, void *user)
+{
+    const bool *change = user;
+    if (*change && hawser_progress_clock(progress) == 9)
+        hawser_progress_quota(progress, "wide", SMALL);
+    return hawser_progress_clock(progress) + 1 >= 30;
+}
+
+/* Runs with a quota that is changed after clock 9, or that stays. Copies the counts of block 1. Returns the clock from which
+ * the change holds; 0: there is none. */
+static uint64_t run_quota(hawser_sync sync, uint64_t quota, bool change, double counts[CLOCKS])
+{
+    test_job test = OPEN_JOB("workers", "3", "check", "yes");
+    hawser_error error = {0};
+    hawser_run *run = NULL;
+    hawser_program *p = hawser_program_new("quota", NULL);
+    hawser_state *wide =
+        HAWSER_STATE(p, "wide", HAWSER_REPLICATED, .rows = ENTRIES, .filter = "absolute", .quota = quota, .max_held = 1000);
+    hawser_state *seen = HAWSER_STATE(p, "seen", HAWSER_LOCAL, .each = true, .rows = ENTRIES);
+    hawser_state *count = HAWSER_STATE(p, "counts", HAWSER_LOCAL, .each = true, .rows = CLOCKS);
+    hawser_until until = {.test = lowers, .user = &change};
+    HAWSER_UNIT(hawser_loop(hawser_root(p), "loop", until, sync), "change", change_all, .updates = {wide, seen, count});
+    if (hawser_run_program(test.job, p, &run, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    const hawser_figures *figures = hawser_run_figures(run);
+    memcpy(counts, RESULT(double, run, "counts", NULL) + CLOCKS, CLOCKS * sizeof *counts);
+    /* Nothing is lost: what is held is sent in the end. */
+    for (size_t i = 0; i < ENTRIES; i++)
+        assert_true(RESULT(double, run, "wide", NULL)[i] == (double)figures->clocks * (1.0 + (double)i));
+    assert_int_equal(figures->change_count, change ? 1 : 0);
+    uint64_t clock = change ? figures->changes[0].clock : 0;
+    if (change) {
+        assert_string_equal(figures->changes[0].state, "wide");
+        assert_true(figures->changes[0].quota[0] == quota && figures->changes[0].quota[1] == SMALL);
+        char *text = NULL;
+        assert_int_equal(hawser_run_log_view_text(run, &text, &error), HAWSER_OK);
+        assert_non_null(strstr(text, "quota of state 'wide': 400 -> 100, by the stop test of loop 'loop'"));
+        free(text);
+    }
+    hawser_run_free(run);
+    hawser_program_free(p);
+    close_job(test);
+    return clock;
+}
+
+/* From the clock of the change on as many entries are sent as with that quota from the start. */
+static void a_filter_has_its_new_quota_from_that_clock(void **state)
+{
+    (void)state;
+    double changed[CLOCKS], large[CLOCKS], small[CLOCKS];
+    uint64_t clock = run_quota(hawser_bsp(), LARGE, true, changed);
+    (void)run_quota(hawser_bsp(), LARGE, false, large);
+    (void)run_quota(hawser_bsp(), SMALL, false, small);
+    assert_true(clock >= 10 && clock <= 12);
+    assert_true(large[5] > small[5] && small[5] > 0); /* the quotas differ in effect */
+    for (uint64_t t = 0; t + 1 < 30; t++)             /* a change of clock t is seen in the next one */
+        assert_true(changed[t + 1] == (t < clock ? large[t + 1] : small[t + 1]));
+}
+
 /* What the stop test of the next program does wrong. */
 static struct {
     const char *loop;
@@ -174,7 +278,9 @@ static struct {
 static bool asks_wrongly(hawser_progress *progress, void *user)
 {
     (void)user;
-    if (wrong.work != 0)
+    if (wrong.share < 0)
+        hawser_progress_quota(progress, "v", 100);
+    else if (wrong.work != 0)
         hawser_progress_work(progress, wrong.loop, wrong.work);
     else
         hawser_progress_share(progress, wrong.loop, wrong.block, wrong.share);
@@ -213,6 +319,7 @@ static void what_is_not_declared_is_refused(void **state)
     check_refusal("loop", 0, 0.5, 4, true, "a block below 4");
     check_refusal("loop", 0, 0.1, 0, true, "share 0.1 of block 0");
     check_refusal("loop", 0, 1.5, 0, true, "share 1.5 of block 0");
+    check_refusal("loop", 0, -1, 0, true, "quota 100 for 'v'; it takes a state that has a filter with a quota");
 }
 
 int main(void)
@@ -220,6 +327,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_block_has_the_work_from_the_same_clock),
         cmocka_unit_test(a_run_that_goes_on_has_the_work_of_the_one_before),
+        cmocka_unit_test(a_filter_has_its_new_quota_from_that_clock),
+        cmocka_unit_test(every_node_has_the_work_from_the_same_clock),
         cmocka_unit_test(what_is_not_declared_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

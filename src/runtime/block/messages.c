@@ -7,12 +7,16 @@
 #include "runtime/block/phase.h"
 #include "runtime/session/fetch.h"
 
+/* The quotas follow the gains. */
 static void put_gains(hw_worker *worker, const double *gains)
 {
+    const uint64_t *quotas = (const uint64_t *)(gains + worker->session->program->state_count);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
         if (part->kind->set_gain != NULL)
             part->kind->set_gain(part, gains[i]);
+        if (part->replica != NULL && quotas[i] > 0)
+            hw_replica_set_quota(part->replica, quotas[i]);
     }
 }
 
@@ -30,7 +34,7 @@ uint64_t hw_worker_choices(const hw_worker *worker, uint64_t clock)
 {
     const hawser_program *program = worker->session->program;
     const hw_control *control = worker->obeyed->payload;
-    const uint64_t *choices = (const uint64_t *)(control + 1) + program->metric_count + program->state_count;
+    const uint64_t *choices = (const uint64_t *)(control + 1) + program->metric_count + 2 * (size_t)program->state_count;
     assert(clock < control->limit && control->limit - clock <= control->choices);
     return choices[clock + control->choices - control->limit];
 }

@@ -83,10 +83,26 @@ static hawser_status add(hw_driver *driver, const hw_asker *asker, hawser_policy
     return HAWSER_OK;
 }
 
-/* Adds the changes of gains since blocks were told last. */
+/* Adds the changes of quotas since blocks were told last. */
+static hawser_status add_quotas(hw_driver *driver, uint64_t clock)
+{
+    for (const hawser_state *state = driver->session->program->states; state != NULL; state = state->next) {
+        hw_quota *quota = &driver->quotas[state->number];
+        if (quota->sent == quota->now)
+            continue;
+        hawser_policy_change change = {.clock = clock, .quota = {quota->sent, quota->now}};
+        (void)snprintf(change.state, sizeof change.state, "%s", state->name);
+        quota->sent = quota->now;
+        HAWSER_TRY(add(driver, &quota->asker, change));
+    }
+    return HAWSER_OK;
+}
+
+/* Adds the changes of gains and quotas since blocks were told last. */
 static hawser_status add_gains(hw_driver *driver, uint64_t clock)
 {
     hw_policies *policies = &driver->policies;
+    HAWSER_TRY(add_quotas(driver, clock));
     for (const hawser_state *state = driver->session->program->states; state != NULL; state = state->next) {
         uint32_t i = state->number;
         if (policies->gains[i] == driver->gains[i])

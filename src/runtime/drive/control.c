@@ -9,7 +9,7 @@ static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_c
     const hawser_program *program = driver->session->program;
     size_t metrics = program->metric_count * sizeof(double), gains = program->state_count * sizeof(double);
     size_t choices = driver->choice_count * sizeof *driver->choices;
-    HAWSER_TRY(hw_message_new(sizeof *head + metrics + gains + choices, out, &driver->error));
+    HAWSER_TRY(hw_message_new(sizeof *head + metrics + 2 * gains + choices, out, &driver->error));
     char *payload = (*out)->payload;
     memcpy(payload, head, sizeof *head);
     ((hw_control *)(void *)payload)->choices = driver->choice_count;
@@ -18,8 +18,11 @@ static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_c
     memcpy(payload + sizeof *head, driver->metrics, metrics);
     if (gains != 0)
         memcpy(payload + sizeof *head + metrics, driver->gains, gains);
+    uint64_t *quotas = (uint64_t *)(void *)(payload + sizeof *head + metrics + gains);
+    for (uint32_t i = 0; i < program->state_count; i++)
+        quotas[i] = driver->quotas[i].now;
     if (choices != 0)
-        memcpy(payload + sizeof *head + metrics + gains, driver->choices, choices);
+        memcpy(quotas + program->state_count, driver->choices, choices);
     (*out)->envelope.kind = (uint8_t)kind;
     return HAWSER_OK;
 }

@@ -99,6 +99,12 @@ typedef struct hw_knobs {
     hw_asker asker;
 } hw_knobs;
 
+/* The quota of a state's filter; 0: it has none. */
+typedef struct hw_quota {
+    uint64_t now, sent;
+    hw_asker asker;
+} hw_quota;
+
 typedef struct hw_driver {
     hw_session *session;
     hw_mailbox mailbox;
@@ -110,6 +116,7 @@ typedef struct hw_driver {
     double waits[HW_WAIT_CAUSES]; /* and seconds that blocks have waited, by cause, as their mean */
     double *gains;                /* by state number */
     hawser_sync *syncs;           /* by operator number */
+    hw_quota *quotas;             /* by state number */
     struct hw_causes *causes;     /* NULL: there is one block */
     hw_knobs *knobs;              /* by operator number */
     hw_policies policies;

@@ -19,9 +19,18 @@ static hawser_status open_shares(hw_knobs *knobs, uint32_t blocks, hawser_error 
     return HAWSER_OK;
 }
 
+static uint64_t quota_of(const hw_driver *driver, uint32_t state)
+{
+    const hw_filter *filter = &driver->session->plan->states[state].filter;
+    return filter->kind != HW_FILTER_NONE ? filter->quota : 0;
+}
+
 hawser_status hw_knobs_open(hw_driver *driver, hawser_error *error)
 {
     const hawser_program *program = driver->session->program;
+    HAWSER_TRY(HW_NEW(&driver->quotas, program->state_count, "the quotas of states", error));
+    for (uint32_t i = 0; i < program->state_count; i++)
+        driver->quotas[i].now = driver->quotas[i].sent = quota_of(driver, i);
     HAWSER_TRY(HW_NEW(&driver->knobs, program->operator_count, "the work of loops", error));
     for (size_t i = 0; i < program->operator_count; i++) {
         driver->knobs[i].work = driver->knobs[i].sent_work = 1;
@@ -38,6 +47,7 @@ void hw_knobs_close(hw_driver *driver)
         free(driver->knobs[i].sent_shares);
     }
     free(driver->knobs);
+    free(driver->quotas);
 }
 
 uint64_t hw_knobs_share(const hw_driver *driver, const hawser_operator *op, uint32_t block)
@@ -56,6 +66,9 @@ hawser_status hw_knobs_save(const hw_driver *driver, hw_position *position, haws
     size_t count = operators;
     for (size_t i = 0; i < operators; i++)
         count += driver->knobs[i].shares != NULL ? blocks : 0;
+    HAWSER_TRY(HW_NEW(&position->quotas, position->states, "the quotas of states", error));
+    for (uint64_t i = 0; i < position->states; i++)
+        position->quotas[i] = driver->quotas[i].now;
     HAWSER_TRY(HW_NEW(&position->works, count, "the work of loops", error));
     position->work_count = count;
     double *next = position->works + operators;
@@ -72,6 +85,9 @@ hawser_status hw_knobs_save(const hw_driver *driver, hw_position *position, haws
 void hw_knobs_restore(hw_driver *driver, const hw_position *from)
 {
     const size_t operators = driver->session->program->operator_count, blocks = driver->session->blocks;
+    for (uint64_t i = 0; i < from->states; i++) /* a state without a filter in this run has no quota */
+        if (driver->quotas[i].now > 0 && from->quotas[i] > 0)
+            driver->quotas[i].now = driver->quotas[i].sent = from->quotas[i];
     const double *next = from->works + operators, *end = from->works + from->work_count;
     for (size_t i = 0; i < operators && from->work_count >= operators; i++) {
         hw_knobs *knobs = &driver->knobs[i];
@@ -142,4 +158,25 @@ void hawser_progress_share(hawser_progress *progress, const char *loop, uint32_t
     if (!(knobs->shares[block] == share))
         knobs->asker = driver->policies.asking;
     knobs->shares[block] = share;
+}
+
+void hawser_progress_quota(hawser_progress *progress, const char *state, uint64_t quota)
+{
+    if (progress == NULL)
+        return;
+    hw_driver *driver = progress->driver;
+    const hawser_state *found = state != NULL ? hw_program_state(driver->session->program, state) : NULL;
+    if (found == NULL || driver->quotas[found->number].now == 0 || quota == 0) {
+        if (driver->error.status == HAWSER_OK)
+            (void)hawser_fail(
+                &driver->error, HAWSER_BAD_PROGRAM,
+                "hawser_progress_quota: quota %llu for '%s'; it takes a state that has a filter with a quota, and "
+                "a number of bytes above 0",
+                (unsigned long long)quota, state != NULL ? state : "");
+        return;
+    }
+    hw_quota *own = &driver->quotas[found->number];
+    if (own->now != quota)
+        own->asker = driver->policies.asking;
+    own->now = quota;
 }

@@ -98,6 +98,8 @@ static void print_changes(const hawser_figures *figures, FILE *out)
             fprintf(out, "work: %g -> %g", change->work[0], change->work[1]);
         else if (change->share[1] > 0)
             fprintf(out, "share of block %" PRIu32 ": %g -> %g", change->block, change->share[0], change->share[1]);
+        else if (change->quota[1] > 0)
+            fprintf(out, "quota of state '%s': %" PRIu64 " -> %" PRIu64, change->state, change->quota[0], change->quota[1]);
         else if (change->state[0] != '\0')
             fprintf(out, "gain of state '%s': %g -> %g", change->state, change->gain[0], change->gain[1]);
         else
