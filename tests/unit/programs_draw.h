@@ -115,6 +115,7 @@ typedef struct drawn {
     drawn_operator op[OPERATORS];
     drawn_parts moving;
     drawn_entries entries;
+    uint64_t clocks, bytes; /* of the blocks in the last run */
     /* What units have seen and done, on several threads. */
     atomic_bool early;   /* a unit has not seen what the policy promises */
     atomic_bool reached; /* one has seen no more than that, of a state with several updates in a clock */

@@ -983,6 +983,11 @@ static hawser_status run_drawn(hawser_job *job, drawn *d, double (*made)[STATES]
                    out->parts);
     if (status == HAWSER_OK && d->entries.there)
         to_doubles(d->entries.type, result_of(run, "z", d->entries.type, NULL), entries_before(d, d->rows), out->entries);
+    d->clocks = d->bytes = 0;
+    for (uint32_t b = 0; status == HAWSER_OK && b < d->blocks; b++) {
+        d->clocks += hawser_run_figures(run)->worker[b].clocks;
+        d->bytes += hawser_run_figures(run)->worker[b].bytes_sent;
+    }
     hawser_run_free(run);
     hawser_program_free(program);
     hawser_dataset_free(scene->in.dataset);
