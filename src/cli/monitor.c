@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "checkpoint/folder.h"
 #include "cli/input.h"
 #include "program/program.h"
 
@@ -64,19 +63,6 @@ static double limit_of(const hawser_options *options, const char *key)
     return number > 0 ? number : (double)hawser_options_integer(options, key);
 }
 
-/* Returns whether the training may go on from a checkpoint: then logs keep what they have. */
-static bool may_go_on(const hawser_options *options)
-{
-    hw_checkpoint *newest = NULL;
-    hawser_error ignored;
-    const char *folder = hawser_options_text(options, "checkpoint");
-    if (folder == NULL || hawser_options_flag(options, "fresh"))
-        return false;
-    bool there = hw_folder_newest(folder, &newest, &ignored) == HAWSER_OK && newest != NULL;
-    hw_checkpoint_free(newest);
-    return there;
-}
-
 static hawser_status begin_trace(hw_monitor *monitor, const char *path, bool appends, hawser_error *error)
 {
     const char *names[HAWSER_TRACED];
@@ -103,7 +89,7 @@ hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_
                                            .limit = limit_of(options, "time-limit")};
     HAWSER_TRY(hw_watched_of(call->algorithm->metrics, &monitor->watched, error));
     monitor->events_path = hw_path_of(call, "log-json");
-    bool appends = may_go_on(options);
+    bool appends = hw_trace_goes_on(options);
     HAWSER_TRY(begin_trace(monitor, hw_path_of(call, "trace"), appends, error));
     HAWSER_TRY(open_file(monitor->events_path, appends, &monitor->events, error));
     bool ok = true;

@@ -165,7 +165,7 @@ static hawser_status begin_trace(app_process *p, hawser_error *error)
     for (size_t k = 0; k < p->program->metric_count; k++)
         names[k] = p->program->metrics[k].name;
     if (hawser_job_leads(p->job))
-        status = hw_trace_begin(&p->trace, path, false, names, p->program->metric_count, error);
+        status = hw_trace_begin(&p->trace, path, hw_trace_goes_on(p->options), names, p->program->metric_count, error);
     if (path != NULL)
         hawser_observe(p->job, observe, p);
     return hawser_job_agree(p->job, status, error);

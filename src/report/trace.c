@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "checkpoint/folder.h"
 #include "program/program.h"
 
 static void keep_failure(hw_trace *trace)
@@ -30,6 +31,18 @@ static void add_text(FILE *file, const char *text)
 {
     for (; *text != '\0'; text++)
         fputs(*text == '"' ? "\"\"" : (char[]){*text, '\0'}, file);
+}
+
+bool hw_trace_goes_on(const hawser_options *options)
+{
+    hw_checkpoint *newest = NULL;
+    hawser_error ignored;
+    const char *folder = hawser_options_text(options, "checkpoint");
+    if (folder == NULL || hawser_options_flag(options, "fresh"))
+        return false;
+    bool there = hw_folder_newest(folder, &newest, &ignored) == HAWSER_OK && newest != NULL;
+    hw_checkpoint_free(newest);
+    return there;
 }
 
 hawser_status hw_trace_begin(hw_trace *trace, const char *path, bool appends, const char *const *metrics, size_t count,

@@ -17,6 +17,8 @@ typedef struct hw_trace {
     hawser_error error; /* the first failure: the run goes on, and fails at its end */
 } hw_trace;
 
+/* Returns whether a run under these options may go on from a checkpoint: then logs keep the lines that they have. */
+bool hw_trace_goes_on(const hawser_options *options);
 /* Opens the file and writes the names of the columns. appends: lines are added to those that the file has. path NULL: there
  * is none. */
 hawser_status hw_trace_begin(hw_trace *trace, const char *path, bool appends, const char *const *metrics, size_t count,
