@@ -36,6 +36,7 @@ LDA = "src/algorithms/lda/"
 SAMPLER, LISTS, DRAWN, TOPICS = LDA + "sampler.c", LDA + "document_topics.c", "test_algorithms_lda_sampler", "test_algorithms_lda"
 NEW = "test_algorithms_topics"
 RECORD = "test_runtime_record"
+WORLDS = "test_sim_jobs"
 PROGRAMS = "test_runtime_programs"  # must notice the mutants that name no other test
 MUTANTS = [
     # Vectors.
@@ -243,6 +244,15 @@ MUTANTS = [
     ("derived states are rebuilt after a checkpoint", "src/runtime/block/phase.c", "(leaving || worker->begins == 0) &&", "", RECORD),
     ("a record is written before all updates are merged", "src/runtime/block/phase.c", "hw_worker_commit(worker); EACH_REPLICA(worker, part) HAWSER_TRY(part->kind->merge(worker, part)); HAWSER_TRY(hw_points_begin_clock(worker));", "hw_worker_commit(worker); HAWSER_TRY(hw_points_begin_clock(worker));", RECORD),
     ("the parts of a checkpoint have moved on", "src/runtime/block/part_moving.c", "if (worker->begins > 0)", "if (worker->begins > 1000)", RECORD),
+    # What drawn orders and faults on a simulated cluster find, and faults of that cluster itself.
+    ("messages for a run to come are lost", "src/cluster/runs.c", "keep_early(cluster, message);", "hw_message_free(message);", WORLDS),
+    ("a lost node wakes nobody", "src/cluster/losses.c", "pthread_cond_broadcast(&cluster->changed);", "(void)0;", WORLDS),
+    ("a loss that arrives as a run ends has no text", DRIVER, "driver->error = ignored;", "(void)0;", WORLDS),
+    ("a node that has left is waited for", "src/cluster/join.c", "joiner->left |= leaves;", "(void)leaves;", WORLDS),
+    ("simulator: a link reorders its frames", "src/sim/network.c", "channel->reaches = begin > channel->reaches ? begin : channel->reaches;", "channel->reaches = begin;", WORLDS),
+    ("simulator: a goodbye overtakes what was sent before", "src/sim/mesh.c", "sim_send(&from->out, &parcel->item);", "if (what.kind == SIM_GOODBYE) { left(&parcel->item); arrived(&parcel->item); } else sim_send(&from->out, &parcel->item);", WORLDS),
+    ("simulator: a mutex admits two", "src/sim/threads.c", "while (mutex->owner != NULL)", "while (mutex->owner != NULL && !sim_is_drawn())", WORLDS),
+    ("simulator: a signal of a condition is lost", "src/sim/threads.c", "sim_wake_first((sim_list *)(void *)condition);", "if (sim_below(20) > 0) sim_wake_first((sim_list *)(void *)condition);", WORLDS),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),
     ("a unit's own sync counts in the first stage alone", STAGES, "if (steps[i].stage == stage &&", "if (stage == 0 && steps[i].stage == stage &&"),
