@@ -59,6 +59,7 @@ bool hw_window_add(hw_window *window, const hw_clock_times *times)
     double middle = median(window, times->units, false);
     window->slowest[slow]++;
     window->ratios += middle > 0 ? times->units[slow] / middle : times->units[slow] > 0 ? HW_SLOW : 1;
+    window->extra += times->units[slow] - middle;
     window->clocks++;
     return window->clocks >= HW_WINDOW_CLOCKS && median(window, window->seconds, false) >= HW_WINDOW_SECONDS;
 }
@@ -79,7 +80,7 @@ static void empty(hw_window *window)
         memset(arrays[i], 0, window->blocks * sizeof **arrays);
     memset(window->slowest, 0, window->blocks * sizeof *window->slowest);
     window->clocks = 0;
-    window->ratios = 0;
+    window->ratios = window->extra = 0;
 }
 
 hw_finding hw_window_find(hw_window *window, double busy, uint32_t node)
@@ -90,16 +91,19 @@ hw_finding hw_window_find(hw_window *window, double busy, uint32_t node)
             block = b;
     const double clocks = (double)window->clocks, ratio = window->ratios / clocks;
     const double same = (double)window->slowest[block] / clocks;
+    const double extra = window->extra;
     hw_finding found = {.clocks = window->clocks, .seconds = median(window, window->seconds, false)};
     const double input = share(window, window->input);
     found.waited = share(window, window->waits);
+    /* Units that take next to nothing differ by chance, and no block waits for them. */
+    const bool slow = ratio >= HW_SLOW && extra >= HW_EXPLAINED * found.waited * found.seconds;
     if (busy >= HW_LINK_BUSY && input >= HW_LINK_INPUT)
         found = (hw_finding){HAWSER_CAUSE_LINK, found.clocks, found.seconds, found.waited, busy, node};
     else if (found.waited < HW_WAITS)
         found.cause = HAWSER_CAUSE_NONE;
-    else if (same >= HW_SAME && ratio >= HW_SLOW)
+    else if (same >= HW_SAME && slow)
         found = (hw_finding){HAWSER_CAUSE_WORKER, found.clocks, found.seconds, found.waited, ratio, block};
-    else if (same < HW_TURNS && ratio >= HW_SLOW)
+    else if (same < HW_TURNS && slow)
         found = (hw_finding){HAWSER_CAUSE_TURNS, found.clocks, found.seconds, found.waited, ratio, 0};
     else
         found.cause = HAWSER_CAUSE_OTHER;

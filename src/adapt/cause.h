@@ -21,6 +21,7 @@ enum { HW_WINDOW_CLOCKS = 5 };
 #define HW_LINK_INPUT 0.3
 #define HW_SLOW       1.5 /* of the slowest block's units to the median, for one block or several in turn to be the cause */
 #define HW_SAME       0.8 /* of clocks in which the same block is the slowest: one block */
+#define HW_EXPLAINED  0.5 /* of the waits, which the extra time of the slowest block must explain then */
 #define HW_TURNS      0.5 /* below which no block is the slowest: several in turn */
 
 /* What the blocks' reports of one clock say: seconds by block. */
@@ -35,7 +36,7 @@ typedef struct hw_window {
     double *seconds, *units, *waits, *input; /* sums by block */
     uint64_t *slowest;                       /* by block: clocks in which its units took longest */
     double *sorted;                          /* memory to find medians */
-    double ratios;                           /* sum over clocks: units of the slowest block by the median */
+    double ratios, extra;                    /* sums over clocks: units of the slowest block by the median, and less it */
 } hw_window;
 
 typedef struct hw_finding {
