@@ -99,7 +99,6 @@ uint64_t hw_position_program(const hawser_program *program)
         digest = add_number(digest, op->parent != NULL ? op->parent->number : UINT32_MAX);
         digest = add_number(add_number(digest, op->remembers), op->until.remembers);
         digest = add_number(add_number(digest, op->sync.tightness), op->sync.staleness);
-        digest = add_number(digest, hw_operator_reduces(op));
     }
     for (uint32_t i = 0; i < program->metric_count; i++)
         digest = add_text(digest, program->metrics[i].name);

@@ -102,8 +102,9 @@ void hw_messages_free(hw_message *first)
 hw_scope hw_message_scope(uint8_t kind)
 {
     static const uint8_t scopes[HW_MESSAGE_KINDS] = {
-        [HW_MESSAGE_JOIN] = HW_SCOPE_CLUSTER + 1, [HW_MESSAGE_DATA] = HW_SCOPE_JOB + 1,
-        [HW_MESSAGE_ASK] = HW_SCOPE_CHANNEL + 1,  [HW_MESSAGE_ANSWER] = HW_SCOPE_CHANNEL + 1,
-        [HW_MESSAGE_KEPT] = HW_SCOPE_CHANNEL + 1, [HW_MESSAGE_VECTOR] = HW_SCOPE_CHANNEL + 1};
+        [HW_MESSAGE_JOIN] = HW_SCOPE_CLUSTER + 1,      [HW_MESSAGE_DATA] = HW_SCOPE_JOB + 1,
+        [HW_MESSAGE_ASK] = HW_SCOPE_CHANNEL + 1,       [HW_MESSAGE_ANSWER] = HW_SCOPE_CHANNEL + 1,
+        [HW_MESSAGE_KEPT] = HW_SCOPE_CHANNEL + 1,      [HW_MESSAGE_VECTOR] = HW_SCOPE_CHANNEL + 1,
+        [HW_MESSAGE_CHECKPOINT] = HW_SCOPE_CHANNEL + 1};
     return kind < HW_MESSAGE_KINDS && scopes[kind] != 0 ? (hw_scope)(scopes[kind] - 1) : HW_SCOPE_RUN;
 }

@@ -49,13 +49,14 @@ typedef enum hw_message_kind {
     /* block -> block: a share of a reduction within a unit; last: number of the block's reductions in the clock */
     HW_MESSAGE_SHARE,
     HW_MESSAGE_KEPT, /* between nodes, outside of runs: results of local and stored states; see runtime/job/kept_results.h */
-    HW_MESSAGE_POINT,    /* driver -> block: keep points of the model, or return to one; the reply: it has done so */
-    HW_MESSAGE_COMBINED, /* block -> blocks of one node: a sum of updates with their list, see exchange/combined.h */
-    HW_MESSAGE_PART,     /* block -> block: a part of a moving state, for its next use */
-    HW_MESSAGE_VECTOR,   /* between replicas of a vector, outside of runs: see runtime/vector/vector.h */
-    HW_MESSAGE_RECORD    /* driver -> block: write a record before a clock; the reply: it is written */
+    HW_MESSAGE_POINT,     /* driver -> block: keep points of the model, or return to one; the reply: it has done so */
+    HW_MESSAGE_COMBINED,  /* block -> blocks of one node: a sum of updates with their list, see exchange/combined.h */
+    HW_MESSAGE_PART,      /* block -> block: a part of a moving state, for its next use */
+    HW_MESSAGE_VECTOR,    /* between replicas of a vector, outside of runs: see runtime/vector/vector.h */
+    HW_MESSAGE_RECORD,    /* driver -> block: write a record before a clock; the reply: it is written */
+    HW_MESSAGE_CHECKPOINT /* between nodes, beside runs: parts of checkpoints; see runtime/job/checkpoints.h */
 } hw_message_kind;
-enum { HW_MESSAGE_KINDS = HW_MESSAGE_RECORD + 1 };
+enum { HW_MESSAGE_KINDS = HW_MESSAGE_CHECKPOINT + 1 };
 
 /* Bytes of the head of an HW_MESSAGE_ANSWER; its data follow. */
 enum { HW_ANSWER_HEAD = 48 };

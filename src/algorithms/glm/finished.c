@@ -40,6 +40,7 @@ static void take(const hw_linear *linear, size_t member, const double *pairs, si
         numbers[(size_t)pairs[2 * p] * stride] = pairs[2 * p + 1];
     for (size_t o = 0; o < outputs; o++)
         numbers[(last + o) * stride] = intercepts[o];
+    linear->finished->table[member] = 1.0;
 }
 
 hawser_status hw_linear_finished_gather(hawser_context *context, size_t member, const double *values, size_t first,

@@ -50,7 +50,8 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
         HAWSER_TRY(kind->check(linear, error));
     if (hawser_job_nodes(job) > 1 && hw_linear_keeps_path(choices))
         HAWSER_TRY(hw_finished_new(&linear->finished, choices->lambda_count,
-                                   hawser_job_leads(job) ? (problem->X->cols + 1) * problem->outputs : 0, 0, error));
+                                   hawser_job_leads(job) ? (problem->X->cols + 1) * problem->outputs : 0,
+                                   hawser_job_leads(job) ? choices->lambda_count : 0, error));
     HAWSER_TRY(hw_linear_shared_new(&linear->shared, hawser_job_nodes(job) == 1, error));
     bool own = choices->route == HW_LINEAR_ASYNCHRONOUS && hawser_job_nodes(job) == 1 && kind->costs != NULL;
     return own ? kind->costs(linear, &choices->costs, error) : HAWSER_OK;

@@ -75,6 +75,9 @@ static hawser_status fail_without_run(hw_linear_driver *driver, const hawser_tra
     bool lost = (status == HAWSER_PEER_LOST || status == HAWSER_TIMEOUT) && driver->linear->finished != NULL;
     hw_linear_record_cut(record);
     size_t done = lost ? hw_results_finished(&record->results) : 0;
+    for (size_t k = 0; k < done; k++)
+        if (driver->linear->finished->table[k] == 0.0) /* finished before the checkpoint from which the run went on */
+            done = 0;
     hawser_error made = {0};
     (void)hawser_fail(error, status, "%s", why);
     if (done == 0)

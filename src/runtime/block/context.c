@@ -490,6 +490,8 @@ hawser_status hawser_data_fetch(hawser_context *context, const char *state, cons
         return HAWSER_VIEW_CHANGED;
     part->fetched = true;
     HAWSER_TRY(hw_fetch_columns(&context->worker->mailbox, part->state, columns, count));
+    if (context->worker->session->checkpointer != NULL)
+        HAWSER_TRY(hw_part_note_fetched(part, columns, count, &context->worker->error));
     return hw_redo_changes(context) ? HAWSER_VIEW_CHANGED : HAWSER_OK;
 }
 

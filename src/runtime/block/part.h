@@ -86,6 +86,12 @@ typedef struct hw_part_kind {
     void (*set_merged)(hw_state_part *part, const void *values); /* of an `alike` kind */
 } hw_part_kind;
 
+/* part_data.c: notes columns that a unit has fetched: a run that goes on from a checkpoint has them, too.
+ * hw_part_fetch_again fetches what was noted. */
+hawser_status hw_part_note_fetched(hw_state_part *part, const uint32_t *columns, size_t count,
+                                   hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_part_fetch_again(hw_worker *worker, const hw_state_part *part) HAWSER_MUST_USE;
+
 #define HW_PART_ROW(id, row) extern const hw_part_kind hw_part_##row;
 HW_STATE_KINDS(HW_PART_ROW)
 

@@ -6,6 +6,7 @@
 #include "base/layout.h"
 #include "base/memory.h"
 #include "runtime/block/part.h"
+#include "runtime/session/fetch.h"
 
 static hawser_status open_part(hw_worker *worker, hw_state_part *part, hawser_error *error)
 {
@@ -91,6 +92,67 @@ static void *write_matrix(hw_state_part *part, const char **why)
 static void close_part(hw_state_part *part)
 {
     free(part->own_memory);
+    free(part->columns);
+}
+
+/* ------------------------------------------------------------------------------------------------- fetched columns ---- */
+
+hawser_status hw_part_note_fetched(hw_state_part *part, const uint32_t *columns, size_t count, hawser_error *error)
+{
+    part->fetched = true;
+    if (part->columns == NULL && count > 0)
+        HAWSER_TRY(HW_NEW(&part->columns, part->state->matrix->cols / 8 + 1, "fetched columns", error));
+    for (size_t k = 0; k < count; k++)
+        part->columns[columns[k] / 8] |= (unsigned char)(1u << columns[k] % 8);
+    return HAWSER_OK;
+}
+
+/* Lists the columns that were noted; the caller frees *list. */
+static hawser_status list_fetched(const hw_state_part *part, uint32_t **list, uint64_t *count, hawser_error *error)
+{
+    size_t cols = part->state->matrix->cols;
+    *count = 0;
+    for (size_t j = 0; part->columns != NULL && j < cols; j++)
+        *count += (part->columns[j / 8] >> j % 8) & 1;
+    HAWSER_TRY(HW_NEW(list, *count, "fetched columns", error));
+    for (size_t j = 0, k = 0; k < *count; j++)
+        if (((part->columns[j / 8] >> j % 8) & 1) != 0)
+            (*list)[k++] = (uint32_t)j;
+    return HAWSER_OK;
+}
+
+hawser_status hw_part_fetch_again(hw_worker *worker, const hw_state_part *part)
+{
+    uint32_t *list = NULL;
+    uint64_t count = 0;
+    if (part->columns == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(list_fetched(part, &list, &count, &worker->error));
+    hawser_status status = hw_fetch_columns(&worker->mailbox, part->state, list, count);
+    free(list);
+    return status;
+}
+
+static void remember_fetched(hw_state_part *part, hawser_record *record)
+{
+    uint32_t *list = NULL;
+    uint64_t count = 0;
+    hawser_error error = {0};
+    bool fetched = part->fetched, reads = hawser_record_reads(record);
+    if (!reads && list_fetched(part, &list, &count, &error) != HAWSER_OK)
+        hawser_record_fail(record, error.status, error.text);
+    hawser_record_bytes(record, &fetched, sizeof fetched);
+    hawser_record_bytes(record, &count, sizeof count);
+    hawser_record_array(record, (void **)&list, sizeof *list, count, 0);
+    hawser_status status = HAWSER_OK;
+    for (uint64_t k = 0; reads && list != NULL && k < count && status == HAWSER_OK; k++)
+        if (list[k] >= part->state->matrix->cols)
+            status = hawser_fail(&error, HAWSER_BAD_INPUT, "a record has columns that the data do not have");
+    if (reads && fetched && list != NULL && status == HAWSER_OK)
+        status = hw_part_note_fetched(part, list, count, &error);
+    if (status != HAWSER_OK)
+        hawser_record_fail(record, status, error.text);
+    free(list);
 }
 
 /* A unit that transforms data replaces the view. */
@@ -142,7 +204,7 @@ static uint64_t numbers_of(const hawser_matrix *A)
 }
 
 /* The unit that has changed data does not run again, so it may use states that later units change. */
-static void remember(hw_worker *worker, hw_state_part *part, hawser_record *record)
+static void remember_changed(hw_worker *worker, hw_state_part *part, hawser_record *record)
 {
     bool reads = hawser_record_reads(record), changed = !reads && is_changed(worker, part);
     hawser_record_bytes(record, &changed, sizeof changed);
@@ -171,6 +233,12 @@ static void remember(hw_worker *worker, hw_state_part *part, hawser_record *reco
     } else {
         free(memory);
     }
+}
+
+static void remember(hw_worker *worker, hw_state_part *part, hawser_record *record)
+{
+    remember_fetched(part, record);
+    remember_changed(worker, part, record);
 }
 
 const hw_part_kind hw_part_data = {.open = open_part,

@@ -183,8 +183,11 @@ static hawser_status recall_block(hw_worker *worker, uint64_t number)
 {
     visited_block given = {.worker = worker};
     hawser_status status = read_piece(worker, HW_PIECE_BLOCK, number, visit_block, &given);
-    for (uint32_t i = 0; i < worker->session->program->state_count; i++)
+    for (uint32_t i = 0; i < worker->session->program->state_count && status == HAWSER_OK; i++) {
         worker->parts[i].page_filled = false;
+        if (worker->parts[i].state->kind == HW_DATA)
+            status = hw_part_fetch_again(worker, &worker->parts[i]);
+    }
     if (status == HAWSER_OK && given.scratch != NULL)
         status = hw_worker_renew_scratch(worker, given.scratch, given.scratch_bytes);
     free(given.scratch);

@@ -30,15 +30,16 @@ typedef struct hw_state_part {
     void *own_memory;                  /* its values, and offsets if it is sparse; NULL: none is written */
     void *batch;                       /* data: memory for mini-batches of batch_size rows; NULL: none were taken */
     uint64_t batch_size;
-    size_t batch_bytes;            /* of the rows in it */
-    bool viewed, fetched;          /* data over nodes: the running unit views it; an earlier unit has fetched columns */
-    struct hw_stored *stored;      /* stored; NULL otherwise */
-    struct hw_moving *moving;      /* moving; NULL otherwise */
-    void *work;                    /* local states, and stored shares with one writer: numbers of the state's type */
-    double *copy;                  /* tied, so of f64: the committed values */
-    double damping;                /* tied: of a commit */
-    size_t begin, count;           /* this block's numbers of a local, partitioned, stored or entries state */
-    size_t *lines;                 /* entries: where the numbers of each row begin; NULL: lines have equally many */
+    size_t batch_bytes;       /* of the rows in it */
+    bool viewed, fetched;     /* data over nodes: the running unit views it; an earlier unit has fetched columns */
+    unsigned char *columns;   /* data, if checkpoints are taken: a bit of each column that a unit has fetched; or NULL */
+    struct hw_stored *stored; /* stored; NULL otherwise */
+    struct hw_moving *moving; /* moving; NULL otherwise */
+    void *work;               /* local states, and stored shares with one writer: numbers of the state's type */
+    double *copy;             /* tied, so of f64: the committed values */
+    double damping;           /* tied: of a commit */
+    size_t begin, count;      /* this block's numbers of a local, partitioned, stored or entries state */
+    size_t *lines;            /* entries: where the numbers of each row begin; NULL: lines have equally many */
     size_t first_line, line_count; /* of these rows: the first one in the whole, and their number */
     uint64_t beside[2]; /* partitioned: the numbers in front of this block's and behind them when the running unit began */
     double *before;     /* tied: the committed values when the clock began, if a clock has several stages; else NULL */

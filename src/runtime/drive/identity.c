@@ -107,12 +107,16 @@ static void write_program(const hw_session *session, FILE *out)
         fprintf(out, "metric '%s'\n", program->metrics[i].name);
 }
 
-/* Writes digests of the data that a job of one process has, also those that were in memory. */
-static void write_data(const hw_session *session, FILE *out)
+/* Writes which lines of data each block has: its record is of these. On one node an algorithm may cut them by cost. */
+static void write_shares(const hw_session *session, FILE *out)
 {
-    for (const hawser_state *state = session->program->states; state != NULL; state = state->next)
-        if (state->kind == HW_DATA && state->matrix != NULL && session->cluster == NULL)
-            fprintf(out, "data of state '%s' = digest %016" PRIx64 "\n", state->name, hw_checkpoints_digest(state->matrix));
+    for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
+        const hw_state_plan *own = &session->plan->states[state->number];
+        if (state->kind == HW_DATA && own->bounds != NULL)
+            fprintf(out, "shares of state '%s' = %s, digest %016" PRIx64 "\n", state->name,
+                    state->costs != NULL && session->cluster == NULL ? "by cost on one node" : "by entries",
+                    hw_hash(own->bounds, ((size_t)session->blocks + 1) * sizeof *own->bounds, 0));
+    }
 }
 
 /* Adds the bytes of a file to a digest. Returns false if it cannot be read. */
@@ -159,7 +163,8 @@ static hawser_status write_text(const hw_session *session, bool (*left_out)(cons
     if (left_out == changes_nothing) { /* the first difference is the one that a person has made */
         write_options(session->job->options, left_out, out);
         write_files(session->job->options, out);
-        write_data(session, out);
+        fputs(session->data != NULL ? session->data : "", out);
+        write_shares(session, out);
     }
     write_program(session, out);
     write_taken(&session->job->first, out);

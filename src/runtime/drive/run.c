@@ -104,8 +104,9 @@ static hawser_status open_session(hw_session *session, hawser_error *error)
     atomic_init(&session->ended, 0);
     HAWSER_TRY(place_blocks(session, error));
     if (session->blocks < session->nodes)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers are too few for %u nodes; raise --workers", session->blocks,
-                           session->nodes);
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%u workers%s are too few for %u nodes; %s", session->blocks,
+                           session->job->goes_on ? ", as the checkpoint has," : "", session->nodes,
+                           session->job->goes_on ? "start fewer nodes" : "raise --workers");
     HAWSER_TRY(hw_fetch_check(session, error));
     HAWSER_TRY(hw_trap_session(session, error));
     HAWSER_TRY(hw_keep_open(session, error));
@@ -309,12 +310,21 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
         HAWSER_TRY(check_records(job, program, error));
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
     atomic_store(&job->waits, NULL);
+    char *data = NULL;
+    if (checkpointer != NULL) {
+        hawser_status digested = hw_checkpoints_data(job, program, &data, error);
+        if (digested != HAWSER_OK) {
+            hw_plan_free(plan);
+            return digested;
+        }
+    }
     hw_session session = {.job = job,
                           .program = program,
                           .plan = plan,
                           .cluster = job->cluster,
                           .blocks = job->settings.blocks,
                           .checkpointer = checkpointer,
+                          .data = data,
                           .number = number,
                           .after_loss = hw_after_loss,
                           .run = hw_recorder_run(job->recorder)};
@@ -356,6 +366,7 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     close_session(&session, &own);
     atomic_store(&job->waits, job->cancellation);
     hw_plan_free(plan);
+    free(data);
     if (status < HAWSER_OK)
         hw_recorder_failed(job->recorder, status);
     else

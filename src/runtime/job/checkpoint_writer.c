@@ -10,19 +10,6 @@
 #include "base/memory.h"
 #include "runtime/job/cluster.h"
 
-/* A piece that waits to be written. */
-struct hw_checkpoint_queued {
-    hw_checkpoint_queued *next;
-    hw_record_piece piece;
-    void *bytes;
-    size_t size;
-    hw_checkpoint facts; /* of a position */
-    hw_checkpoint_metric *metrics;
-    char **names; /* of the metrics */
-    char *identity;
-    char loop[200], program[200];
-};
-
 /* Begins another checkpoint. One that was begun and has no position was given up. */
 static hawser_status begin(hw_checkpoints *own, const hw_record_piece *piece, hawser_error *error)
 {
@@ -32,19 +19,22 @@ static hawser_status begin(hw_checkpoints *own, const hw_record_piece *piece, ha
     own->number = piece->number;
     own->part_count = 0;
     own->broken = false;
+    own->why = (hawser_error){0};
     own->making = (hw_checkpoint){0};
     return hw_folder_begin(own->folder, &own->making, error);
 }
 
+/* Writes the part of a piece, or has another node write it. */
 static hawser_status put(hw_checkpoints *own, const hw_checkpoint_queued *item, hawser_error *error)
 {
-    hw_checkpoint_tensor tensor = hw_checkpoint_tensor_of(item->bytes, item->size);
+    hw_checkpoint_part part;
+    const hw_checkpoint_tensor tensor = hw_checkpoint_tensor_of(item->bytes, item->size);
     HAWSER_TRY(begin(own, &item->piece, error));
-    HAWSER_TRY(HW_GROW(&own->parts, &own->part_capacity, own->part_count + 1, "parts of a checkpoint", error));
-    HAWSER_TRY(hw_part_put(own->folder->path, &own->making, hw_checkpoint_kind_of(&item->piece),
-                           hw_checkpoint_index_of(&item->piece), &tensor, 1, &own->parts[own->part_count], error));
-    own->part_count++;
-    return HAWSER_OK;
+    if (item->node != own->node)
+        return hw_checkpoint_remote_part(own, item, error);
+    HAWSER_TRY(hw_part_put(own->path, &own->making, hw_checkpoint_kind_of(&item->piece),
+                           hw_checkpoint_index_of(&item->piece), &tensor, 1, &part, error));
+    return hw_checkpoint_add_part(own, &part, error);
 }
 
 void hw_job_progress(const hawser_job *job, uint64_t clock)
@@ -63,36 +53,51 @@ static hawser_status commit(hw_checkpoints *own, const hw_checkpoint_queued *ite
     memcpy(making->token, token, sizeof token);
     making->parts = own->parts;
     making->part_count = own->part_count;
+    if (own->part_count != (size_t)making->workers + 2) /* the position, the merged values and a record of each block */
+        return hawser_fail(error, HAWSER_INTERNAL, "a checkpoint has %zu of %u parts", own->part_count, making->workers + 2);
     HAWSER_TRY(hw_folder_commit(own->folder, making, error));
     own->written = true;
     hw_job_progress(own->job, making->clock);
     return HAWSER_OK;
 }
 
+static void fail(hw_checkpoints *own, const hawser_error *why)
+{
+    pthread_mutex_lock(&own->mutex);
+    own->failure = *why;
+    pthread_mutex_unlock(&own->mutex);
+}
+
+/* Ends a checkpoint when all of its parts are there. After the loss of a node the run ends, and the attempt is forgotten. */
+static void finish(hw_checkpoints *own, const hw_checkpoint_queued *item)
+{
+    hawser_error error = {0}, other = {0};
+    hw_checkpoint_remote_settle(own);
+    if (own->broken)
+        error = own->why;
+    else
+        error.status = commit(own, item, &error);
+    own->number = 0;
+    if (error.status == HAWSER_PEER_LOST)
+        return;
+    other.status = hw_folder_end(own->folder, &own->making, error.status, &error, own->job->messages, &other);
+    if (other.status != HAWSER_OK)
+        fail(own, &other);
+}
+
 /* Writes a piece. A failure of the disk leaves the checkpoint before, and the next one is tried. */
 static void write_item(hw_checkpoints *own, const hw_checkpoint_queued *item)
 {
-    hawser_error error = {0}, other = {0};
-    hawser_status status = own->broken && own->run == item->piece.run && own->number == item->piece.number
-                               ? own->why.status
-                               : put(own, item, &own->why);
-    own->why.status = status;
-    own->broken = status != HAWSER_OK;
-    if (item->piece.kind != HW_PIECE_POSITION)
-        return;
-    if (status == HAWSER_OK)
-        status = commit(own, item, &error);
-    else
-        error = own->why;
-    error.status = status;
-    status = hw_folder_end(own->folder, &own->making, status, &error, own->job->messages, &other);
-    own->number = 0;
-    if (status == HAWSER_OK)
-        return;
-    pthread_mutex_lock(&own->mutex);
-    own->failure = other;
-    own->failure.status = status;
-    pthread_mutex_unlock(&own->mutex);
+    hawser_error why = {0};
+    bool given_up = own->broken && own->run == item->piece.run && own->number == item->piece.number;
+    if (given_up && item->node != own->node)
+        hw_checkpoint_remote_done(own, item);
+    else if (!given_up)
+        why.status = put(own, item, &why);
+    if (why.status != HAWSER_OK)
+        hw_checkpoint_break(own, &why);
+    if (item->piece.kind == HW_PIECE_POSITION)
+        finish(own, item);
 }
 
 static void free_item(hw_checkpoint_queued *item)
@@ -117,12 +122,17 @@ static void *write_all(void *argument)
         if (item == NULL)
             break;
         pthread_mutex_unlock(&own->mutex);
-        write_item(own, item);
+        if (item->reads)
+            hw_checkpoint_remote_give(own, item);
+        else
+            write_item(own, item);
         pthread_mutex_lock(&own->mutex);
         own->first = item->next;
         free_item(item);
     }
     pthread_mutex_unlock(&own->mutex);
+    hw_checkpoint_remote_settle(own);
+    hw_checkpoint_remote_close(own);
     return NULL;
 }
 static hawser_status describe(hw_checkpoints *own, hw_checkpoint_queued *item, const hw_checkpoint_about *about,
@@ -152,6 +162,15 @@ static hawser_status describe(hw_checkpoints *own, hw_checkpoint_queued *item, c
     return HAWSER_OK;
 }
 
+static void append(hw_checkpoints *own, hw_checkpoint_queued *item)
+{
+    hw_checkpoint_queued **end = &own->first;
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = item;
+    pthread_cond_signal(&own->more);
+}
+
 hawser_status hw_checkpoint_take(void *user, const hw_record_piece *piece, const hw_checkpoint_about *about, void *bytes,
                                  size_t size, hawser_error *error)
 {
@@ -162,24 +181,38 @@ hawser_status hw_checkpoint_take(void *user, const hw_record_piece *piece, const
         free(bytes);
         return status;
     }
-    *item = (hw_checkpoint_queued){.piece = *piece, .bytes = bytes, .size = size};
+    *item = (hw_checkpoint_queued){.piece = *piece, .node = own->node, .bytes = bytes, .size = size};
     if (about != NULL)
         status = describe(own, item, about, error);
     pthread_mutex_lock(&own->mutex);
     if (status == HAWSER_OK && own->failure.status != HAWSER_OK)
         status = hawser_fail(error, own->failure.status, "%s", own->failure.text);
-    if (status == HAWSER_OK) {
-        hw_checkpoint_queued **end = &own->first;
-        while (*end != NULL)
-            end = &(*end)->next;
-        *end = item;
-        pthread_cond_signal(&own->more);
-    }
+    if (status == HAWSER_OK)
+        append(own, item);
     pthread_mutex_unlock(&own->mutex);
     if (status != HAWSER_OK)
         free_item(item);
     return status;
 }
+
+void hw_checkpoint_offered(hw_checkpoints *own, uint32_t node, const hw_checkpoint_head *head, bool reads)
+{
+    hw_checkpoint_queued *item = NULL;
+    if (HW_NEW(&item, 1, "a checkpoint", NULL) != HAWSER_OK) {
+        hw_cluster_give_up(own->cluster, "no memory for a checkpoint"); /* the node waits for what becomes of its piece */
+        return;
+    }
+    *item = (hw_checkpoint_queued){.piece = {(hw_record_kind)head->kind, head->run, head->number, (uint32_t)head->block},
+                                   .node = node,
+                                   .sees = head->from != 0,
+                                   .reads = reads,
+                                   .from = head->from,
+                                   .size = head->count};
+    pthread_mutex_lock(&own->mutex);
+    append(own, item);
+    pthread_mutex_unlock(&own->mutex);
+}
+
 bool hw_checkpoint_writer_idle(hw_checkpoints *own)
 {
     pthread_mutex_lock(&own->mutex);
@@ -190,19 +223,19 @@ bool hw_checkpoint_writer_idle(hw_checkpoints *own)
 
 hawser_status hw_checkpoint_writer_start(hw_checkpoints *own, hawser_error *error)
 {
-    if (pthread_create(&own->writer, NULL, write_all, own) != 0)
+    if (pthread_create(&own->thread, NULL, write_all, own) != 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no thread to write checkpoints");
-    own->writes = true;
+    own->threaded = true;
     return HAWSER_OK;
 }
 
 void hw_checkpoint_writer_end(hw_checkpoints *own)
 {
-    if (!own->writes)
+    if (!own->threaded)
         return;
     pthread_mutex_lock(&own->mutex);
     own->ends = true;
     pthread_cond_signal(&own->more);
     pthread_mutex_unlock(&own->mutex);
-    pthread_join(own->writer, NULL);
+    pthread_join(own->thread, NULL);
 }

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
@@ -35,23 +36,20 @@ static hawser_status identify(void *user, uint64_t run, const char *text, hawser
     hw_checkpoints *own = user;
     free(own->identity);
     own->identity = NULL;
-    if (asprintf(&own->identity, "%s%s", text, own->job->loaded != NULL ? own->job->loaded : "") < 0) {
-        own->identity = NULL;
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the description of a run");
-    }
+    HAWSER_TRY(hw_copy_text(&own->identity, text, error));
     if (own->clears)
         HAWSER_TRY(hw_folder_clear(own->folder, error));
     own->clears = false;
     const hw_checkpoint here = {.build = own->build, .workers = own->job->settings.blocks, .identity = own->identity};
     if (own->from == NULL || own->went_on || run <= own->from->run) /* a run before it is repeated */
         return HAWSER_OK;
-    HAWSER_TRY(hw_checkpoint_same(own->from, &here, own->folder->given, error));
+    HAWSER_TRY(hw_checkpoint_same(own->from, &here, own->given, error));
     if (run == own->from->run + 1)
         return HAWSER_OK;
     return hawser_fail(error, HAWSER_BAD_OPTION,
                        "%s has a checkpoint of run %llu of a job, and this job has come to run %llu without it; choose "
                        "another folder or give --fresh",
-                       own->folder->given, (unsigned long long)own->from->run + 1, (unsigned long long)run);
+                       own->given, (unsigned long long)own->from->run + 1, (unsigned long long)run);
 }
 
 static void announce(hw_checkpoints *own)
@@ -60,7 +58,7 @@ static void announce(hw_checkpoints *own)
     own->went_on = true;
     if (!hawser_options_flag(own->job->options, "quiet"))
         hw_notify(own->job->messages, HAWSER_NOTE, 0, "goes on from clock %llu of '%s' (%s, %.0f s old)",
-                  (unsigned long long)from->clock, from->loop, own->folder->given, fmax(hw_wall_seconds() - from->time, 0));
+                  (unsigned long long)from->clock, from->loop, own->given, fmax(hw_wall_seconds() - from->time, 0));
 }
 
 static hawser_status give(void *user, const hw_record_piece *piece, void **bytes, size_t *size, hawser_error *error)
@@ -78,46 +76,77 @@ static hawser_status give(void *user, const hw_record_piece *piece, void **bytes
 
 /* ------------------------------------------------------------------------------------------------------- begin, end ---- */
 
-static hawser_status check_options(const hawser_job *job, hawser_error *error)
+/* Makes the path absolute: the program may change its directory. The folder need not be there on nodes other than 0. */
+static hawser_status find_path(hw_checkpoints *own, hawser_error *error)
 {
-    if (job->cluster != NULL)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--checkpoint works in a job of one process so far; train on one node, or without it");
-    if (hawser_options_text(job->options, "record-history") != NULL)
-        return hawser_fail(
-            error, HAWSER_BAD_OPTION,
-            "--record-history and --checkpoint do not go together: a history begins with its run; leave one out");
-    return HAWSER_OK;
+    char *here = NULL;
+    own->path = realpath(own->given, NULL);
+    if (own->path != NULL)
+        return HAWSER_OK;
+    here = own->given[0] != '/' ? realpath(".", NULL) : NULL;
+    if (asprintf(&own->path, "%s%s%s", here != NULL ? here : "", here != NULL ? "/" : "", own->given) < 0)
+        own->path = NULL;
+    free(here);
+    return own->path != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path");
 }
 
-static hawser_status open_folder(hw_checkpoints *own, const char *path, hawser_error *error)
+static hawser_status open_folder(hw_checkpoints *own, hawser_error *error)
 {
     const hawser_options *options = own->job->options;
-    HAWSER_TRY(hw_folder_open(path, (uint32_t)hawser_options_integer(options, "checkpoint-keep"), &own->folder, error));
+    if (own->node != 0)
+        return find_path(own, error);
+    HAWSER_TRY(
+        hw_folder_open(own->given, (uint32_t)hawser_options_integer(options, "checkpoint-keep"), &own->folder, error));
+    HAWSER_TRY(find_path(own, error));
+    memcpy(own->token, own->folder->token, sizeof own->token);
     own->clears = hawser_options_flag(options, "fresh");
-    if (!own->clears)
-        HAWSER_TRY(hw_folder_find(own->folder, own->job->messages, &own->from, error));
-    return hw_checkpoint_writer_start(own, error);
+    return own->clears ? HAWSER_OK : hw_folder_find(own->folder, own->job->messages, &own->from, error);
+}
+
+static hawser_status start(hw_checkpoints *own, hawser_error *error)
+{
+    hawser_status status = own->node == 0 ? hw_checkpoint_writer_start(own, error) : hw_checkpoint_member_start(own, error);
+    return hw_cluster_agree(own->cluster, status, error);
+}
+
+static hawser_status make(hawser_job *job, const char *path, hawser_error *error)
+{
+    hw_checkpoints *own = NULL;
+    HAWSER_TRY(HW_NEW(&own, 1, "checkpoints", error));
+    bool leads = hawser_job_leads(job);
+    own->own = leads ? (hw_checkpointer){own, identify, is_due, hw_checkpoint_take, give}
+                     : (hw_checkpointer){own, NULL, NULL, hw_checkpoint_hold, give};
+    own->job = job;
+    own->cluster = job->cluster;
+    own->node = hawser_job_node(job);
+    own->nodes = hawser_job_nodes(job);
+    own->every = hawser_options_number(job->options, "checkpoint-every");
+    own->last = hw_seconds();
+    hw_build(own->build);
+    pthread_mutex_init(&own->mutex, NULL);
+    pthread_mutex_init(&own->reading, NULL);
+    pthread_cond_init(&own->more, NULL);
+    job->checkpoints = own;
+    job->checkpointer = &own->own;
+    return hw_copy_text(&own->given, path, error);
 }
 
 hawser_status hw_checkpoints_open(hawser_job *job, hawser_error *error)
 {
     const char *path = hawser_options_text(job->options, "checkpoint");
-    hw_checkpoints *own = NULL;
     if (path == NULL)
         return HAWSER_OK;
-    HAWSER_TRY(check_options(job, error));
-    HAWSER_TRY(HW_NEW(&own, 1, "checkpoints", error));
-    own->own = (hw_checkpointer){own, identify, is_due, hw_checkpoint_take, give};
-    own->job = job;
-    own->every = hawser_options_number(job->options, "checkpoint-every");
-    own->last = hw_seconds();
-    hw_build(own->build);
-    pthread_mutex_init(&own->mutex, NULL);
-    pthread_cond_init(&own->more, NULL);
-    job->checkpoints = own;
-    job->checkpointer = &own->own;
-    hawser_status status = open_folder(own, path, error);
+    if (hawser_options_text(job->options, "record-history") != NULL)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--record-history and --checkpoint do not go together: a history begins with its run; leave one out");
+    hawser_status status = hw_cluster_agree(job->cluster, make(job, path, error), error);
+    if (status == HAWSER_OK)
+        status = hw_checkpoint_nodes_open(job->checkpoints, error);
+    if (status == HAWSER_OK)
+        status = hw_checkpoint_nodes_share(job->checkpoints, open_folder(job->checkpoints, error), error);
+    if (status == HAWSER_OK)
+        status = start(job->checkpoints, error);
     if (status != HAWSER_OK)
         hw_checkpoints_close(job, false);
     return status;
@@ -128,7 +157,7 @@ uint32_t hw_checkpoints_workers(const hawser_job *job)
     const char *path = hawser_options_text(job->options, "checkpoint");
     hw_checkpoint *newest = NULL;
     hawser_error ignored = {0}; /* hw_checkpoints_open reports it */
-    if (path == NULL || job->cluster != NULL || hawser_options_flag(job->options, "fresh") ||
+    if (path == NULL || hawser_options_flag(job->options, "fresh") ||
         hawser_options_source(job->options, "checkpoint", NULL) < HAWSER_FROM_COMMAND_LINE || /* all jobs have it */
         hw_folder_newest(path, &newest, &ignored) != HAWSER_OK || newest == NULL)
         return 0;
@@ -152,7 +181,7 @@ static void say_how_to_go_on(const hw_checkpoints *own)
     const hawser_job *job = own->job;
     bool there = (own->written || own->from != NULL) && own->failure.status == HAWSER_OK;
     if (there && job->cut && !hawser_options_flag(job->options, "quiet"))
-        hw_notify(job->messages, HAWSER_NOTE, 0, "goes on with the same command (%s)", own->folder->given);
+        hw_notify(job->messages, HAWSER_NOTE, 0, "goes on with the same command (%s)", own->given);
 }
 
 void hw_checkpoints_close(hawser_job *job, bool finished)
@@ -161,17 +190,21 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
     hawser_error error = {0};
     if (own == NULL)
         return;
-    hw_checkpoint_writer_end(own);
-    if (finished && own->from != NULL && !own->went_on) {
+    if (own->node == 0)
+        hw_checkpoint_writer_end(own);
+    else
+        hw_checkpoint_member_end(own);
+    hw_checkpoint_nodes_close(own);
+    if (finished && own->node == 0 && own->from != NULL && !own->went_on) {
         finished = false;
         hw_notify(job->messages, HAWSER_WARNING, 0,
                   "the checkpoint in %s is of run %llu of a job, to which this job did not come; it was left there",
-                  own->folder->given, (unsigned long long)own->from->run + 1);
+                  own->given, (unsigned long long)own->from->run + 1);
     }
     if (finished && own->folder != NULL && own->failure.status == HAWSER_OK &&
         hw_folder_remove(own->folder, &error) != HAWSER_OK)
         hw_notify(job->messages, HAWSER_WARNING, 0, "%s", error.text);
-    if (!finished)
+    if (!finished && own->node == 0)
         say_how_to_go_on(own);
     if (!finished && own->folder != NULL && !own->written && !own->went_on &&
         (own->clears || !hawser_options_flag(job->options, "fresh")))
@@ -181,7 +214,11 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
     hw_checkpoint_free(own->from);
     hw_folder_free(own->folder);
     pthread_mutex_destroy(&own->mutex);
+    pthread_mutex_destroy(&own->reading);
     pthread_cond_destroy(&own->more);
+    free(own->merged);
+    free(own->given);
+    free(own->path);
     free(own->parts);
     free(own->identity);
     free(own);

@@ -17,10 +17,10 @@ hawser_status hawser_job_depends(hawser_job *job, const char *name, const void *
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_job_depends: bytes is NULL");
     if (hawser_options_text(job->options, "checkpoint") == NULL)
         return HAWSER_OK;
-    if (asprintf(&text, "%s%s = digest %016" PRIx64 "\n", job->loaded != NULL ? job->loaded : "", name,
+    if (asprintf(&text, "%s%s = digest %016" PRIx64 "\n", job->depends != NULL ? job->depends : "", name,
                  hw_hash(size > 0 ? bytes : "", size, size)) < 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for what a checkpoint depends on");
-    free(job->loaded);
-    job->loaded = text;
+    free(job->depends);
+    job->depends = text;
     return HAWSER_OK;
 }

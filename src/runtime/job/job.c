@@ -69,24 +69,57 @@ static hawser_status find_memory(hawser_job *job, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* A job that goes on from a checkpoint has its workers, also on another machine. */
-static void choose_blocks(hawser_job *job)
+/* What each node says of the workers. */
+typedef struct worker_report {
+    uint32_t given;       /* by --workers; 0: it was not */
+    uint32_t before;      /* node 0: workers of the checkpoint from which the job goes on; 0: there is none */
+    uint32_t checkpoints; /* --checkpoint was given */
+} worker_report;
+
+static uint32_t blocks_of(const hawser_job *job, const worker_report *own, const worker_report *first)
 {
-    const hawser_options *options = job->options;
-    bool given = hawser_options_has(options, "workers");
-    uint32_t before = given ? 0 : hw_checkpoints_workers(job);
-    job->settings.blocks = given        ? (uint32_t)hawser_options_integer(options, "workers")
-                           : before > 0 ? before
-                                        : default_blocks(job);
-    job->workers_given = given || before > 0 || hawser_options_text(options, "slow") != NULL;
+    return own->given > 0 ? own->given : first->before > 0 ? first->before : default_blocks(job);
 }
 
-static hawser_status resolve(hawser_job *job, hawser_error *error)
+/* Gathers the nodes' reports in *all, by node, which the caller frees, also after a failure. Collective. */
+static hawser_status report_workers(const hawser_job *job, worker_report **all, hawser_error *error)
+{
+    const hawser_options *options = job->options;
+    worker_report own = {.checkpoints = hawser_options_text(options, "checkpoint") != NULL};
+    if (hawser_options_has(options, "workers"))
+        own.given = (uint32_t)hawser_options_integer(options, "workers");
+    if (hawser_job_leads(job))
+        own.before = hw_checkpoints_workers(job);
+    hw_bytes *in = NULL;
+    uint32_t nodes = hawser_job_nodes(job);
+    HAWSER_TRY(HW_NEW(all, nodes, "the nodes' workers", error));
+    (*all)[0] = own;
+    if (job->cluster == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&in, nodes, "the nodes' workers", error));
+    hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){&own, sizeof own}, in, error);
+    for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++)
+        if (in[i].length == sizeof **all)
+            memcpy(&(*all)[i], in[i].data, sizeof **all);
+    hw_bytes_free(in, nodes);
+    return status;
+}
+
+/* A job that goes on from a checkpoint has its workers, also on another machine. */
+static void choose_blocks(hawser_job *job, const worker_report *all)
+{
+    const worker_report *own = &all[hawser_job_node(job)];
+    job->settings.blocks = blocks_of(job, own, &all[0]);
+    job->goes_on = own->given == 0 && all[0].before > 0;
+    job->workers_given = own->given > 0 || job->goes_on || hawser_options_text(job->options, "slow") != NULL;
+}
+
+static hawser_status resolve(hawser_job *job, const worker_report *all, hawser_error *error)
 {
     const hawser_options *options = job->options;
     hw_plan_settings *settings = &job->settings;
     settings->processors = hw_machine_processors();
-    choose_blocks(job);
+    choose_blocks(job, all);
     settings->threads = hawser_options_has(options, "threads") ? (uint32_t)hawser_options_integer(options, "threads") : 0;
     if (settings->threads == 0 || settings->threads > settings->blocks)
         settings->threads = settings->blocks;
@@ -111,26 +144,39 @@ static hawser_status resolve(hawser_job *job, hawser_error *error)
     return read_slow(job, hawser_options_text(options, "slow"), error);
 }
 
-/* Their number fixes the endpoints of runs, so nodes with different ones would take each other's messages for wrong. */
-static hawser_status compare_workers(const hawser_job *job, hawser_error *error)
+/* The number of workers fixes the endpoints of runs, so nodes with different ones would take each other's messages for
+ * wrong. Checkpoints are collective. */
+static hawser_status compare_workers(const hawser_job *job, const worker_report *all, hawser_error *error)
 {
-    hw_bytes *in = NULL;
-    uint32_t own = job->settings.blocks, first = 0, other = 0;
-    if (job->cluster == NULL)
-        return HAWSER_OK;
-    uint32_t nodes = hw_cluster_nodes(job->cluster);
-    HAWSER_TRY(HW_NEW(&in, nodes, "the nodes' workers", error));
-    hawser_status status = hw_cluster_allgather(job->cluster, (hw_bytes){&own, sizeof own}, in, error);
-    for (uint32_t i = 0; status == HAWSER_OK && i < nodes; i++) {
-        if (in[i].length == sizeof other)
-            memcpy(i == 0 ? &first : &other, in[i].data, sizeof other);
-        if (i > 0 && other != first)
+    hawser_status status = HAWSER_OK;
+    uint32_t first = blocks_of(job, &all[0], &all[0]);
+    for (uint32_t i = 1; status == HAWSER_OK && i < hawser_job_nodes(job); i++) {
+        const char *name = hw_cluster_member(job->cluster, i)->name;
+        uint32_t other = blocks_of(job, &all[i], &all[0]);
+        if (other != first)
             status = hawser_fail(error, HAWSER_BAD_OPTION,
-                                 "node %u (%s) has %u workers, node 0 has %u; give all nodes the same --workers", i,
-                                 hw_cluster_member(job->cluster, i)->name, other, first);
+                                 "node %u (%s) has %u workers, node 0 has %u; give all nodes the same --workers", i, name,
+                                 other, first);
+        else if (all[i].checkpoints != all[0].checkpoints)
+            status = hawser_fail(error, HAWSER_BAD_OPTION,
+                                 "node %u (%s) was started with%s --checkpoint, and node 0 with%s; give it to all nodes, or "
+                                 "to none",
+                                 i, name, all[i].checkpoints != 0 ? "" : "out", all[0].checkpoints != 0 ? "" : "out");
     }
-    hw_bytes_free(in, nodes);
     return hw_cluster_agree(job->cluster, status, error);
+}
+
+/* Chooses what the options leave open, the same on all nodes where it must be. Collective. */
+static hawser_status settle(hawser_job *job, hawser_error *error)
+{
+    worker_report *all = NULL;
+    hawser_status status = report_workers(job, &all, error);
+    if (status == HAWSER_OK)
+        status = resolve(job, all, error);
+    if (status == HAWSER_OK)
+        status = compare_workers(job, all, error);
+    free(all);
+    return status;
 }
 
 hawser_status hawser_open_options(const hawser_options *options, hawser_job **out, hawser_error *error)
@@ -200,9 +246,7 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
     if (status == HAWSER_OK)
         status = hw_job_topology(job, error);
     if (status == HAWSER_OK)
-        status = resolve(job, error);
-    if (status == HAWSER_OK)
-        status = compare_workers(job, error);
+        status = settle(job, error);
     if (status == HAWSER_OK) {
         const hw_watch_options watched = {job->unit_warning, job->unit_timeout, job->cluster, hawser_job_node(job),
                                           job->messages};
@@ -284,7 +328,8 @@ void hawser_close(hawser_job *job)
     hw_job_report_left_idle(job);
     hw_names_close(job);
     hw_checkpoints_close(job, job->finished);
-    free(job->loaded);
+    free(job->depends);
+    free(job->loaded.digests);
     hw_first_free(&job->first);
     hw_watchdog_free(job->watchdog);
     hw_recorder_close(job->recorder, job->cluster);

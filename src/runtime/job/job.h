@@ -60,6 +60,13 @@ typedef struct hw_policy_changes {
     uint64_t left_out; /* beyond HAWSER_CHANGES_MOST */
 } hw_policy_changes;
 
+/* Digests of the datasets that were loaded, each of what this node was given of it (checkpoint_data.c). */
+typedef struct hw_loaded_data {
+    uint64_t *digests;
+    size_t count, capacity;
+    bool failed; /* there was no memory for one */
+} hw_loaded_data;
+
 struct hawser_job {
     hw_origin origin;
     hawser_options *own_options; /* if it was opened from argv */
@@ -87,7 +94,8 @@ struct hawser_job {
     uint64_t noted[4];          /* by number of the option: there was a note that it can do nothing */
     hw_named_states named;      /* states of options, and of programs */
     hw_first_values first;      /* of --init */
-    bool workers_given;         /* also by an option that names a worker */
+    bool workers_given;         /* also by an option that names a worker, or by a checkpoint */
+    bool goes_on;               /* the workers are those of the newest checkpoint */
     struct hawser_store *store; /* the open one; NULL: none */
     struct hw_vectors *vectors; /* the open ones; NULL: none */
     uint64_t stores_opened;     /* so far, or tried */
@@ -104,7 +112,8 @@ struct hawser_job {
     uint64_t rehearse;                          /* --rehearse; 0: never */
     const struct hw_checkpointer *checkpointer; /* NULL: no checkpoints are taken */
     struct hw_checkpoints *checkpoints;         /* of --checkpoint, which are the checkpointer; NULL: it was not given */
-    char *loaded;                               /* lines with digests of what a run depends on, if --checkpoint was given */
+    char *depends;                              /* lines of hawser_job_depends, if --checkpoint was given */
+    hw_loaded_data loaded;                      /* if --checkpoint was given */
     bool unfinished;                            /* a run has ended early, so later ones take no checkpoints */
     bool cut;                                   /* a run was ended by a signal or by a time limit */
     bool finished;                              /* the last run with a loop has ended by itself, or after --max-clocks */
@@ -199,14 +208,17 @@ void hw_job_report_left_idle(const hawser_job *job);
 /* checkpoints.c: the checkpoints of a job in a folder (--checkpoint), which a thread writes. hw_checkpoints_open opens the
  * folder, if it was given, and finds the checkpoint from which the job goes on. It is called before the first run of a
  * program with a loop: other commands leave a folder alone, which may be in use. hw_checkpoints_close writes what waits;
- * `finished`: the programs have ended by themselves, so the checkpoints are removed. hw_checkpoints_loaded adds the contents
- * of a dataset to what a run that goes on must have as well, and hw_checkpoints_digest is that of a matrix.
- * hw_checkpoints_workers returns the workers of the newest checkpoint, from which a job would go on; 0 if there is none, or
- * if the folder is that of a variable or of a file of options, which other jobs have, too. */
+ * `finished`: the programs have ended by themselves, so the checkpoints are removed. hw_checkpoints_workers returns the
+ * workers of the newest checkpoint in the folder that this node sees; 0 if there is none, or if the folder is that of a
+ * variable or of a file of options, which other jobs have, too. hw_checkpoints_open is collective.
+ * checkpoint_data.c: hw_checkpoints_loaded adds a dataset to what a run that goes on must have as well. hw_checkpoints_data
+ * writes lines with digests of all of that and of the program's own data; NULL without --checkpoint. It is collective, and
+ * the caller frees *text. */
 hawser_status hw_checkpoints_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 void hw_checkpoints_close(hawser_job *job, bool finished);
 void hw_checkpoints_loaded(hawser_job *job, const hawser_dataset *dataset);
-uint64_t hw_checkpoints_digest(const hawser_matrix *matrix);
+hawser_status hw_checkpoints_data(const hawser_job *job, const hawser_program *program, char **text,
+                                  hawser_error *error) HAWSER_MUST_USE;
 uint32_t hw_checkpoints_workers(const hawser_job *job);
 
 #endif

@@ -34,6 +34,7 @@ typedef struct hw_session {
     struct hawser_store *store;                 /* NULL: the program has no stored states */
     uint32_t *tables;                           /* of the store, by state number */
     const struct hw_checkpointer *checkpointer; /* NULL: the run takes no checkpoints */
+    const char *data;                           /* lines with digests of its data; NULL: no checkpoint needs them */
     uint64_t number;                            /* of the run among those of the job, from 1 */
     struct hw_kept_run *kept;      /* shares of local and stored states that the run leaves; NULL: none, or not yet */
     atomic_uint ended;             /* local blocks that have ended */
