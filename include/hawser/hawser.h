@@ -158,6 +158,9 @@ typedef struct hawser_state_spec {
 
     const char *function;     /**< stored: "add" ..., by which all blocks change it. NULL: a share has one writer */
     const double *parameters; /**< stored: all parameters of the function, if it has any */
+    /** Stored, with a function: it gets the changes of a clock once, summed over the blocks in their order, when all blocks
+     *  have ended the clock. A read in clock t waits for that, and has all changes of the clocks before t */
+    bool summed;
 
     size_t expect;     /**< entries that a run will use, for the plan's estimate of memory */
     bool keep;         /**< not data: it belongs to kept points, see kept_points.h */

@@ -51,9 +51,9 @@ typedef struct hawser_chunk {
  *  the unit must return at once. */
 HAWSER_API hawser_status hawser_next_chunk(hawser_context *context, const char *state, hawser_chunk *chunk) HAWSER_MUST_USE;
 /** Starts an asynchronous read of a stored state: of the `keys` (ascending, distinct, copied), or, if keys is NULL, of
- *  `count` numbers from `first` on. Does not block. At most two reads may be outstanding. A read that is started in one
- *  clock and taken in the next is only as fresh as the clock that started it. Under BSP and data-centric sync, outstanding
- *  reads are dropped at the end of the clock. */
+ *  `count` numbers from `first` on. Does not block. At most 64 reads may be outstanding. A read that is started in one
+ *  clock and taken in a later one is only as fresh as the clock that started it. Under BSP and data-centric sync,
+ *  outstanding reads are dropped at the end of the clock. */
 HAWSER_API hawser_status hawser_prefetch(hawser_context *context, const char *state, const uint64_t *keys, size_t first,
                                          size_t count) HAWSER_MUST_USE;
 /** Waits for the oldest hawser_prefetch and stores a pointer to its values in *values, a `const double **` or the like.

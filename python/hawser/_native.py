@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'b4840f3ac65f1689cd60e8fdef57e1a27b161a795e580a2899c3b7938674b04d'
+DIGEST = '7914cc1a4983982ea4192643df1e854d58d556c814b15385e2489332a5c46574'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -382,6 +382,7 @@ class hawser_state_spec(Structure):
     owner_user: Any
     function: bytes | None
     parameters: Any
+    summed: bool
     expect: int
     keep: bool
     where: bytes | None
@@ -1165,6 +1166,7 @@ hawser_state_spec._fields_ = [
     ("owner_user", c_void_p),
     ("function", c_char_p),
     ("parameters", POINTER(c_double)),
+    ("summed", c_bool),
     ("expect", c_size_t),
     ("keep", c_bool),
     ("where", c_char_p),

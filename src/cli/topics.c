@@ -47,7 +47,8 @@ static const hawser_topic topics[] = {
      "         of one thread, and waits in each clock for the test of a loop that has one; a\n"
      "         large D sets no order.\n\n"
      "S is Petuum's staleness; the tau of Alt's thesis is S + 1. With policies other than bsp and\n"
-     "dc:0, and if all workers add to the same stored numbers (--solver dbpg, except with dc:0),\n"
+     "dc:0, and if all workers add to the same stored numbers (--solver dbpg by column, except with\n"
+     "dc:0),\n"
      "the last digits of the result differ from run to run; --json reports it. A certificate is\n"
      "computed while all workers wait at one clock, so it is true with every policy.\n"
      "docs/guarantees.md has the details, and the definitions of the papers.\n"},

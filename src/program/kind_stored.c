@@ -7,8 +7,8 @@
 
 #define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
 
-static const char *const fields[] = {"type",    "rows",     "cols",       "by_column", "along",
-                                     "initial", "function", "parameters", "keep",      NULL};
+static const char *const fields[] = {"type",     "rows",       "cols",   "by_column", "along", "initial",
+                                     "function", "parameters", "summed", "keep",      NULL};
 
 /* The store has no tables of i32. It adds integers modulo 2^64, as counters, but a state never wraps around. */
 static void check_stored_type(const hawser_state *state)
@@ -51,6 +51,19 @@ static void set_function(hawser_state *state, const char *function, const double
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "stored state '%s': function %s", name, wrong);
 }
 
+/* A sum is of a clock's updates, and first values are in before any clock. */
+static void set_summed(hawser_state *state)
+{
+    state->summed = true;
+    if (state->function == NULL)
+        hw_program_mistake(state->program, HAWSER_BAD_PROGRAM,
+                           "stored state '%s' has one writer per chunk, so there is nothing to sum: give it a function",
+                           state->name);
+    else if (state->initial != NULL)
+        hw_program_mistake(state->program, HAWSER_BAD_PROGRAM, "stored state '%s' is summed by clock: it begins at zero",
+                           state->name);
+}
+
 static hawser_state *add(hawser_program *program, const hawser_state_spec *spec, size_t cols)
 {
     hawser_state *state =
@@ -58,6 +71,8 @@ static hawser_state *add(hawser_program *program, const hawser_state_spec *spec,
                             spec->by_column ? HAWSER_BY_COLUMN : HAWSER_BY_ROW, spec->along, spec->initial);
     if (state != NULL)
         set_function(state, spec->function, spec->parameters);
+    if (state != NULL && spec->summed)
+        set_summed(state);
     return state;
 }
 
@@ -122,6 +137,8 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
              here = largest * hw_plan_blocks_of_a_node(&plan->settings);
     bool owned = own->state->function == NULL, several = plan->settings.nodes > 1;
     uint64_t copies = owned ? SHARE_AND_PUSH + VERSIONS + (plan->settings.blocks > 1) : 1;
+    if (own->state->summed) /* sums of two clocks, by block, with their keys in half-full tables */
+        copies += 2 * 4 * (uint64_t)plan->settings.blocks;
     copies += own->state->keeps ? hw_program_points(plan->program) + !owned : 0; /* and what a return leaves */
     here = here < all ? here : all;
     own->block_bytes = largest * copies;
@@ -137,8 +154,8 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
 static void print(const hawser_state *state, FILE *out)
 {
     hw_kind_print_lines(state, out);
-    fprintf(out, ", %s%s", state->function != NULL ? "updated by all blocks with " : "one writer per chunk",
-            state->function != NULL ? state->function->name : "");
+    fprintf(out, ", %s%s%s", state->function != NULL ? "updated by all blocks with " : "one writer per chunk",
+            state->function != NULL ? state->function->name : "", state->summed ? ", summed by clock" : "");
 }
 
 static void add_json(const hw_plan *plan, const hw_state_plan *own, json_t *object, bool *ok)

@@ -41,6 +41,7 @@ struct hawser_state {
     bool coordinates;                   /* local: v = A alpha is derived from it (hawser_cocoa) */
     const struct hw_function *function; /* stored: combines the updates of all blocks; NULL: each share has one writer */
     double parameters[8];
+    bool summed;                    /* stored: the function gets the sum of a clock's updates */
     bool by_value;                  /* entries: as many numbers for an entry as its value says */
     size_t asked;                   /* entries: how many numbers there must be; 0: as many as there are */
     struct hw_moving_shape *moving; /* its lines and parts (program/moving.h); NULL: it is not moving */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`hawser train logistic --solver dbpg`: certified by a program that shares nothing with it, the default solver's objective under every sync,
-with and without KKT filter, over nodes, along a path; and one line for what it does not do."""
+"""`hawser train logistic --solver dbpg --split column`: certified by a program that shares nothing with it, the default solver's objective under
+every sync, with and without KKT filter, over nodes, along a path; and one line for what it does not do."""
 import itertools
 import json
 import os
@@ -13,6 +13,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from logistic_certificate import CLEAN, HAWSER, check, generated, read_model, real, some, train  # noqa: E402
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 from command import SANITIZED  # noqa: E402
+
+BY_COLUMN = ("--solver", "dbpg", "--split", "column")
 
 
 def call(words, code):
@@ -27,7 +29,7 @@ def every_policy(folder):
         best, zero = check(folder, "default", generated(), penalty)
         for sync in some(("bsp", "ssp:2", "delay:1", "delay:3", "tap", "dc:0", "dc:2")):
             for options in (["--workers", "3"], ["--workers", "2", "--groups", "3", "--no-kkt-filter"])[:1 + (sync == "delay:3")]:
-                own, _ = check(folder, "dbpg", generated(), penalty + ["--solver", "dbpg", "--sync", sync] + options, 1e-6)
+                own, _ = check(folder, "dbpg", generated(), penalty + [*BY_COLUMN, "--sync", sync] + options, 1e-6)
                 assert abs(own - best) <= 1e-6 * zero, (penalty, sync, options, own, best)
 
 
@@ -38,10 +40,10 @@ def other_penalties(folder):
     for options in (["--lambda", "0.02", "--l1-ratio", "0.5", "--standardize"], ["--lambda", "0.05", "--l1-ratio", "0"],
                     ["--lambda", "0.01", "--upper", "0.2", "--class-weight", "balanced"], ["--path", "5", "--validation-fraction", "0.2"]):
         found = [train(data, model, options + more + ["--tol", "1e-6"])["objective"]
-                 for more in ([], ["--solver", "dbpg", "--workers", "2"], ["--solver", "dbpg", "--workers", "3", "--sync", "delay:2"])]
+                 for more in ([], [*BY_COLUMN, "--workers", "2"], [*BY_COLUMN, "--workers", "3", "--sync", "delay:2"])]
         assert max(found) - min(found) <= 2e-6, (options, found)
     out = call(["run", "-n", "2", "--", "train", "logistic", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--lambda",
-                "0.02", "--solver", "dbpg", "--workers", "3", "--sync", "delay:2"], 0)
+                "0.02", *BY_COLUMN, "--workers", "3", "--sync", "delay:2"], 0)
     alone = train(data, model, ["--lambda", "0.02"])
     assert abs(json.loads(out.stdout.splitlines()[-1])["objective"] - alone["objective"]) <= 1e-6
 
@@ -55,7 +57,7 @@ def real_sets(folder):
         penalty = ["--C", cost, "--no-intercept"]
         best, zero = check(folder, name, text, penalty + ["--workers", "1"])
         for sync in some(("bsp", "ssp:1", "delay:2", "tap", "dc:0", "dc:1")):
-            own, _ = check(folder, name, text, penalty + ["--solver", "dbpg", "--workers", "2", "--sync", sync], 1e-6)
+            own, _ = check(folder, name, text, penalty + [*BY_COLUMN, "--workers", "2", "--sync", sync], 1e-6)
             assert abs(own - best) <= 1e-6, (name, sync, own, best)
 
 
@@ -66,8 +68,7 @@ def the_same_bits(folder):
         file.write(generated())
     nodes = [(["run", "-n", n, "--"], []) for n in ("2", "3", "2", "3")[SANITIZED * 2:]]  # more than once: chunks arrive in another order each time
     for before, more in [([], ["--threads", "1"]), ([], ["--threads", "4"])] + nodes:
-        out = call(before + ["train", "logistic", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--lambda", "0.01", "--solver",
-                             "dbpg", "--groups", "2", "--workers", "8", "--sync", "dc:0"] + more, 0)
+        out = call(before + ["train", "logistic", data, "--index-base", "1", "--quiet", "--json", "-o", model, "--lambda", "0.01", *BY_COLUMN, "--groups", "2", "--workers", "8", "--sync", "dc:0"] + more, 0)
         printed = json.loads(out.stdout.splitlines()[-1])
         assert printed["repeatable"], printed
         seen.add(repr((read_model(model), printed["objective"])))
@@ -81,7 +82,7 @@ def the_filter_saves(folder):
         file.write(generated())
     asked, found = [], []
     for more in ([], ["--no-kkt-filter"]):
-        printed = train(data, model, ["--lambda-ratio", "0.1", "--solver", "dbpg", "--sync", "dc:0", "--workers", "3", "--tol", "1e-6"] + more)
+        printed = train(data, model, ["--lambda-ratio", "0.1", *BY_COLUMN, "--sync", "dc:0", "--workers", "3", "--tol", "1e-6"] + more)
         asked.append(sum(flow["bytes_plain"] for flow in printed["flows"] if flow.get("kind") == "ask"))
         found.append(printed["objective"])
     assert asked[0] < 0.9 * asked[1] and abs(found[0] - found[1]) <= 2e-6, (asked, found)
@@ -93,7 +94,7 @@ def train_rows(folder, rows, options):
     with open(data, "w") as file:
         for label, values in rows:
             file.write("%d %s\n" % (label, " ".join("%d:%.17g" % (j + 1, x) for j, x in enumerate(values))))
-    train(data, model, ["--no-intercept", "--l1-ratio", "1", "--solver", "dbpg", "--groups", "1"] + options)
+    train(data, model, ["--no-intercept", "--l1-ratio", "1", *BY_COLUMN, "--groups", "1"] + options)
     return read_model(model)[0]
 
 

@@ -43,13 +43,13 @@ OWN = {
             "tol": "0.1", "max-iterations": "2", "class-weight": "balanced", "early-stopping": "3", "early-stopping-min-delta": "0.1"},
     "softmax": {**LINEAR, "C": "2", "cv-metric": "accuracy", "max-iterations": "2", "class-weight": "balanced", "early-stopping": "3",
                 "early-stopping-min-delta": "0.1"},
-    "logistic": {**COLUMNS, **DESCENT, "cv-metric": "auc", "positive": "!= 1", "groups": "2", "kkt-filter": "no", "C": "2", "class-weight": "balanced"},
+    "logistic": {**COLUMNS, **DESCENT, "cv-metric": "auc", "positive": "!= 1", "groups": "2", "split": "row", "kkt-filter": "no", "C": "2", "class-weight": "balanced"},
     "poisson": COLUMNS,
     "multitask": TARGETS,
     "linear": {**DESCENT, "tol": "1e-3", "intercept": "no"},
 }
 # Options of one solver alone.
-OF_SOLVERS = {"logistic:minibatch": DESCENT, "logistic:dbpg": {"groups": "2", "kkt-filter": "no", "tol": "1e-3"}, "linear:minibatch": DESCENT}
+OF_SOLVERS = {"logistic:minibatch": DESCENT, "logistic:dbpg": {"groups": "2", "split": "column", "kkt-filter": "no", "tol": "0.9"}, "linear:minibatch": DESCENT}
 FLAGS = {"trust-fabric", "check", "kkt-filter", "log-view", "alone", "init-if-exists", "intercept", "standardize"}
 NUMBERS, CLASSES, COUNTS = ("--target", "y", "--ignore", "c,k"), ("--target", "c", "--ignore", "y,k"), ("--target", "k", "--ignore", "c,y")
 RATIO = ("--lambda-ratio", "0.1")

@@ -614,6 +614,12 @@ static void wrong_stored_states_are_rejected(void **state)
     stored(f, HAWSER_F64, first, "max");
     refused(f, "'kept' begins at zero", "'max'");
     f = make();
+    (void)HAWSER_STATE(f.program, "kept", HAWSER_STORED, .rows = 2, .summed = true);
+    refused(f, "'kept' has one writer per chunk", "nothing to sum");
+    f = make();
+    (void)HAWSER_STATE(f.program, "kept", HAWSER_STORED, .rows = 2, .function = "add", .initial = first, .summed = true);
+    refused(f, "'kept' is summed by clock", "begins at zero");
+    f = make();
     stored(f, HAWSER_F64, NULL, "adagrad");
     refused(f, "'kept'", "function 'adagrad' (rate -1, epsilon -1): rate must be");
     f = make();

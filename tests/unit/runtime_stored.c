@@ -596,7 +596,7 @@ static hawser_status too_far(hawser_context *context)
 
 static hawser_status too_many(hawser_context *context)
 {
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 65; i++)
         HAWSER_TRY(hawser_prefetch(context, "totals", NULL, 0, 2));
     return HAWSER_OK;
 }
@@ -630,7 +630,7 @@ static void test_refused_while_running(void **ignored)
     } cases[] = {{fall_apart, true, "stored state 'theta', block 1: number 10 became nan in clock 3"},
                  {disordered, false, "ascend"},
                  {too_far, false, "numbers 22 to 24 of state 'totals', which has 23"},
-                 {too_many, false, "hawser_prefetch: 2 reads are in progress"},
+                 {too_many, false, "hawser_prefetch: 64 reads are in progress"},
                  {out_of_nothing, false, "hawser_prefetch_wait: no read was started by hawser_prefetch"},
                  {write_share_of_another, true, "each share of stored state 'theta' has one writer"},
                  {no_share, false, "state 'totals' is changed by every block; use hawser_inc"}};

@@ -6,6 +6,15 @@
 /* Paths of more columns end at 100 lambdas: the coefficients of 100 more would take over 512 MiB. */
 enum { MOST_GOING_ON = (512 << 20) / 100 / sizeof(double) };
 
+enum { MOST_LAG = 60 }; /* clocks in flight by row: reads in progress */
+
+/* Returns whether workers can take the sums of a clock a fixed number of clocks later. */
+static bool sums_by_clock(hawser_sync sync)
+{
+    return sync.tightness == HAWSER_BSP ||
+           ((sync.tightness == HAWSER_SSP || sync.tightness == HAWSER_DELAY) && sync.staleness <= MOST_LAG);
+}
+
 hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw_linear_settings *settings,
                                    hawser_error *error)
 {
@@ -16,11 +25,25 @@ hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw
                            "--sync %s is for weights that a parameter server keeps, and here workers have copies of "
                            "them; use bsp, ssp:N or tap",
                            named);
+    if (settings->split == HW_LINEAR_BY_ROW && !sums_by_clock(sync))
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--split row sums the gradients of a clock over all workers, so it needs --sync bsp, ssp:N or "
+                           "delay:N with N up to %d, and not --sync %s; or use --split column",
+                           MOST_LAG, named);
     if (stale && settings->batch > 0 && settings->products)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "--exchange products with batches of rows needs --sync bsp or dc:0: stale products are those of "
                            "other rows");
     return HAWSER_OK;
+}
+
+/* In a clock blocks send and receive a number for each column of a group, or for each row. */
+static bool goes_by_row(const hw_linear_choices *choices, const hawser_matrix *X)
+{
+    const hw_linear_settings *settings = &choices->settings;
+    if (!settings->stored || settings->steps || settings->split != HW_LINEAR_BY_EITHER)
+        return settings->split == HW_LINEAR_BY_ROW;
+    return sums_by_clock(choices->sync) && X->cols / settings->groups < X->rows;
 }
 
 static hw_linear_route route_of(const hw_linear_choices *choices)
@@ -87,6 +110,7 @@ hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_jo
     if (settings->goes_on && X->cols <= MOST_GOING_ON)
         choices->lambda_count *= 2;
     choices->route = route_of(choices);
+    choices->by_row = goes_by_row(choices, X);
     count_batches(choices, (double)X->rows);
     return measure_blocks(choices, X, error);
 }

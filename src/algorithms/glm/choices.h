@@ -7,6 +7,8 @@
 #include "algorithms/solve/solver.h"
 #include "hawser/algorithm.h"
 
+typedef enum hw_linear_split { HW_LINEAR_BY_EITHER, HW_LINEAR_BY_ROW, HW_LINEAR_BY_COLUMN } hw_linear_split;
+
 typedef struct hw_linear_settings {
     hw_choice choice;
     bool goes_on; /* the path goes on beyond choice.path_count until its end is found (driver.c) */
@@ -19,6 +21,7 @@ typedef struct hw_linear_settings {
     uint64_t certify_every; /* clocks; 0: as needed */
     bool stored;            /* a parameter server has the data that blocks share: the solvers below */
     size_t groups;          /* --solver dbpg: groups of a block's columns */
+    hw_linear_split split;  /* --solver dbpg */
     bool kkt;               /* --solver dbpg: columns that will likely stay zero are left out */
     bool steps;             /* --solver gd, sgd, minibatch */
     size_t batch;           /* with steps: rows of a step; 0: all */
@@ -52,6 +55,7 @@ typedef struct hw_linear_choices {
     size_t lambda_first;  /* those that are tried in any case */
     uint64_t step_clocks; /* --solver sgd, minibatch: clocks between two certificates, */
     uint64_t work_most;   /* and the most times of such work for a lambda; 0: no limit */
+    bool by_row;          /* --solver dbpg: blocks have rows, too, and exchange a number per column */
     size_t widest;        /* columns of the block that has the most; 0: unknown */
     double *costs;        /* by column: the kind's costs; or NULL */
 } hw_linear_choices;

@@ -31,6 +31,7 @@ static hawser_status check_solver(hawser_job *job, const hawser_options *options
         const char *option, *solvers, *why;
     } of_others[] = {{"groups", "dbpg", "it is about --solver dbpg"},
                      {"kkt-filter", "dbpg", "it is about --solver dbpg"},
+                     {"split", "dbpg", "it is about --solver dbpg"},
                      {"batch", "minibatch", "it is about --solver minibatch"},
                      {"epochs", "sgd|minibatch", "it is about --solver sgd and minibatch"},
                      {"exchange", "gd|sgd|minibatch", "it is about --solver gd, sgd and minibatch"},
@@ -67,6 +68,10 @@ static hawser_status read_stored(hawser_job *job, const hawser_options *options,
     HAWSER_TRY(check_solver(job, options, settings->stored, error));
     settings->groups = delayed ? (size_t)hawser_options_integer(options, "groups") : 1;
     settings->kkt = delayed && hawser_options_flag(options, "kkt-filter");
+    const char *split = delayed ? hawser_options_text(options, "split") : "auto";
+    settings->split = strcmp(split, "row") == 0      ? HW_LINEAR_BY_ROW
+                      : strcmp(split, "column") == 0 ? HW_LINEAR_BY_COLUMN
+                                                     : HW_LINEAR_BY_EITHER;
     if (!settings->steps)
         return HAWSER_OK;
     const char *form = hawser_options_text(options, "exchange");

@@ -4,6 +4,7 @@
 #include "algorithms/glm/train.h"
 #include "algorithms/list.h"
 #include "algorithms/logistic/block.h"
+#include "algorithms/logistic/by_row.h"
 #include "algorithms/logistic/delayed.h"
 #include "algorithms/logistic/parts.h"
 #include "algorithms/logistic/steps.h"
@@ -21,6 +22,7 @@ static void release(void *scratch)
 {
     hw_logistic_block *block = scratch;
     hw_logistic_delayed_free(block->delayed);
+    hw_logistic_by_row_free(block->by_row);
     hw_logistic_steps_free(block->steps);
     hw_newton_block_release(&block->newton);
     *block = (hw_logistic_block){0};
@@ -32,6 +34,7 @@ static void visit(hawser_record *record, hawser_context *context)
     if (!hw_newton_visit(record, context))
         return;
     hw_logistic_delayed_visit(record, &block->newton);
+    hw_logistic_by_row_visit(record, context, &block->newton);
     hw_logistic_steps_visit(record, context, &block->newton);
 }
 
@@ -43,6 +46,10 @@ static void expect(hawser_program *program, const hw_linear *linear)
         needs.rows += 3.0 + 0.5 * linear->choices.blocks; /* products of blocks that arrive before their turn */
         needs.columns += 4.0;
         needs.entries = settings->batch > 0 && linear->problem.X->layout != HAWSER_DENSE ? 12.0 : 0.0;
+    } else if (linear->choices.by_row) {
+        needs.rows += 3.0;
+        needs.all += 15.0 * sizeof(double);
+        needs.entries = linear->problem.X->layout != HAWSER_DENSE ? sizeof(uint32_t) + sizeof(double) : 0.0;
     } else if (settings->stored) {
         needs.rows += 6.0 + (double)settings->groups * (1.0 + 0.25 * linear->choices.blocks); /* and chunks likewise */
         needs.columns += 3.0;
@@ -56,6 +63,8 @@ static void add_work(const hw_linear_frame *frame)
     expect(frame->program, linear);
     if (linear->choices.settings.steps)
         hw_logistic_steps_work(frame);
+    else if (linear->choices.by_row)
+        hw_logistic_by_row_work(frame);
     else if (linear->choices.settings.stored)
         hw_logistic_delayed_work(frame);
     else

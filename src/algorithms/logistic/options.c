@@ -20,7 +20,13 @@ const hawser_option hw_logistic_options[] = {
      "proximal gradient, or proximal steps by all rows (gd), one row (sgd) or --batch rows at a time (minibatch)",
      "Solver", 0},
     {"groups", HAWSER_INTEGER, "1", "[1,1000]", "N",
-     "Number of groups into which --solver dbpg divides each worker's columns; a clock works on one group", "Solver", 0},
+     "Number of groups into which --solver dbpg divides the columns (by column: those of each worker); a clock works on one "
+     "group",
+     "Solver", 0},
+    {"split", HAWSER_WORD, "auto", "row|column|auto", "WAY",
+     "What each worker of --solver dbpg has: rows, and workers exchange a number per column; columns, and they exchange one "
+     "per row; or the shorter exchange",
+     "Solver", 0},
     {"kkt-filter", HAWSER_FLAG, "yes", NULL, NULL,
      "With --solver dbpg, leave columns that will most likely stay zero out until the next certificate", "Solver", 0},
     HW_DESCENT_ROWS,

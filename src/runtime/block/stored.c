@@ -12,7 +12,8 @@
 #include "store/checkpoint.h"
 
 enum {
-    SLOTS = 2,       /* of chunks (one more is read ahead under bounded delay) and of prefetches */
+    SLOTS = 2,       /* of chunks: one more is read ahead under bounded delay */
+    READS = 64,      /* prefetches in progress */
     PUSHES_MOST = 64 /* of a block in progress, if no other limit applies */
 };
 
@@ -53,6 +54,7 @@ typedef struct prefetch {
 struct hw_stored {
     uint32_t table, blocks;
     bool owned, ordered;
+    bool summed;          /* the store counts the clocks of the table, and a read in clock t needs t of them */
     bool touched;         /* units of this phase read or update it */
     bool turns;           /* units update it, so each clock is an iteration */
     bool returned;        /* `work` has a kept point's values, which the servers do not have */
@@ -70,7 +72,7 @@ struct hw_stored {
     size_t largest_chunk;           /* bytes */
     bool *given;                    /* the chunks that the running unit got */
     bool asked;                     /* a unit of this clock reads chunks */
-    prefetch prefetches[SLOTS + 1]; /* those in progress, from `oldest` on, and the last one that was given */
+    prefetch prefetches[READS + 1]; /* those in progress, from `oldest` on, and the last one that was given */
     uint32_t oldest, waiting;
     uint32_t oldest_kept, waiting_kept; /* when the stage began */
     uint32_t begun;                     /* by the stage */
@@ -135,6 +137,7 @@ hawser_status hw_stored_open(hw_worker *worker, hw_state_part *part, hawser_erro
     stored->blocks = session->blocks;
     stored->owned = state->function == NULL;
     stored->ordered = hw_stored_ordered(state);
+    stored->summed = state->summed;
     stored->turn = stored->ended = stored->ordered ? 1 : 0;
     stored->memory = &session->job->chunks;
     HAWSER_TRY(HW_NEW(&stored->given, session->blocks, "a stored state", error));
@@ -168,7 +171,7 @@ void hw_stored_close(hw_stored *stored)
         return;
     for (int s = 0; s < SLOTS; s++)
         free_slot(stored, &stored->slots[s]);
-    for (int w = 0; w <= SLOTS; w++) {
+    for (int w = 0; w <= READS; w++) {
         free(stored->prefetches[w].keys);
         free(stored->prefetches[w].values);
     }
@@ -274,6 +277,7 @@ static hawser_request begin_task(hw_worker *worker, const hw_state_part *part, h
 static void read_in(const hw_stored *stored, hawser_request *request, uint64_t iteration, uint64_t read)
 {
     request->iteration = iteration;
+    request->least = stored->summed ? iteration : 0;
     request->reread = stored->ordered && iteration < read;
 }
 
@@ -542,12 +546,12 @@ hawser_status hw_stored_prefetch(hw_worker *worker, hw_state_part *part, const u
 {
     hw_stored *stored = part->stored;
     uint64_t number;
-    if (stored->waiting == SLOTS)
+    if (stored->waiting == READS)
         return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT,
-                           "hawser_prefetch: %d reads are in progress; take one by hawser_prefetch_wait", SLOTS);
-    uint32_t at = (stored->oldest + stored->waiting) % (SLOTS + 1);
+                           "hawser_prefetch: %d reads are in progress; take one by hawser_prefetch_wait", READS);
+    uint32_t at = (stored->oldest + stored->waiting) % (READS + 1);
     prefetch *slot = &stored->prefetches[at];
-    stored->reused |= (at + SLOTS + 1 - stored->oldest_kept) % (SLOTS + 1) < stored->waiting_kept;
+    stored->reused |= (at + READS + 1 - stored->oldest_kept) % (READS + 1) < stored->waiting_kept;
     HAWSER_TRY(HW_GROW(&slot->values, &slot->byte_capacity, (count + 1) * hw_state_size(part->state), "prefetched numbers",
                        &worker->error));
     hawser_request request = begin_task(worker, part, &slot->task);
@@ -580,7 +584,7 @@ hawser_status hw_stored_prefetch_wait(hw_worker *worker, hw_state_part *part, co
         return hawser_fail(&worker->error, HAWSER_BAD_ARGUMENT,
                            "hawser_prefetch_wait: no read was started by hawser_prefetch");
     HAWSER_TRY(wait_for(worker, &slot->task));
-    stored->oldest = (stored->oldest + 1) % (SLOTS + 1);
+    stored->oldest = (stored->oldest + 1) % (READS + 1);
     stored->waiting--;
     *values = slot->values;
     return HAWSER_OK;
@@ -607,7 +611,7 @@ hawser_status hw_stored_go_back(hw_worker *worker)
             continue;
         uint32_t own = stored->begun < stored->waiting ? stored->begun : stored->waiting;
         for (uint32_t k = stored->waiting - own; k < stored->waiting; k++)
-            HAWSER_TRY(wait_for(worker, &stored->prefetches[(stored->oldest + k) % (SLOTS + 1)].task));
+            HAWSER_TRY(wait_for(worker, &stored->prefetches[(stored->oldest + k) % (READS + 1)].task));
         stored->oldest = stored->oldest_kept;
         stored->waiting = stored->waiting_kept;
         stored->begun = 0;
@@ -676,7 +680,8 @@ hawser_status hw_stored_copy(hw_worker *worker, hw_state_part *part, void *value
     if (part->count == 0 || worker->session->store == NULL)
         return HAWSER_OK;
     hawser_request request = begin_task(worker, part, task);
-    request.iteration = stored->ended; /* all blocks have ended the one before, so it waits for none */
+    request.iteration = stored->ended;                  /* all blocks have ended the one before, so it waits for none */
+    request.least = stored->summed ? stored->ended : 0; /* their messages may be on their way */
     request.first = part->begin;
     request.last = part->begin + part->count - 1;
     request.count = part->count;
@@ -774,6 +779,9 @@ hawser_status hw_stored_end_clock(hw_worker *worker, hw_state_part *part, bool e
             HAWSER_TRY(drop(worker, stored, &stored->slots[s]));
     if (stored->turns && stored->ordered)
         HAWSER_TRY(end_reads(worker, part, iteration));
+    if (stored->turns && stored->summed)
+        HAWSER_TRY(hawser_store_clock(worker->session->store, stored->table, worker->mailbox.runner, iteration, 0,
+                                      hw_state_count(part->state) - 1, &worker->error));
     stored->asked = false;
     if (stored->turns && stored->owned && part->count > 0 && !empty)
         HAWSER_TRY(push_share(worker, part));
@@ -784,10 +792,27 @@ hawser_status hw_stored_end_clock(hw_worker *worker, hw_state_part *part, bool e
     return ask(worker, part, &stored->slots[0], NULL, iteration + 1);
 }
 
+/* A read of a summed state waits for the clocks that it needs, which follow their pushes. */
+static bool all_unsummed_pushed(void *argument)
+{
+    const hw_worker *worker = argument;
+    for (const hw_chunk_task *task = worker->pushes; task != NULL; task = task->next)
+        if (!task->state->summed && !has_ended(task))
+            return false;
+    return true;
+}
+
 hawser_status hw_stored_settle(hw_worker *worker)
 {
     bool ordered = worker->policy.kind == HW_POLICY_CENTRIC || worker->policy.kind == HW_POLICY_TAP;
-    return worker->session->store != NULL ? settle(worker, ordered ? PUSHES_MOST : 0) : HAWSER_OK;
+    if (worker->session->store == NULL)
+        return HAWSER_OK;
+    if (ordered)
+        return settle(worker, PUSHES_MOST);
+    HAWSER_TRY(reap(worker));
+    if (!all_unsummed_pushed(worker))
+        HAWSER_TRY(hw_wait(&worker->mailbox, all_unsummed_pushed, worker));
+    return reap(worker);
 }
 
 hawser_status hw_stored_settle_all(hw_worker *worker)
@@ -833,7 +858,7 @@ hawser_status hw_stored_collect(hw_worker *worker, hw_state_part *part)
     hw_stored *stored = part->stored;
     hawser_store *store = worker->session->store;
     for (uint32_t k = 0; k < stored->waiting; k++)
-        HAWSER_TRY(wait_for(worker, &stored->prefetches[(stored->oldest + k) % (SLOTS + 1)].task));
+        HAWSER_TRY(wait_for(worker, &stored->prefetches[(stored->oldest + k) % (READS + 1)].task));
     drop_share(stored);
     if (stored->owned || store == NULL || part->count == 0)
         return HAWSER_OK;
@@ -853,8 +878,8 @@ static void remember_prefetches(hw_stored *stored, hawser_record *record)
 {
     uint32_t waiting = stored->waiting;
     hawser_record_bytes(record, &waiting, sizeof waiting);
-    for (uint32_t k = 0; k < waiting && k < SLOTS; k++) {
-        prefetch *slot = &stored->prefetches[(stored->oldest + k) % (SLOTS + 1)];
+    for (uint32_t k = 0; k < waiting && k < READS; k++) {
+        prefetch *slot = &stored->prefetches[(stored->oldest + k) % (READS + 1)];
         uint64_t bytes = slot->bytes;
         void *values = slot->values;
         hawser_record_bytes(record, &bytes, sizeof bytes);
@@ -924,7 +949,7 @@ hawser_status hw_stored_restore(hw_worker *worker, hw_state_part *part)
     if (store == NULL || stored->ended == 0)
         return HAWSER_OK;
     uint64_t last = stored->ended - 1;
-    if (stored->ordered)
+    if (stored->ordered || stored->summed)
         HAWSER_TRY(hawser_store_clock(store, stored->table, worker->mailbox.runner, last, 0, hw_state_count(part->state) - 1,
                                       &worker->error));
     const void *values = stored->owned ? part->work : stored->share;

@@ -270,7 +270,7 @@ static const char *not_repeatable(const hw_shipment *shipment)
 {
     const hawser_program *program = shipment->driver->session->program;
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
-        if (state->function != NULL && hw_operator_updates(shipment->loop, state))
+        if (state->function != NULL && !state->summed && hw_operator_updates(shipment->loop, state))
             return "changes of a stored state take effect in the order in which they come";
     return hw_loop_delay(shipment->sync) == 0 ? NULL : hw_policy_row_of((unsigned)shipment->sync.tightness)->varies;
 }

@@ -23,6 +23,7 @@ static hawser_status make_table(hw_session *session, const hawser_state *state, 
         table.function = state->function->name;
         memcpy(table.parameters, state->parameters, sizeof table.parameters);
     }
+    table.summed = state->summed;
     table.delay = hw_state_delay(state);
     table.data_centric = state->function == NULL && table.delay != HW_DELAY_NONE;
     if (!table.data_centric)
