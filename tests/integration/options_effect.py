@@ -81,7 +81,7 @@ def results(text):
     """The numbers of the JSON line, without times and settings, and the tensors of the model."""
     line = json.loads(text[text.index('{"'):])
     kept = {key: value for key, value in line.items()
-            if "seconds" not in key and key not in ("options", "worker", "links", "accepts", "flows", "peak_rss", "seed", "bytes_exchanged")}
+            if "seconds" not in key and key not in ("options", "worker", "links", "waits_for", "accepts", "flows", "peak_rss", "seed", "bytes_exchanged")}
     with open("m", "rb") as file:
         model = file.read()
     return kept, model[8 + int.from_bytes(model[:8], "little"):], set(line["options"])

@@ -17,7 +17,7 @@ ALGORITHMS = ("lasso", "logistic", "poisson", "multitask", "linear", "kmeans", "
 CLOSE, NEAR = 2e-4, 2e-3  # of objectives and errors, and of coefficients, at the tolerances below
 SETTLED = {"linear": ("--tol", "1e-9"), "kmeans": ("--tol", "0"), "svm": ("--tol", "1e-9"), "epsilon": ("--tol", "1e-9")}
 # Numbers that depend on how the work was cut, and how exactly a training has ended.
-APART = {"gap", "clocks", "worker", "load", "options", "notes", "model", "iterations", "seconds_load", "seconds_train", "bytes_exchanged", "links", "accepts", "flows",
+APART = {"gap", "clocks", "worker", "load", "options", "notes", "model", "iterations", "seconds_load", "seconds_train", "bytes_exchanged", "links", "waits_for", "accepts", "flows",
          "stop_reason", "smallest", "largest", "rows", "shift", "coalesced", "most_lead", "evaluations", "stored", "curvature"}
 
 

@@ -30,7 +30,7 @@ import trainings  # noqa: E402
 CLEAN = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}
 # Facts of a model and figures of --json that tell of time, memory, traffic or the version. Sentences may be put in other words.
 FREE_FACTS = {"hawser.checksum", "hawser_version"}
-FREE_FIGURES = {"seconds_load", "seconds_train", "bytes_exchanged", "worker", "links", "gates", "accepts", "flows", "coalesced", "policy", "notes",
+FREE_FIGURES = {"seconds_load", "seconds_train", "bytes_exchanged", "worker", "links", "waits_for", "gates", "accepts", "flows", "coalesced", "policy", "notes",
                 "repeatable_reason", "stop_reason", "options"}
 TRACED = ("clock", "objective", "gap", "nonzeros", "inertia", "moved", "shift", "start")  # those that an algorithm has
 LINE = re.compile(r"^([a-z_0-9]+) +(-?[0-9.][0-9.e+-]*|-?inf|-?nan|unknown)$")
