@@ -100,6 +100,25 @@ void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message)
     pthread_rwlock_unlock(&cluster->beside);
 }
 
+void hw_cluster_notify_left(hw_cluster *cluster, uint32_t node)
+{
+    pthread_rwlock_rdlock(&cluster->beside);
+    for (size_t i = 0; i < HW_CHANNELS_MOST; i++) {
+        const hw_open_channel *open = &cluster->channels[i];
+        if (open->channel != NULL && open->channel->left != NULL)
+            open->channel->left(open->argument, node);
+    }
+    pthread_rwlock_unlock(&cluster->beside);
+}
+
+hawser_status hw_cluster_why_left(hw_cluster *cluster, uint32_t node, hawser_error *error)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    hawser_status status = hw_cluster_has_left(cluster, node, error);
+    pthread_mutex_unlock(&cluster->mutex);
+    return status;
+}
+
 void *hw_cluster_acquire(void *argument, uint32_t node, const hw_message *message)
 {
     hw_cluster *cluster = argument;

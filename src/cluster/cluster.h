@@ -96,6 +96,9 @@ typedef struct hw_channel {
     void (*arrived)(void *argument, uint32_t node, hw_message *message);
     /* At each loss, as in hw_subscriber. May be NULL. */
     void (*lost)(void *argument, const hw_member_event *event);
+    /* At the end of a node's part in the job: it sends nothing more of it. Net thread only. hw_cluster_why_left has the
+     * reason. It may be called twice. May be NULL. */
+    void (*left)(void *argument, uint32_t node);
     /* As in hw_net_events. May be NULL, both. */
     void *(*acquire)(void *argument, uint32_t node, const hw_message *message);
     void (*release)(void *argument);
@@ -108,6 +111,8 @@ hawser_status hw_cluster_open_channel(hw_cluster *cluster, const hw_channel *cha
                                       hawser_error *error) HAWSER_MUST_USE;
 /* Closes it if it is open; when this returns, no thread calls it any more. */
 void hw_cluster_close_channel(hw_cluster *cluster, const hw_channel *channel);
+/* Fails with HAWSER_PEER_LOST and the reason for which a node has left the job, which the launcher receives too. */
+hawser_status hw_cluster_why_left(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
 /* Counts of dropped messages: for no open channel or run of their session, mostly those of a job or run before; and of
  * another incarnation or view. */
 typedef struct hw_cluster_dropped {

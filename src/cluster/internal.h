@@ -207,6 +207,8 @@ hw_when hw_cluster_when(const hw_cluster *cluster, const hw_envelope *envelope);
 void hw_cluster_drop(hw_cluster *cluster, hw_message *message);
 /* channel.c: handles a message that belongs to no run. */
 void hw_cluster_beside(hw_cluster *cluster, uint32_t node, hw_message *message);
+/* channel.c: notifies the channels that a node sends nothing more of the present job. */
+void hw_cluster_notify_left(hw_cluster *cluster, uint32_t node);
 /* Events of the net. The channel cannot be closed between the two. */
 void *hw_cluster_acquire(void *cluster, uint32_t node, const hw_message *message);
 void hw_cluster_release(void *cluster);

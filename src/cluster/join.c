@@ -123,12 +123,15 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
         snprintf(loss.why, sizeof loss.why, "node %u (%.60s) has left the job: %.300s", node, hw_cluster_name(cluster, node),
                  words);
     }
+    bool silent = message->envelope.last != 0 && hw_cluster_gone(cluster, node);
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
     if (missing && leaves)
         hw_cluster_note_loss(cluster, &loss);
     else if (missing)
         hw_cluster_note_end(cluster, &loss);
+    if (silent)
+        hw_cluster_notify_left(cluster, node);
 }
 
 static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message)

@@ -227,6 +227,8 @@ void hw_cluster_left(void *argument, uint32_t node)
     pthread_mutex_unlock(&cluster->mutex);
     if (!expected)
         hw_cluster_lost(cluster, node, "it closed its connection without a reason; it may have run out of memory", 0);
+    else if (node < cluster->nodes_most)
+        hw_cluster_notify_left(cluster, node);
 }
 
 void hw_cluster_starved(void *argument, uint32_t node)

@@ -304,8 +304,7 @@ static void drawn_faults_end_or_change_nothing(void **state)
 {
     (void)state;
     run_setting(__func__, (setting){.sync = hawser_bsp(), .drawn = true}, 700);
-    /* A wait for a server that has left ends only by --timeout. */
-    run_setting(__func__, (setting){.kind = STORE, .drawn = true, .more = {"timeout", "60"}}, 300);
+    run_setting(__func__, (setting){.kind = STORE, .drawn = true}, 300);
 }
 
 static void a_seed_repeats_a_world(void **state)

@@ -293,14 +293,26 @@ void hw_hub_end(hawser_store *store, const hawser_error *error)
     hw_hub_unlock(store);
 }
 
-/* Notes the workers of a lost node at this node's server. Calls are one at a time. */
+/* Notes the workers of a lost node at this node's server. */
 static void lose_workers(hawser_store *store, uint32_t node, const hawser_error *error)
 {
+    pthread_mutex_lock(&store->making);
     for (uint32_t w = 0; w < store->workers; w++)
         store->lost_workers[w] = (store->worker_nodes != NULL ? store->worker_nodes[w] : w / store->options.workers) == node;
-    pthread_mutex_lock(&store->making);
     hw_server_lose_workers(store->server, store->lost_workers, error->text);
     pthread_mutex_unlock(&store->making);
+}
+
+/* Fails what needs a node of the job. */
+static void lose_node(hawser_store *store, uint32_t node, const hawser_error *error)
+{
+    if (node < store->servers) {
+        pthread_mutex_lock(&store->mutex);
+        lose_server(store, node, error);
+        hw_hub_unlock(store);
+    }
+    if (store->server != NULL)
+        lose_workers(store, node, error);
 }
 
 void hw_hub_node_lost(void *argument, const hw_member_event *event)
@@ -314,11 +326,18 @@ void hw_hub_node_lost(void *argument, const hw_member_event *event)
         hw_hub_end(store, &error);
         return;
     }
-    if (event->loss.node < store->servers) {
-        pthread_mutex_lock(&store->mutex);
-        lose_server(store, event->loss.node, &error);
-        hw_hub_unlock(store);
-    }
-    if (store->server != NULL)
-        lose_workers(store, event->loss.node, &error);
+    lose_node(store, event->loss.node, &error);
+}
+
+void hw_hub_node_left(void *argument, uint32_t node)
+{
+    hawser_store *store = argument;
+    hawser_error error = {0};
+    pthread_mutex_lock(&store->mutex);
+    bool open = !store->closing && !store->over && store->remote == NULL; /* servers elsewhere end the group themselves */
+    pthread_mutex_unlock(&store->mutex);
+    if (!open || node >= store->nodes)
+        return;
+    error.status = hw_cluster_why_left(store->job->cluster, node, &error);
+    lose_node(store, node, &error);
 }

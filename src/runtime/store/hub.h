@@ -138,6 +138,7 @@ struct hawser_store {
     hawser_error unreported;        /* a failure that could not be kept for lack of memory */
     bool over;                      /* no task can be started or go on, */
     hawser_error why;               /* for this reason */
+    bool closing;                   /* no task is left, and a node that leaves is not missing */
     uint32_t run;                   /* number of this store in the job's history */
     hw_log *log;                    /* the client's; NULL: no history */
     hw_function *functions;         /* the user's, options.function_count entries */
@@ -256,6 +257,8 @@ void hw_hub_end(hawser_store *store, const hawser_error *error);
 /* A node of the job is lost: tasks that need it as a server fail by its name, and so do those that wait for its workers;
  * others go on. */
 void hw_hub_node_lost(void *store, const hw_member_event *event);
+/* The same for a node that has left the job before all nodes began to close the store. */
+void hw_hub_node_left(void *store, uint32_t node);
 hawser_status hw_hub_log(void *store, hw_stream_name name, hw_log **log, hawser_error *error);
 /* Returns the deadline of a wait that starts now, by the store's timeout. */
 double hw_hub_deadline(const hawser_store *store);

@@ -260,6 +260,7 @@ static const hw_channel store_channel = {.name = "a store",
                                          .kinds = {HW_MESSAGE_ASK, HW_MESSAGE_ANSWER},
                                          .arrived = hw_hub_arrived,
                                          .lost = hw_hub_node_lost,
+                                         .left = hw_hub_node_left,
                                          .acquire = hw_hub_acquire,
                                          .release = hw_hub_release};
 
@@ -355,6 +356,9 @@ void hawser_store_close(hawser_store *store)
     store->job->store = NULL;
     (void)!hawser_store_wait_all(store, &ignored);
     (void)!hw_store_received(store, &ignored);
+    pthread_mutex_lock(&store->mutex);
+    store->closing = true; /* before any node can end the meeting and leave */
+    pthread_mutex_unlock(&store->mutex);
     if (store->job->cluster != NULL) {
         /* Other nodes may still ask this one. */
         hw_job_cancellable(store->job, NULL);
