@@ -94,7 +94,7 @@ static void report_end(hw_cluster *cluster, hw_join_word what, bool closed)
     bool cancelled = cluster->cancelled;
     uint32_t completed = cluster->completed;
     pthread_mutex_unlock(&cluster->mutex);
-    for (uint32_t i = 0; i < cluster->nodes; i++) {
+    for (uint32_t i = 0; i < hw_cluster_numbers(cluster); i++) {
         hw_message *message = NULL;
         if (i == cluster->self || !hw_net_linked(cluster->net, i) ||
             hw_cluster_make_word(cluster, what, words, strlen(words), &message, &ignored) != HAWSER_OK)

@@ -132,8 +132,6 @@ static inline const char *hw_cluster_name(const hw_cluster *cluster, uint32_t no
 
 /* Events of the net. */
 void hw_cluster_lost(void *argument, uint32_t node, const char *why, double silent);
-/* The link has ended after a goodbye. This is a loss if the node had not announced that it leaves. */
-void hw_cluster_left(void *argument, uint32_t node);
 /* The net has dropped a message of another incarnation or view. */
 void hw_cluster_foreign(void *argument, uint32_t node, const hw_envelope *envelope);
 /* There was no memory for a node's message: this node fails. */

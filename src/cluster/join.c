@@ -20,12 +20,59 @@ typedef struct join_request {
     char host_id[64];
 } join_request;
 
+/* Sends to a node that may have left or be lost: then the next wait has the reason. */
+static hawser_status send_or_drop(hw_cluster *cluster, uint32_t node, hw_message *message, hawser_error *error)
+{
+    hawser_status status = hw_net_send(cluster->net, node, message, error);
+    return status == HAWSER_PEER_LOST ? HAWSER_OK : status;
+}
+
 static hawser_status send_message(hw_cluster *cluster, uint32_t node, hw_join_word what, const void *payload, size_t length,
                                   hawser_error *error)
 {
     hw_message *message = NULL;
     HAWSER_TRY(hw_cluster_make_word(cluster, what, payload, length, &message, error));
-    return hw_net_send(cluster->net, node, message, error);
+    return send_or_drop(cluster, node, message, error);
+}
+
+/* ------------------------------------------------------------------------------------------- cannot form any more ---- */
+
+/* Returns whether a node has left, so that the cluster cannot form. A node may leave the formed cluster, without a reason,
+ * before this one has received that it is formed. */
+static bool any_has_left(const hw_cluster *cluster, uint32_t *node)
+{
+    const uint32_t nodes = cluster->nodes != 0 ? cluster->nodes : 1;
+    for (*node = 0; *node < nodes; ++*node) {
+        const hw_joiner *joiner = &cluster->joiners[*node];
+        if (joiner->left && (*node == 0 || cluster->self == 0 || joiner->words != NULL))
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether the cluster cannot form any more. The mutex is held, as for the next. */
+static bool is_over(const hw_cluster *cluster)
+{
+    uint32_t node;
+    return cluster->refusal[0] != '\0' || hw_cluster_is_lost(cluster) || any_has_left(cluster, &node);
+}
+
+/* Fails with the reason for that. */
+static hawser_status fail_over(hw_cluster *cluster, hawser_error *error)
+{
+    uint32_t node;
+    if (cluster->refusal[0] != '\0')
+        return hawser_fail(error, HAWSER_PEER_LOST, "the job's manager gave up: %s", cluster->refusal);
+    if (!hw_cluster_is_lost(cluster) && any_has_left(cluster, &node))
+        return hw_cluster_has_left(cluster, node, error);
+    return hw_cluster_fail_lost(cluster, error);
+}
+
+/* Ends this node's dials if the cluster cannot form any more. The mutex is held. */
+static void stop_dials(hw_cluster *cluster)
+{
+    if (!cluster->formed && cluster->net != NULL && is_over(cluster))
+        hw_net_stop_dials(cluster->net);
 }
 
 /* ------------------------------------------------------------------------------------------------------ hearing ---- */
@@ -124,6 +171,7 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
                  words);
     }
     bool silent = message->envelope.last != 0 && hw_cluster_gone(cluster, node);
+    stop_dials(cluster);
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
     if (missing && leaves)
@@ -131,6 +179,19 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
     else if (missing)
         hw_cluster_note_end(cluster, &loss);
     if (silent)
+        hw_cluster_notify_left(cluster, node);
+}
+
+/* The link has ended after a goodbye. This is a loss if the node had not announced that it leaves. */
+static void left(void *argument, uint32_t node)
+{
+    hw_cluster *cluster = argument;
+    pthread_mutex_lock(&cluster->mutex);
+    bool expected = cluster->leaving || node >= cluster->nodes_most || cluster->joiners[node].left;
+    pthread_mutex_unlock(&cluster->mutex);
+    if (!expected)
+        hw_cluster_lost(cluster, node, "it closed its connection without a reason; it may have run out of memory", 0);
+    else if (node < cluster->nodes_most)
         hw_cluster_notify_left(cluster, node);
 }
 
@@ -154,6 +215,8 @@ static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message
     case HW_JOIN_END: break;
     default: fine = false; break;
     }
+    if (what == HW_JOIN_REFUSED)
+        stop_dials(cluster);
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
     hw_message_free(message);
@@ -283,16 +346,13 @@ static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluste
 {
     char text[700];
     pthread_mutex_lock(&cluster->mutex);
-    while (!ready(cluster) && !hw_cluster_is_lost(cluster) && cluster->refusal[0] == '\0' &&
-           !hw_cancelled(cluster->cancellation) && hw_seconds() < deadline)
+    while (!ready(cluster) && !is_over(cluster) && !hw_cancelled(cluster->cancellation) && hw_seconds() < deadline)
         (void)hw_cluster_wait_until(cluster, hw_cancellation_slice(cluster->cancellation, deadline));
     hawser_status status = HAWSER_OK;
     if (ready(cluster)) {
         status = HAWSER_OK;
-    } else if (cluster->refusal[0] != '\0') {
-        status = hawser_fail(error, HAWSER_PEER_LOST, "the job's manager gave up: %s", cluster->refusal);
-    } else if (hw_cluster_is_lost(cluster)) {
-        status = hw_cluster_fail_lost(cluster, error);
+    } else if (is_over(cluster)) {
+        status = fail_over(cluster, error);
     } else {
         missing(cluster, text, sizeof text);
         if (hw_cancelled(cluster->cancellation))
@@ -357,7 +417,7 @@ static hawser_status send_members(hw_cluster *cluster, hawser_error *error)
     free(list);
     for (uint32_t i = 1; i < cluster->nodes && status == HAWSER_OK; i++) {
         status = hw_message_share(message, &copy, error);
-        HAWSER_THEN(status, hw_net_send(cluster->net, i, copy, error));
+        HAWSER_THEN(status, send_or_drop(cluster, i, copy, error));
     }
     hw_message_free(message);
     return status;
@@ -440,6 +500,27 @@ static size_t ring_size(uint32_t nodes)
     return size;
 }
 
+/* Dials a member. If it ends, so does the cluster, and then the reason says more than a closed address. */
+static hawser_status reach(hw_cluster *cluster, uint32_t node, double deadline, hawser_error *error)
+{
+    uint32_t number;
+    hawser_error own = {0};
+    const hw_member *member = hw_members_at(cluster->members, node);
+    hawser_status status = hw_net_dial(cluster->net, member->address, node, deadline - hw_seconds(), &number, &own);
+    if (status != HAWSER_PEER_LOST && status != HAWSER_TIMEOUT)
+        return status == HAWSER_OK ? status : hawser_fail(error, status, "%s", own.text);
+    pthread_mutex_lock(&cluster->mutex);
+    const double until = fmin(deadline, hw_seconds() + cluster->reason_timeout);
+    while (!is_over(cluster) && !hw_cancelled(cluster->cancellation) && hw_seconds() < until)
+        (void)hw_cluster_wait_until(cluster, hw_cancellation_slice(cluster->cancellation, until));
+    if (is_over(cluster))
+        status = fail_over(cluster, error);
+    else
+        status = hawser_fail(error, status, "node %u (%s): %s", node, member->name, own.text);
+    pthread_mutex_unlock(&cluster->mutex);
+    return status;
+}
+
 static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *options, double deadline, hawser_error *error)
 {
     char address[HW_NET_ADDRESS];
@@ -458,8 +539,7 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     HAWSER_TRY(see_to_descriptors(cluster->nodes, error));
     hw_net_set_ring(cluster->net, ring_size(cluster->nodes));
     for (uint32_t i = 1; i < cluster->self; i++)
-        HAWSER_TRY(hw_net_dial(cluster->net, hw_members_at(cluster->members, i)->address, i, deadline - hw_seconds(),
-                               &number, error));
+        HAWSER_TRY(reach(cluster, i, deadline, error));
     HAWSER_TRY(wait_for(cluster, all_linked, deadline, "not all nodes have reached this one", error));
     HAWSER_TRY(send_message(cluster, 0, HW_JOIN_READY, NULL, 0, error));
     return wait_for(cluster, has_go, deadline, "not all nodes have reached each other", error);
@@ -497,7 +577,7 @@ static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *opt
                             .release = hw_cluster_release,
                             .foreign = hw_cluster_foreign,
                             .lost = hw_cluster_lost,
-                            .left = hw_cluster_left,
+                            .left = left,
                             .starved = hw_cluster_starved,
                             .refused = refused};
     hawser_status status = hw_net_new(&net, &events, &cluster->net, error);
@@ -561,6 +641,16 @@ void hw_cluster_leave(hw_cluster *cluster)
     free(cluster);
 }
 
+/* Tells the others why this node cannot join. If the manager has told it to leave, that is the manager's reason alone. */
+static void set_own_reason(hw_cluster *cluster, const char *why)
+{
+    char refusal[sizeof cluster->refusal];
+    pthread_mutex_lock(&cluster->mutex);
+    memcpy(refusal, cluster->refusal, sizeof refusal);
+    pthread_mutex_unlock(&cluster->mutex);
+    hw_cluster_set_reason(cluster, refusal[0] != '\0' ? refusal : why);
+}
+
 hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options, hw_cluster **out, hawser_error *error)
 {
     *out = NULL;
@@ -581,6 +671,8 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
         if (status == HAWSER_STOP) {
             hw_cluster_set_reason(cluster, "it was cancelled while it was joining");
             cluster->cancelled = true;
+        } else if (error != NULL) {
+            set_own_reason(cluster, error->text);
         }
         hw_cluster_leave(cluster);
         return status;

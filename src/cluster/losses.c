@@ -169,6 +169,8 @@ static void see_loss(void *argument, const hw_member_event *event)
     hw_cluster *cluster = argument;
     pthread_mutex_lock(&cluster->mutex);
     hw_cluster_blame(cluster, event->loss.node, event->loss.why);
+    if (!cluster->formed && cluster->net != NULL)
+        hw_net_stop_dials(cluster->net);
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
 }
@@ -217,18 +219,6 @@ static void give_up(hw_cluster *cluster, const char *words, bool stays)
 void hw_cluster_give_up(hw_cluster *cluster, const char *words)
 {
     give_up(cluster, words, false);
-}
-
-void hw_cluster_left(void *argument, uint32_t node)
-{
-    hw_cluster *cluster = argument;
-    pthread_mutex_lock(&cluster->mutex);
-    bool expected = cluster->leaving || node >= cluster->nodes_most || cluster->joiners[node].left;
-    pthread_mutex_unlock(&cluster->mutex);
-    if (!expected)
-        hw_cluster_lost(cluster, node, "it closed its connection without a reason; it may have run out of memory", 0);
-    else if (node < cluster->nodes_most)
-        hw_cluster_notify_left(cluster, node);
 }
 
 void hw_cluster_starved(void *argument, uint32_t node)

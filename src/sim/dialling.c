@@ -9,8 +9,9 @@
 #include "sim/wrap.h"
 
 enum {
-    HANDSHAKE = 2,  /* round trips of a handshake, the reply included */
-    REST = 20000000 /* time between two tries to reach a node */
+    HANDSHAKE = 2,   /* round trips of a handshake, the reply included */
+    REST = 20000000, /* time between two tries to reach a node */
+    SLICE = 50000000 /* of a wait for an answer, which the end of the dials does not wake */
 };
 
 static sim_link *new_link(sim_net *net, const sim_net *peer, uint32_t node)
@@ -147,7 +148,8 @@ static hawser_status dial(sim_dialling *dialling, uint64_t end, hawser_error *er
     uint64_t begin = sim_now(), trip = sim_trip(dialling->from->process->host, dialling->to->process->host);
     sim_at(begin + HANDSHAKE * 2 * trip - trip, hello, dialling, 0);
     while (!dialling->answered)
-        if (!sim_wait(&dialling->waits, end)) {
+        if (!sim_wait(&dialling->waits, sim_now() + SLICE < end ? sim_now() + SLICE : end) && !dialling->answered &&
+            (sim_now() >= end || dialling->from->dials_end)) {
             dialling->given_up = true; /* its memory stays: the reply may come yet */
             return hawser_fail(error, HAWSER_TIMEOUT, "no answer in time");
         }
@@ -177,7 +179,7 @@ SIM_WRAP(hawser_status, hw_net_dial, hw_net *own, const char *address, uint32_t 
         double passed = 1e-9 * (double)(sim_now() - begin);
         if (hw_cancelled(net->cancellation))
             return hawser_fail(error, HAWSER_STOP, "joining %s was cancelled after %.1f s", address, passed);
-        if (status != HAWSER_STOP || net->stopping || sim_now() >= end)
+        if (status != HAWSER_STOP || net->stopping || net->dials_end || sim_now() >= end)
             return hawser_fail(error, last.status, "cannot join %s after %.1f s: %s", address, passed, last.text);
         (void)sim_wait(NULL, sim_now() + REST);
     }

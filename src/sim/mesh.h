@@ -73,7 +73,7 @@ struct sim_net {
     double failure_timeout, resumed;
     uint64_t unread_most, dropped; /* dropped: updates of runs before this one are not sent */
     const hawser_cancellation *cancellation;
-    bool direct, listens, stopping, ends, over;
+    bool direct, listens, stopping, dials_end, ends, over;
     sim_link **links, *all; /* by node; in a list */
     size_t capacity;
     uint32_t open;

@@ -246,6 +246,11 @@ SIM_WRAP(const char *, hw_net_listening, const hw_net *net)
     return of(net)->self.address;
 }
 
+SIM_WRAP(void, hw_net_stop_dials, hw_net *net)
+{
+    of(net)->dials_end = true;
+}
+
 /* There is no shared memory between the processes of a world. */
 SIM_WRAP(void, hw_net_set_ring, hw_net *net, size_t bytes)
 {

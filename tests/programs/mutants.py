@@ -249,6 +249,8 @@ MUTANTS = [
     ("a lost node wakes nobody", "src/cluster/losses.c", "pthread_cond_broadcast(&cluster->changed);", "(void)0;", WORLDS),
     ("a loss that arrives as a run ends has no text", DRIVER, "driver->error = ignored;", "(void)0;", WORLDS),
     ("a node that has left is waited for", "src/cluster/join.c", "joiner->left |= leaves;", "(void)leaves;", WORLDS),
+    ("a store does not notice that a server has left", "src/runtime/store/open.c", ".left = hw_hub_node_left,", "", WORLDS),
+    ("a node that cannot join any more goes on to dial", "src/cluster/join.c", "if (!cluster->formed && cluster->net != NULL && is_over(cluster))", "if (cluster->net == NULL)", WORLDS),
     ("simulator: a link reorders its frames", "src/sim/network.c", "channel->reaches = begin > channel->reaches ? begin : channel->reaches;", "channel->reaches = begin;", WORLDS),
     ("simulator: a goodbye overtakes what was sent before", "src/sim/mesh.c", "sim_send(&from->out, &parcel->item);", "if (what.kind == SIM_GOODBYE) { left(&parcel->item); arrived(&parcel->item); } else sim_send(&from->out, &parcel->item);", WORLDS),
     ("simulator: a mutex admits two", "src/sim/threads.c", "while (mutex->owner != NULL)", "while (mutex->owner != NULL && !sim_is_drawn())", WORLDS),

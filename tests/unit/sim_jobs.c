@@ -27,11 +27,13 @@ typedef struct setting {
     hawser_sync sync;
     const char *more[4]; /* options */
     bool kills, drawn;   /* one node is killed; faults are drawn */
+    bool early;          /* it is killed while nodes join */
     /* of a world: */
     uint32_t nodes, killed; /* killed: UINT32_MAX: none */
     double kill_at, joined; /* seconds; joined: when the last node has joined */
     sim_faults faults;
     hawser_status status[NODES_MOST];
+    double ended[NODES_MOST]; /* seconds */
     char text[NODES_MOST][1000];
     double x[NODES_MOST][SIZE];
 } setting;
@@ -124,6 +126,7 @@ static int node_main(void *user, uint32_t node)
     setting *how = user;
     hawser_error error = {0};
     how->status[node] = run_job(how, how->x[node], &error);
+    how->ended[node] = 1e-9 * (double)(sim_now() - SIM_FIRST);
     if (how->status[node] != HAWSER_OK)
         snprintf(how->text[node], sizeof how->text[node], "%s", error.text);
     return how->status[node] == HAWSER_OK ? 0 : 1;
@@ -177,16 +180,23 @@ static void judge_drawn(const setting *how, verdict *said)
 
 static void judge(const setting *how, const int *codes, verdict *said)
 {
+    const double join_timeout = 60;
     char name[40];
     snprintf(name, sizeof name, "node %u", how->killed);
     for (uint32_t i = 0; i < how->nodes && said->why[0] == '\0'; i++) {
-        bool lost = how->killed != UINT32_MAX && i != how->killed && how->status[i] == HAWSER_PEER_LOST;
+        bool joining = how->kill_at < how->joined;
+        bool lost = how->killed != UINT32_MAX && i != how->killed &&
+                    (how->status[i] == HAWSER_PEER_LOST || (joining && how->status[i] == HAWSER_TIMEOUT));
         if (i == how->killed && codes[i] < 0)
             continue;
-        /* A node that is joining may know no more than that node 0 has left, or that nothing listens at an address. */
-        bool joining = how->kill_at < how->joined, named = strstr(how->text[i], name) != NULL || joining;
+        /* A node that node 0 did not wait for has only its address, because no launcher reports the end of node 0. */
+        bool named = strstr(how->text[i], name) != NULL || (joining && strstr(how->text[i], "cannot join host0:") != NULL);
         if (lost && !named)
             snprintf(said->why, sizeof said->why, "node %u does not name %s: %s", i, name, how->text[i]);
+        else if (lost && how->ended[i] >= join_timeout && how->status[0] == HAWSER_PEER_LOST &&
+                 strstr(how->text[i], name) != NULL)
+            snprintf(said->why, sizeof said->why, "node %u knows the loss and tries to join for %g s: %s", i, how->ended[i],
+                     how->text[i]);
         else if (!lost && how->status[i] != HAWSER_OK)
             snprintf(said->why, sizeof said->why, "node %u: status %d: %s", i, how->status[i], how->text[i]);
         else if (!lost && how->kind == PROGRAM && how->sync.tightness == HAWSER_BSP &&
@@ -224,7 +234,7 @@ static void plan_faults(uint64_t seed, setting *how, const sim_cluster *cluster)
     hawser_error error;
     double seconds = sim_cluster_run(cluster, NULL).seconds;
     how->killed = how->kills ? (uint32_t)hw_random_below(&random, how->nodes) : UINT32_MAX;
-    how->kill_at = hw_random_uniform(&random) * seconds;
+    how->kill_at = hw_random_uniform(&random) * (how->early ? how->joined : seconds);
     sim_fault fault = {.at = how->kill_at, .kind = SIM_FAULT_KILL, .node = how->killed};
     hawser_status status = how->kills ? sim_faults_add(&how->faults, fault, &error)
                                       : sim_faults_draw(&random, how->nodes, seconds, &how->faults, &error);
@@ -297,6 +307,7 @@ static void a_killed_node_is_named(void **state)
     run_setting(__func__, (setting){.sync = hawser_bsp(), .kills = true}, 100);
     run_setting(__func__, (setting){.sync = hawser_ssp(2), .kills = true}, 60);
     run_setting(__func__, (setting){.kind = STORE, .kills = true}, 60);
+    run_setting(__func__, (setting){.sync = hawser_bsp(), .kills = true, .early = true}, 100);
 }
 
 /* Nodes are killed, stopped for a while, cut off or slow. */

@@ -22,21 +22,27 @@ static void rest(double seconds)
     (void)nanosleep(&time, NULL);
 }
 
-/* The handshake with one target. */
-static hw_shake_progress shake_hands(hw_shake *shake, double deadline, const hawser_cancellation *cancellation)
+/* Returns whether no dial may wait any more. */
+static bool is_over(const hw_net *net)
 {
+    return atomic_load(&net->stopping) || atomic_load(&net->dials_end) || hw_cancelled(net->cancellation);
+}
+
+/* The handshake with one target. It sleeps in short slices, as nothing wakes it at the end of the dials. */
+static hw_shake_progress shake_hands(const hw_net *net, hw_shake *shake, double deadline)
+{
+    const double slice = 1e-3 * HW_CANCELLATION_MS;
     for (;;) {
         hw_shake_progress progress = hw_shake_step(shake);
         if (progress == HW_SHAKE_DONE || progress == HW_SHAKE_FAILED)
             return progress;
-        double left = hw_cancelled(cancellation) ? 0 : deadline - hw_seconds();
+        double left = is_over(net) ? 0 : deadline - hw_seconds();
         if (left <= 0) {
             (void)!snprintf(shake->why, sizeof shake->why, "no answer in time");
             return progress;
         }
         struct pollfd wait = {shake->channel.fd, progress == HW_SHAKE_WRITE ? POLLOUT : POLLIN, 0};
-        left = hw_cancellation_slice(cancellation, deadline) - hw_seconds();
-        (void)poll(&wait, 1, left > 0 ? (int)(left * 1e3) + 1 : 0);
+        (void)poll(&wait, 1, (int)((left < slice ? left : slice) * 1e3) + 1);
     }
 }
 
@@ -90,7 +96,7 @@ static hawser_status try_all(hw_net *net, const hw_target *targets, int count, h
         uint32_t expected = shake->expected;
         hw_shake_begin(shake, &net->self, fd, true, expected);
         double now = hw_seconds(), end = now + net->handshake_timeout;
-        hw_shake_progress progress = shake_hands(shake, end < deadline ? end : deadline, net->cancellation);
+        hw_shake_progress progress = shake_hands(net, shake, end < deadline ? end : deadline);
         if (progress == HW_SHAKE_DONE)
             return HAWSER_OK;
         hw_shake_close(shake);
@@ -101,6 +107,11 @@ static hawser_status try_all(hw_net *net, const hw_target *targets, int count, h
                                shake->why);
     }
     return HAWSER_STOP;
+}
+
+void hw_net_stop_dials(hw_net *net)
+{
+    atomic_store(&net->dials_end, true);
 }
 
 void hw_net_set_ring(hw_net *net, size_t bytes)
@@ -130,7 +141,7 @@ hawser_status hw_net_dial(hw_net *net, const char *address, uint32_t node, doubl
         if (status != HAWSER_STOP)
             break;
         double left = deadline - hw_seconds();
-        if (left <= 0 || atomic_load(&net->stopping) || hw_cancelled(net->cancellation)) {
+        if (left <= 0 || is_over(net)) {
             status = last.status == HAWSER_TIMEOUT ? HAWSER_TIMEOUT : HAWSER_PEER_LOST;
             break;
         }

@@ -91,6 +91,9 @@ const char *hw_net_listening(const hw_net *net);
 hawser_status hw_net_dial(hw_net *net, const char *address, uint32_t node, double seconds, uint32_t *number,
                           hawser_error *error) HAWSER_MUST_USE;
 
+/* Ends the dials in progress, within 0.3 s, and those to come: each fails after its first try. Never blocks; any thread. */
+void hw_net_stop_dials(hw_net *net);
+
 /* Sets options.ring for links that are dialled from now on. Only the dialling thread. */
 void hw_net_set_ring(hw_net *net, size_t bytes);
 

@@ -171,7 +171,7 @@ struct hw_net {
     pthread_t reactor, acceptor;
     _Atomic(pthread_t) reactor_self; /* the reactor's thread; set by itself once it runs */
     bool reactor_runs, acceptor_runs;
-    atomic_bool acceptor_ends, reactor_ends, stopping;
+    atomic_bool acceptor_ends, reactor_ends, stopping, dials_end;
     _Atomic(hw_link *) todo;  /* links that the reactor must serve */
     atomic_bool asleep;       /* the reactor sleeps or is about to: send a wakeup */
     unsigned char *scratch;   /* reactor only */
