@@ -1,5 +1,5 @@
 # What `cmake --install` puts where: headers, both libraries, pkg-config and CMake package files, the command with its manual
-# pages and completion.
+# pages and completion, and hawser-sim.
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/hawser)
 

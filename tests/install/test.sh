@@ -75,3 +75,11 @@ if [ -x "$binary" ]; then
     done
     bash -n "$prefix/usr/share/bash-completion/completions/hawser" || fail "the completion is no shell script"
 fi
+if [ -x "$binary-sim" ]; then
+    printf '%s\n' '1 1:1 2:3' '2 1:2' '3 2:1' >"$prefix/data.svm"
+    "$binary-sim" --help | grep -q -e --latency || fail "hawser-sim has no help"
+    "$binary-sim" --nodes 3 -- train lasso "$prefix/data.svm" --json | grep -q '"simulated": *{"nodes": *3' ||
+        fail "the installed hawser-sim does not train"
+elif [ -x "$binary" ]; then
+    fail "hawser-sim is not installed beside hawser"
+fi
