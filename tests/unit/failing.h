@@ -18,6 +18,7 @@ void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t size);
 void *__real_realloc(void *memory, size_t bytes);
 char *__real_strdup(const char *text);
+char *__real_strndup(const char *text, size_t most);
 char *__real_realpath(const char *path, char *resolved);
 void __real_free(void *memory);
 void *__real_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
@@ -27,6 +28,7 @@ void *__wrap_malloc(size_t bytes);
 void *__wrap_calloc(size_t count, size_t size);
 void *__wrap_realloc(void *memory, size_t bytes);
 char *__wrap_strdup(const char *text);
+char *__wrap_strndup(const char *text, size_t most);
 char *__wrap_realpath(const char *path, char *resolved);
 void __wrap_free(void *memory);
 void *__wrap_mmap(void *address, size_t bytes, int protection, int flags, int fd, off_t offset);
@@ -80,6 +82,11 @@ void *__wrap_realloc(void *memory, size_t bytes)
 char *__wrap_strdup(const char *text)
 {
     return fails() ? NULL : counted(__real_strdup(text));
+}
+
+char *__wrap_strndup(const char *text, size_t most)
+{
+    return fails() ? NULL : counted(__real_strndup(text, most));
 }
 
 char *__wrap_realpath(const char *path, char *resolved)
