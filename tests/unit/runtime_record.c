@@ -533,6 +533,56 @@ static void changed_data_go_on(void **state)
         }
 }
 
+/* -------------------------------------------------------------------------------------------- blocks of another cut ---- */
+
+/* Counts clocks in the numbers of the block's columns. */
+static hawser_status count_clocks(hawser_context *context)
+{
+    size_t first = 0, count = hawser_part(context, "own", &first);
+    HAWSER_WRITE(context, double, own);
+    for (size_t j = 0; j < count; j++)
+        own[j] += (double)(first + j + hawser_clock(context));
+    return HAWSER_OK;
+}
+
+static hawser_status run_cut(const double *costs, memory_checkpointer *checkpoints, hawser_error *error)
+{
+    double numbers[LONG * WIDE] = {0};
+    const hawser_matrix A = {.rows = WIDE, .cols = LONG, .stored = LONG * WIDE, .values = numbers, .stride = WIDE};
+    test_job test = OPEN_JOB("workers", "3", "threads", "2", "timeout", "20");
+    test.job->checkpointer = &checkpoints->own;
+    hawser_program *program = hawser_program_new("cut", NULL);
+    hawser_state *data = HAWSER_STATE(program, "data", HAWSER_DATA, .matrix = &A, .split = HAWSER_BY_COLUMN, .costs = costs);
+    hawser_state *own = HAWSER_STATE(program, "own", HAWSER_LOCAL, .along = data);
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "rounds", (hawser_until){.clocks = 3}, hawser_bsp()), "count",
+                count_clocks, .reads = {data}, .updates = {own});
+    hawser_run *run = NULL;
+    hawser_status status = hawser_run_program(test.job, program, &run, error);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    close_job(test);
+    return status;
+}
+
+/* Records of blocks are of certain columns. Blocks with other columns would read numbers as flags. */
+static void record_of_another_cut_is_refused_by_name(void **state)
+{
+    (void)state;
+    static memory_checkpointer kept;
+    const double even[LONG] = {0}, heavy[LONG] = {900};
+    for (uint64_t stop = 1; stop <= 3; stop++) {
+        hawser_error error = {0};
+        memory_open(&kept, 1, stop, 0);
+        assert_int_equal(run_cut(even, &kept, &error), HAWSER_OK);
+        memory_again(&kept, 1, 0);
+        assert_int_equal(run_cut(heavy, &kept, &error), HAWSER_BAD_INPUT);
+        assert_non_null(strstr(error.text, "the data were cut in another way"));
+        memory_again(&kept, 1, 0);
+        assert_int_equal(run_cut(even, &kept, &error), HAWSER_OK);
+        memory_close(&kept);
+    }
+}
+
 /* ------------------------------------------------------------------------------------ what servers and blocks have ---- */
 
 enum { STORED_NUMBERS = 40 };
@@ -713,6 +763,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_goes_on_from_its_bytes_on_other_nodes, make_directory, remove_directory),
         cmocka_unit_test(late_runs_go_on_on_other_nodes),
         cmocka_unit_test(changed_data_go_on),
+        cmocka_unit_test(record_of_another_cut_is_refused_by_name),
         cmocka_unit_test(what_servers_remember_and_blocks_have_asked_for_goes_on),
         cmocka_unit_test_setup_teardown(field_that_is_left_out_of_a_record_is_noticed, make_directory, remove_directory),
     };

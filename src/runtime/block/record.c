@@ -3,6 +3,8 @@
  * merged. Block 0 writes the merged values, too, which are the same on all blocks. A block of another process that reads
  * both goes on with the same bits.
  */
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +19,29 @@ typedef struct visited_block {
     uint64_t scratch_bytes;
 } visited_block;
 
+/* Visits which lines of a state the block has. A record of another cut is refused before any number of the state is read:
+ * numbers of other lines would be taken for flags. */
+static void visit_lines(hawser_record *record, const hw_worker *worker, const hw_state_part *part)
+{
+    const size_t *bounds = part->state->kind == HW_DATA ? worker->session->plan->states[part->state->number].bounds : NULL;
+    const uint64_t begin = bounds != NULL ? bounds[worker->block] : part->begin;
+    const uint64_t count = bounds != NULL ? bounds[worker->block + 1] - begin : part->count;
+    uint64_t there[2] = {UINT64_MAX, UINT64_MAX};
+    char text[300];
+    if (!hawser_record_reads(record)) {
+        there[0] = begin;
+        there[1] = count;
+    }
+    hawser_record_bytes(record, there, sizeof there);
+    if (there[0] == begin && there[1] == count)
+        return;
+    (void)snprintf(text, sizeof text,
+                   "the checkpoint has lines %" PRIu64 " to %" PRIu64 " of state '%s' for block %u, not %" PRIu64
+                   " to %" PRIu64 ": the data were cut in another way",
+                   there[0], there[0] + there[1], part->state->name, worker->block, begin, begin + count);
+    hawser_record_fail(record, HAWSER_BAD_INPUT, text);
+}
+
 static void visit_block(hawser_record *record, void *object)
 {
     visited_block *given = object;
@@ -26,6 +51,7 @@ static void visit_block(hawser_record *record, void *object)
     hawser_record_bytes(record, &worker->mailbox.bytes_sent, sizeof worker->mailbox.bytes_sent);
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
+        visit_lines(record, worker, part);
         if (part->kind->remember != NULL)
             part->kind->remember(worker, part, record);
     }
