@@ -67,6 +67,15 @@ HAWSER_API void hawser_distances(const hawser_matrix *A, const double *row_squar
 HAWSER_API void hawser_distances_f32(const hawser_matrix *A, const float *row_squares, const float *C, size_t ldc,
                                      const float *squares, size_t k, float *out, size_t ldo);
 
+/** Finds the nearest and the second nearest of k centres for each of n rows, from a product of all centres and rows:
+ *  products[c * ld + r] is that of centre c and row r. With v[c] = squares[c] - 2 products[c * ld + r], least[r] and next[r]
+ *  receive the least and the second least of v (INFINITY if k is 1), and nearest[r] the number c of the least, of equal ones
+ *  the lowest. The arrays do not overlap. k is at most 2^53, in floats 2^24. */
+HAWSER_API void hawser_nearest(size_t k, size_t n, const double *squares, const double *products, size_t ld, double *least,
+                               double *next, double *nearest);
+HAWSER_API void hawser_nearest_f32(size_t k, size_t n, const float *squares, const float *products, size_t ld, float *least,
+                                   float *next, float *nearest);
+
 #ifdef __cplusplus
 }
 #endif

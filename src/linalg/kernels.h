@@ -53,6 +53,9 @@ typedef struct hw_row_kernels {
     /* From the products of a row with k centres to its squared distances; row_square NULL leaves its term and the bound at 0
      * out. */
     void (*finish)(size_t k, const void *row_square, const void *squares, void *products);
+    /* Finds the least and the second least of squares[c] - 2 products[c * ld + r] over c < k, for rows r < n. */
+    void (*nearest)(size_t k, size_t n, const void *squares, const void *products, size_t ld, void *least, void *next,
+                    void *nearest);
 } hw_row_kernels;
 
 typedef struct hw_kernels {

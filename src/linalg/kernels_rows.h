@@ -210,3 +210,28 @@ static HW_TARGET void HW_ROWS(finish)(size_t k, const void *row_square, const vo
     for (size_t c = 0; row_square != NULL && c < k; c++)
         out[c] = out[c] > 0 ? out[c] : 0;
 }
+
+/* Finds the least and the second least of squares[c] - 2 products[c * ld + r] over the k centres c, for each of n rows. */
+static HW_TARGET void HW_ROWS(nearest)(size_t k, size_t n, const void *of_centres, const void *of_products, size_t ld,
+                                       void *leasts, void *nexts, void *places)
+{
+    const HW_A *squares = of_centres;
+    HW_A *restrict least = leasts, *restrict next = nexts, *restrict place = places;
+    for (size_t r = 0; r < n; r++) {
+        least[r] = next[r] = (HW_A)INFINITY;
+        place[r] = 0;
+    }
+    for (size_t c = 0; c < k; c += 2) { /* two at a time: half as many loads and stores of the results */
+        const HW_A *restrict first = (const HW_A *)of_products + c * ld, *restrict second = first + (c + 1 < k) * ld;
+        HW_A square = squares[c], other = c + 1 < k ? squares[c + 1] : (HW_A)INFINITY;
+        HW_A number = (HW_A)c, behind = (HW_A)(c + 1);
+        for (size_t r = 0; r < n; r++) {
+            HW_A a = square - (HW_A)2 * first[r], b = other - (HW_A)2 * second[r], before = least[r];
+            HW_A low = b < a ? b : a, high = b < a ? a : b, at = b < a ? behind : number;
+            HW_A greater = low < before ? before : low, rest = high < next[r] ? high : next[r];
+            next[r] = greater < rest ? greater : rest;
+            place[r] = low < before ? at : place[r];
+            least[r] = low < before ? low : before;
+        }
+    }
+}

@@ -3,6 +3,7 @@
  *   8 / HW_WIDTH registers HW_VARIANT  name of the resulting table, and HW_VARIANT_NAME, the same as text HW_ROWS_LINES x
  *   HW_ROWS_REGISTERS  registers of sums of a tile of a product with a block HW_COLUMNS  dense columns that are scanned
  *   together, and HW_TILE_A x HW_TILE_B, columns of a Gram tile: as many as the registers hold. */
+#include <math.h>
 #include <string.h>
 
 #include "linalg/kernels.h"
@@ -157,7 +158,7 @@ static HW_TARGET void gram_panel(const double *const *left, const double *const 
 
 #define HW_OF_ROWS(suffix)                                                                                                  \
     {                                                                                                                       \
-        dense_block_##suffix, sparse_multiply_##suffix, sparse_accumulate_##suffix, finish_##suffix                         \
+        dense_block_##suffix, sparse_multiply_##suffix, sparse_accumulate_##suffix, finish_##suffix, nearest_##suffix       \
     }
 
 const hw_kernels HW_VARIANT = {HW_VARIANT_NAME,

@@ -162,3 +162,9 @@ void HW_OF(hawser_distances)(const hawser_matrix *A, const HW_A *row_squares, co
     for (size_t i = 0; i < A->rows; i++)
         kernels->finish(k, row_squares != NULL ? &row_squares[i] : NULL, squares, out + i * ldo);
 }
+
+void HW_OF(hawser_nearest)(size_t k, size_t n, const HW_A *squares, const HW_A *products, size_t ld, HW_A *least, HW_A *next,
+                           HW_A *nearest)
+{
+    hw_kernels_best()->rows[HW_ARITHMETIC][HW_ARITHMETIC].nearest(k, n, squares, products, ld, least, next, nearest);
+}

@@ -13,7 +13,7 @@ import sys
 KERNELS = {"hawser_column_dot", "hawser_column_axpy", "hawser_column_moments", "hawser_scan", "hawser_scan_some",
            "hawser_combine", "hawser_multiply", "hawser_dot", "hawser_batch_gather"} | {
     name + end for end in ("", "_f32") for name in ("hawser_row_dot", "hawser_row_axpy", "hawser_row_distance", "hawser_row_squares",
-                                                    "hawser_multiply_block", "hawser_accumulate_block", "hawser_distances")}
+                                                    "hawser_multiply_block", "hawser_accumulate_block", "hawser_distances", "hawser_nearest")}
 
 # These return the exit code of a process: tests/integration/app.sh.
 MAINS = {"hawser_app_main"}

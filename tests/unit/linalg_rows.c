@@ -190,6 +190,8 @@ int main(void)
         cmocka_unit_test(blocks_match_long_double_in_float),
         cmocka_unit_test(sums_are_in_order_in_double),
         cmocka_unit_test(sums_are_in_order_in_float),
+        cmocka_unit_test(nearest_and_second_nearest_are_found_in_double),
+        cmocka_unit_test(nearest_and_second_nearest_are_found_in_float),
         cmocka_unit_test(variants_agree_in_double),
         cmocka_unit_test(variants_agree_in_float),
         cmocka_unit_test(exact_distances_do_not_cancel),

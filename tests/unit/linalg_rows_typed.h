@@ -165,13 +165,41 @@ static void TEST(sums_are_in_order)(void **state)
     }
 }
 
+/* Compares with a search number by number. Some distances are equal, and some rows of the product are not used. */
+static void TEST(nearest_and_second_nearest_are_found)(void **state)
+{
+    (void)state;
+    enum { MOST = 19, ROWS = 37, LD = 40 };
+    for (size_t k = 1; k <= MOST; k++) {
+        T squares[MOST], products[MOST * LD], least[ROWS], next[ROWS], nearest[ROWS];
+        for (size_t c = 0; c < k; c++) {
+            squares[c] = (T)(c * 5 % 3);
+            for (size_t r = 0; r < LD; r++)
+                products[c * LD + r] = r < ROWS ? (T)((c * 7 + r * 3 + c * r) % 11) / 4 : (T)1e9;
+        }
+        F(hawser_nearest)(k, ROWS, squares, products, LD, least, next, nearest);
+        for (size_t r = 0; r < ROWS; r++) {
+            size_t at = 0;
+            T second = (T)INFINITY;
+            for (size_t c = 1; c < k; c++)
+                if (squares[c] - 2 * products[c * LD + r] < squares[at] - 2 * products[at * LD + r])
+                    at = c;
+            for (size_t c = 0; c < k; c++)
+                if (c != at && squares[c] - 2 * products[c * LD + r] < second)
+                    second = squares[c] - 2 * products[c * LD + r];
+            assert_true(least[r] == squares[at] - 2 * products[at * LD + r] && next[r] == second);
+            assert_true(nearest[r] == (T)at);
+        }
+    }
+}
+
 static void F(same_bits)(const problem *p, const hw_row_kernels *one, const hw_row_kernels *two, size_t k)
 {
     size_t rows = p->rows, cols = p->cols, count = rows * k + cols * k;
     T *B = numbers(count, ARITHMETIC, 3), *x = numbers(count, ARITHMETIC, 4), *y = numbers(count, ARITHMETIC, 4);
     const hawser_matrix *A = &p->by_row, *S = &p->sparse;
     const hw_row_kernels *both[] = {one, two};
-    for (int step = 0; step < 5; step++) {
+    for (int step = 0; step < 6 && (step < 5 || rows >= 3); step++) {
         for (int v = 0; v < 2; v++) {
             T *out = v ? y : x;
             if (step == 0)
@@ -182,8 +210,10 @@ static void F(same_bits)(const problem *p, const hw_row_kernels *one, const hw_r
                 both[v]->sparse_multiply(rows, S->offsets, S->indices, S->values, B, k, k, out, k);
             else if (step == 3)
                 both[v]->sparse_accumulate(rows, S->offsets, S->indices, S->values, B, k, k, out, k);
-            else
+            else if (step == 4)
                 both[v]->finish(k, B, B, out);
+            else /* a row's results for each column of the block */
+                both[v]->nearest(rows, k, B, B, k, out, out + k, out + 2 * k);
         }
         assert_memory_equal(x, y, count * sizeof *x);
     }

@@ -12,6 +12,11 @@ static const double OUT = 1.0 + 1e-14, IN = 1.0 - 1e-14;
 /* A tile is compared with all centres at once if its rows need more than this share of the groups. */
 static const double MOST_APART = 0.35;
 
+/* Bounds are kept from when at most this share of the rows changes its cluster, for as long as they leave at most this share
+ * of the groups to be compared. They never pay where a row is compared with all centres by few operations. */
+static const double MOST_CHANGED = 0.1, MOST_MARKS = 0.5;
+enum { LEAST_WORK = 1024 };
+
 hawser_status hw_kmeans_move(hw_kmeans_block *b, const double *values, hawser_error *error)
 {
     hw_kmeans_centres *c = &b->centres;
@@ -109,6 +114,17 @@ static void renew(hw_kmeans_block *b, size_t row, size_t at, uint32_t before, do
     *of = left < *of ? left : *of;
 }
 
+/* Marks the clusters that a row has left and joined. Returns whether it has a new one. */
+static bool joins(hw_kmeans_block *b, size_t row, uint32_t before)
+{
+    if (before == b->labels[row])
+        return false;
+    b->stale[b->labels[row]] = true;
+    if (before != NONE)
+        b->stale[before] = true;
+    return true;
+}
+
 /* Gives the rows of a tile that need it their nearest centres. Returns the number of changes. */
 static size_t settle(hw_kmeans_block *b, size_t begin, size_t end, bool fresh)
 {
@@ -127,12 +143,7 @@ static size_t settle(hw_kmeans_block *b, size_t begin, size_t end, bool fresh)
         if (before == b->labels[i] && !fresh)
             continue;
         b->squares[i] = hw_kmeans_square(&b->points, c, i, b->labels[i]);
-        if (before == b->labels[i])
-            continue;
-        changed++;
-        b->stale[b->labels[i]] = true;
-        if (before != NONE)
-            b->stale[before] = true;
+        changed += joins(b, i, before);
     }
     return changed;
 }
@@ -142,7 +153,18 @@ static hawser_status assign_tile(hw_kmeans_block *b, size_t begin, size_t end, s
     const hw_kmeans_centres *c = &b->centres;
     size_t rows = end - begin, all = rows * c->groups;
     bool fresh = !b->bounded;
+    if (!b->bounds) {
+        hw_kmeans_nearest_of_tile(&b->points, c, begin, end, &b->tile, b->nearest);
+        for (size_t i = begin; i < end; i++) {
+            uint32_t before = b->memory.assigned ? b->labels[i] : NONE;
+            b->labels[i] = b->nearest[i - begin];
+            b->squares[i] = hw_kmeans_square(&b->points, c, i, b->labels[i]);
+            *changed += joins(b, i, before);
+        }
+        return HAWSER_OK;
+    }
     size_t marks = fresh ? all : measure_own(b, begin, end);
+    b->marks += marks;
     if (marks == 0)
         return HAWSER_OK;
     if ((double)marks > MOST_APART * (double)all) {
@@ -158,14 +180,41 @@ static hawser_status assign_tile(hw_kmeans_block *b, size_t begin, size_t end, s
     return HAWSER_OK;
 }
 
+/* Returns whether the next assignment uses bounds. All ways give the same result. After bounds that have spared too little,
+ * some iterations pass without them, each time twice as many. */
+static bool wants_bounds(hw_kmeans_block *b)
+{
+    const hw_kmeans_centres *c = &b->centres;
+    double all = (double)b->X.rows * (double)c->groups;
+    if (!b->tile.usable)
+        return true;
+    if (b->lower == NULL || c->clusters * c->columns < LEAST_WORK || !b->memory.assigned)
+        return false;
+    if (b->bounded) {
+        if ((double)b->marks < MOST_MARKS * all)
+            return true;
+        b->rest = b->pause;
+        b->pause *= 2;
+    }
+    if (b->rest == 0)
+        return (double)b->changed < MOST_CHANGED * (double)b->X.rows;
+    b->rest--;
+    return false;
+}
+
 hawser_status hw_kmeans_assign(hw_kmeans_block *b, size_t *changed, hawser_error *error)
 {
     *changed = 0;
+    b->bounds = wants_bounds(b);
+    b->bounded = b->bounded && b->bounds;
+    b->marks = 0;
     for (size_t begin = 0; begin < b->X.rows; begin += HW_KMEANS_TILE) {
         size_t end = begin + HW_KMEANS_TILE < b->X.rows ? begin + HW_KMEANS_TILE : b->X.rows;
         HAWSER_TRY(assign_tile(b, begin, end, changed, error));
     }
-    b->bounded = b->lower != NULL;
+    b->marks = b->bounded ? b->marks : 0; /* the first assignment with bounds compares all */
+    b->bounded = b->bounds && b->lower != NULL;
+    b->changed = *changed;
     b->memory.assigned = true;
     return HAWSER_OK;
 }

@@ -40,7 +40,7 @@ uint64_t hw_kmeans_block_bytes(const hw_kmeans *kmeans, uint64_t rows)
     uint64_t of_row = 4 + 8 + 8 + (kmeans->single ? 4 : 0) + row_of_start(kmeans) + 8 * (bounds > width ? bounds : width);
     return rows * of_row + centres + 3 * table * 8 + 2 * width * d * 8 + kmeans->reduced * 8 +
            tile * (kmeans->single ? 3 : 2) / 2 + (needs_bounds(kmeans) ? packed_rows(kmeans->X, HW_KMEANS_TILE) : 0) +
-           batch_bytes(kmeans, rows) + hw_centre_rows_bytes(&kmeans->centre, kmeans->X, rows);
+           hw_kmeans_tile_bytes(k) + batch_bytes(kmeans, rows) + hw_centre_rows_bytes(&kmeans->centre, kmeans->X, rows);
 }
 
 static hawser_status new_memory(hw_kmeans_block *b, hawser_error *error)
@@ -88,6 +88,7 @@ static hawser_status make(hw_kmeans_block *b, const hw_kmeans *kmeans, const haw
     HAWSER_TRY(hw_kmeans_points_new(&b->points, &b->X, kmeans->single, error));
     HAWSER_TRY(hw_kmeans_points_check(&b->points, error));
     HAWSER_TRY(hw_kmeans_centres_new(&b->centres, kmeans->clusters, X->cols, kmeans->groups, kmeans->single, error));
+    HAWSER_TRY(hw_kmeans_tile_new(&b->tile, &b->X, &b->centres, error));
     return new_memory(b, error);
 }
 
@@ -107,6 +108,7 @@ void hw_kmeans_block_release(void *scratch)
     hw_kmeans_points_free(&b->points);
     hw_kmeans_centres_free(&b->centres);
     hw_centre_rows_free(&b->shifted);
+    hw_kmeans_tile_free(&b->tile);
     hw_arrays_free(&b->arrays);
 }
 

@@ -4,10 +4,9 @@
 
 #include "algorithms/kmeans/centres.h"
 #include "algorithms/kmeans/problem.h"
+#include "algorithms/kmeans/tile.h"
 #include "algorithms/model/unit.h"
 #include "hawser/record.h"
-
-enum { HW_KMEANS_TILE = 256 }; /* rows that are compared with centres together */
 
 /* What a block must remember. */
 typedef struct hw_kmeans_memory {
@@ -36,10 +35,15 @@ typedef struct hw_kmeans_block {
     bool summed;
     double *lower; /* rows x groups: no centre of the group, except the row's own, is nearer; `bounded`: they hold */
     bool bounded;
-    double *drift;   /* by group: how far its centres have moved since the bounds were made, and space for choices */
-    double *before;  /* the centres of the bounds */
-    double *reduced; /* the numbers of a reduction */
+    bool bounds;           /* this assignment uses bounds, or makes them */
+    size_t marks, changed; /* of the last assignment: groups that bounds have not spared, and rows of a new cluster */
+    size_t rest, pause;    /* assignments until bounds are tried again, and the next number of these */
+    double *drift;         /* by group: how far its centres have moved since the bounds were made, and space for choices */
+    double *before;        /* the centres of the bounds */
+    double *reduced;       /* the numbers of a reduction */
     /* One tile of rows. */
+    hw_kmeans_tile tile;
+    uint32_t nearest[HW_KMEANS_TILE];
     double *products, *apart, *own, *upper;
     float *floats;
     bool *seen; /* groups that a row is compared with */

@@ -239,16 +239,14 @@ void hw_kmeans_products(const hw_kmeans_centres *centres, const hawser_matrix *A
             out[i * ld + c] = (double)floats[i * ld + c];
 }
 
-/* Returns the nearest centre, by distances that are computed from differences. Only centres whose distance by product is at
- * most `limit` are tried. */
-static uint32_t decide(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, const double *products,
-                       const bool *seen, uint32_t own, double limit)
+uint32_t hw_kmeans_decide(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row,
+                          const double *products, const bool *seen, uint32_t own, double limit)
 {
     uint32_t nearest = own;
     double least = own != UINT32_MAX ? kmeans_exact(points, centres, row, own) : INFINITY;
     for (size_t p = 0; p < centres->clusters; p++) {
         uint32_t cluster = centres->order[p];
-        if (!seen[p / centres->width] || cluster == own || products[p] > limit)
+        if ((seen != NULL && !seen[p / centres->width]) || cluster == own || products[p] > limit)
             continue;
         double distance = kmeans_exact(points, centres, row, cluster);
         if (distance < least || (distance == least && cluster < nearest)) {
@@ -312,7 +310,7 @@ uint32_t hw_kmeans_choose(const hw_kmeans_points *points, const hw_kmeans_centre
         least = lesser(distance, least);
     }
     double limit = least + 2.0 * hw_kmeans_error(points, centres, row);
-    return next > limit ? nearest : decide(points, centres, row, products, seen, own, limit);
+    return next > limit ? nearest : hw_kmeans_decide(points, centres, row, products, seen, own, limit);
 }
 
 hawser_status hw_kmeans_nearest(const hw_kmeans_points *points, const hw_kmeans_centres *centres, uint32_t *labels,

@@ -111,6 +111,8 @@ hawser_status hw_kmeans_begin(hawser_context *context)
     b->memory = (hw_kmeans_memory){
         .start = hawser_clock(context), .best = b->memory.best, .smooth = NAN, .least = INFINITY, .early = hw_early_begin()};
     b->bounded = false;
+    b->rest = 0;
+    b->pause = 2;
     b->summed = false; /* the sums are of the start before */
     b->centres.grouped = false;
     if (b->counts != NULL)

@@ -1,0 +1,31 @@
+/* tile.h - the nearest centres of a tile of dense rows, by vectors whose lanes are rows. */
+#ifndef HW_ALGORITHMS_KMEANS_TILE_H
+#define HW_ALGORITHMS_KMEANS_TILE_H
+
+#include "algorithms/kmeans/centres.h"
+
+enum { HW_KMEANS_TILE = 256 }; /* rows that are compared with centres together */
+
+/* Memory for one tile, in numbers of the arithmetic. */
+typedef struct hw_kmeans_tile {
+    bool usable;    /* false: the rows are sparse, or some columns may be on other nodes */
+    void *rows;     /* some columns of the tile's rows, column by column */
+    void *products; /* clusters x tile: products of each centre with the rows, by place */
+    void *nearest;  /* 3 x tile: of each row the least distance, the second least, and the place of the nearest */
+    double *of_row; /* by place: distances of one row */
+    hw_arrays arrays;
+} hw_kmeans_tile;
+
+/* Estimates the bytes. */
+uint64_t hw_kmeans_tile_bytes(uint64_t clusters);
+/* Allocates nothing if X is not usable. */
+hawser_status hw_kmeans_tile_new(hw_kmeans_tile *tile, const hawser_matrix *X, const hw_kmeans_centres *centres,
+                                 hawser_error *error) HAWSER_MUST_USE;
+void hw_kmeans_tile_free(hw_kmeans_tile *tile);
+
+/* Finds the nearest centres of rows [begin, end) of the points, at most HW_KMEANS_TILE, and stores them in
+ * nearest[0, end - begin). `tile` is usable. */
+void hw_kmeans_nearest_of_tile(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t begin, size_t end,
+                               hw_kmeans_tile *tile, uint32_t *nearest);
+
+#endif
