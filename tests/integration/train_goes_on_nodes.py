@@ -138,6 +138,14 @@ def check_apart(words):
         shutil.rmtree("own%d" % node, ignore_errors=True)
 
 
+def check_late():
+    """Blocks that do not wait for each other go on with other nodes, if each has the same columns there. One node cuts them by cost, as here."""
+    for before, after in ((3, 1), (1, 2)):
+        there = kill(single.LATE[0], before, 2)
+        code, text = train(single.LATE[0], after)
+        assert code == 0 and (not there or "goes on from clock" in text), text
+
+
 def check_terminated(words):
     assert train(words, 1)[0] == 0
     wanted = tensors()
@@ -242,6 +250,7 @@ def main():
         trainings = list(single.TRAININGS) if LONG else DRAW.sample(single.TRAININGS, SHORT)
         went_on = sum(check_killed(words) for words in command.some(trainings))
         print(went_on, "trainings went on with other nodes")
+        check_late()
         words = single.TRAININGS[1]
         for check in (check_apart, check_terminated, check_limit, check_restarts, check_refused, check_gone, check_taken):
             begun = time.monotonic()

@@ -113,8 +113,7 @@ static void write_shares(const hw_session *session, FILE *out)
     for (const hawser_state *state = session->program->states; state != NULL; state = state->next) {
         const hw_state_plan *own = &session->plan->states[state->number];
         if (state->kind == HW_DATA && own->bounds != NULL)
-            fprintf(out, "shares of state '%s' = %s, digest %016" PRIx64 "\n", state->name,
-                    state->costs != NULL && session->cluster == NULL ? "by cost on one node" : "by entries",
+            fprintf(out, "shares of state '%s' (one node may cut them by cost) = digest %016" PRIx64 "\n", state->name,
                     hw_hash(own->bounds, ((size_t)session->blocks + 1) * sizeof *own->bounds, 0));
     }
 }
