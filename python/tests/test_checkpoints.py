@@ -1,17 +1,22 @@
 """Programs, trainings and fits that were killed, and are called again, go on to the bits of one that nothing disturbed; and what cannot go on is refused."""
+import contextlib
 import hashlib
+import io
 import os
 import pathlib
 import signal
 import subprocess
 import sys
 import time
+import warnings
 
 import numpy as np
 import pytest
+import test_nodes
 from test_program import quiet
 
 import hawser
+from hawser._train import Fit
 
 PROGRAM = """
 import os, signal, sys, time, warnings
@@ -79,6 +84,17 @@ def python(text, folder, die=0, **variables):
                           cwd=pathlib.Path(__file__).parent, env={**os.environ, **variables})
 
 
+def here(text, folder):
+    """Runs a text in this process, which has imported what another one would import first; returns what it prints."""
+    out = io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, contextlib.redirect_stdout(out), warnings.catch_warnings():
+        for name in ("_observe", "wait"):  # which a text may replace
+            patch.setattr(Fit, name, getattr(Fit, name))
+        patch.setattr(sys, "argv", ["-c", str(folder), "0"])
+        exec(compile(text, "<string>", "exec"), {"__name__": "__main__"})
+    return out.getvalue()
+
+
 def files(folder):
     """Returns what is left of checkpoints."""
     return [each for each in pathlib.Path(folder).rglob("*") if each.is_file()]
@@ -90,14 +106,13 @@ def checkpoints(folder):
 
 def test_a_program_that_was_killed_goes_on(tmp_path):
     """Random numbers, metrics, memory of tests, gains, clocks, patience and kept points go on; it is killed twice, in another part of the loop."""
-    whole, clocks = python(RUN, "-").stdout.splitlines()
+    whole, clocks = here(RUN, "-").splitlines()
     assert clocks.split() == [str(clock) for clock in range(1, 16)]
     for die in (5, 9):
         assert python(RUN, tmp_path / "ck", die).returncode == -signal.SIGKILL
         assert files(tmp_path / "ck")
-    done = python(RUN, tmp_path / "ck")
-    found, clocks = done.stdout.splitlines()
-    assert found == whole, done.stderr
+    found, clocks = here(RUN, tmp_path / "ck").splitlines()
+    assert found == whole
     assert clocks.split()[-1] == "15" and 3 <= len(clocks.split()) <= 12  # those before are not run again
     assert not files(tmp_path / "ck")  # a program that has ended removes them
 
@@ -110,10 +125,10 @@ def test_another_program_is_refused_by_name(tmp_path):
                           ("trace=True", 'start={"w": numpy.ones(6)}', "the numbers of start"), ("w *= 3", "w *= 4", "unit 'end'"),
                           ("trace=True", "seed=7", "option seed = 1 there, 7 here")):
         assert old in RUN
-        done = python(RUN.replace(old, new), tmp_path / "ck")
-        assert done.returncode == 1 and "BadOption" in done.stderr and say in done.stderr, (new, done.stderr)
+        with pytest.raises(hawser.BadOption, match=say):
+            here(RUN.replace(old, new), tmp_path / "ck")
         assert checkpoints(tmp_path / "ck") == before
-    assert python(RUN.replace("w *= 3", "w *= 4").replace("**how", "fresh=True, **how"), tmp_path / "ck").returncode == 0
+    here(RUN.replace("w *= 3", "w *= 4").replace("**how", "fresh=True, **how"), tmp_path / "ck")
     assert not files(tmp_path / "ck")
 
 
@@ -216,17 +231,17 @@ FITS = {
 
 
 @pytest.mark.parametrize("name", FITS)
-def test_a_fit_that_was_killed_goes_on(tmp_path, name):
+def test_a_fit_that_was_killed_goes_on(tmp_path, name, monkeypatch):
     """Several trainings of a fit have folders of their own; those that had ended are repeated."""
     call, die = FITS[name]
     text = DIES + f"print(np.ascontiguousarray({call}).tobytes().hex(), calls[0])"
-    whole, calls = python(text, "-").stdout.split()
+    whole, calls = here(text, "-").split()
     assert int(calls) > die, calls
     assert python(text, tmp_path / "ck", die, HAWSER_CHECKPOINT_EVERY="0").returncode == -signal.SIGKILL
     assert files(tmp_path / "ck")
-    done = python(text, tmp_path / "ck", HAWSER_CHECKPOINT_EVERY="0")
-    found, _ = done.stdout.split()
-    assert hashlib.sha256(found.encode()).hexdigest() == hashlib.sha256(whole.encode()).hexdigest(), done.stderr
+    monkeypatch.setenv("HAWSER_CHECKPOINT_EVERY", "0")
+    found, _ = here(text, tmp_path / "ck").split()
+    assert hashlib.sha256(found.encode()).hexdigest() == hashlib.sha256(whole.encode()).hexdigest()
     assert [each for each in (tmp_path / "ck").rglob("*")] == []
 
 
@@ -239,7 +254,27 @@ def test_a_training_with_other_arrays_is_refused(tmp_path):
                           ("lambda_=1.0", "lambda_=0.9", "init = digest"), ("init=start", "init=None", ""),
                           ("X, y, tol", "X, y + (y > 1), tol", "data"), ("path=5", "path=6", "option path = 5 there, 6 here")):
         assert old in call
-        done = python(call.replace(old, new), tmp_path / "ck")
-        assert done.returncode == 1 and "BadOption" in done.stderr and say in done.stderr, (new, done.stderr)
-    assert python(call, tmp_path / "ck").returncode == 0
+        with pytest.raises(hawser.BadOption, match=say):
+            here(call.replace(old, new), tmp_path / "ck")
+    here(call, tmp_path / "ck")
     assert not files(tmp_path / "ck")
+
+
+def on_nodes(nodes, text, folder, die=0):
+    return subprocess.run([test_nodes.BINARY, "run", "-n", str(nodes), "--", sys.executable, "-c", text, str(folder), str(die)], capture_output=True, text=True,
+                          timeout=120, env=test_nodes.environment() | {"PYTHONPATH": os.environ.get("PYTHONPATH", "")})
+
+
+@pytest.mark.skipif(not test_nodes.BINARY, reason="HAWSER_BINARY is not set")
+def test_a_program_whose_nodes_were_killed_goes_on_with_others(tmp_path):
+    """Node 0 is killed; fewer nodes go on, to the bits of one process. Other data are refused."""
+    text = RUN.replace('progress.set_gain("w", 2)', "pass")
+    assert text != RUN
+    whole, _ = here(text, "-").splitlines()
+    assert on_nodes(3, text, tmp_path / "ck", 9).returncode not in (0, 1)
+    assert checkpoints(tmp_path / "ck")
+    other = on_nodes(2, text.replace("numpy.arange(6.0)", "numpy.ones(6)"), tmp_path / "ck")
+    assert other.returncode == 1 and "checkpoint of another run: 'data" in other.stderr, other.stderr
+    done = on_nodes(2, text, tmp_path / "ck")
+    assert done.returncode == 0, done.stderr
+    assert whole in done.stdout.splitlines() and not files(tmp_path / "ck")

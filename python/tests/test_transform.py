@@ -1,7 +1,10 @@
 """Data that units make: copies that a unit changes, and data of another width, with the numbers of numpy."""
+import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -216,10 +219,22 @@ def test_a_unit_scales_the_sparse_data_that_another_has_summed(numbers, by):
             np.testing.assert_array_equal(matrix.toarray(), X)
 
 
-def test_a_program_that_changes_data_has_no_checkpoints(tmp_path, numbers):
-    program = standardised_by(numbers[0], "row", MOMENTS["row"][0], STANDARDISE["row"][0], ADD["row"][0])
-    with pytest.raises(hawser.BadOption, match="changes data, which a checkpoint does not contain"):
-        program.run(workers=3, checkpoint=tmp_path / "ck")
+def test_a_program_that_changes_data_goes_on(tmp_path, numbers):
+    """Ctrl-C ends it after the change; the run that goes on changes its own copy of the data again, once."""
+    kinds = MOMENTS["row"][1], STANDARDISE["row"][1], ADD["row"][1]  # plain ones
+    wanted = standardised_by(numbers[0], "row", *kinds).run(workers=3)
+
+    def press(now):
+        if now["loop"] == "after" and now["clock"] == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)
+
+    program = standardised_by(numbers[0], "row", *kinds)
+    with pytest.raises(hawser.Interrupted):
+        program.run(workers=3, checkpoint=tmp_path / "ck", progress=press)
+    found = program.run(workers=3, checkpoint=tmp_path / "ck")
+    for name in ("early", "products", "sums"):
+        np.testing.assert_array_equal(found[name], wanted[name])
 
 
 @needs_command

@@ -172,12 +172,15 @@ class Execution(Job):
         if state.by == "all":
             if isinstance(data, Files) or data.partitioned:
                 raise BadOption(f"data '{state.name}': by=\"all\" over several nodes needs an array, the same on each node")
+            lib.hawser_job_loaded(job, data._handle)
             return data._handle
         self.shared[state.name] = POINTER(hawser_dataset)()
         if isinstance(data, Files):
             data.load_share(job, split, self.shared[state.name])
         else:
             data._deal(job, split, self.shared[state.name])
+            # Arrays that all nodes have count as those of one process do, and parts of nodes as what the nodes hold.
+            lib.hawser_job_loaded(job, self.shared[state.name] if data.partitioned else data._handle)
         return self.shared[state.name]
 
     # ---- the run
