@@ -122,6 +122,23 @@ static json_t *json_of_metrics(const hw_checkpoint *checkpoint, bool *ok)
     return list;
 }
 
+static json_t *json_of_logs(const hw_checkpoint *checkpoint, bool *ok)
+{
+    json_t *object = json_object();
+    for (size_t i = 0; i < HW_LOGS; i++) {
+        const hw_log_mark *mark = &checkpoint->logs[i];
+        char checksum[20];
+        if (mark->bytes == 0)
+            continue;
+        (void)snprintf(checksum, sizeof checksum, "%016" PRIx64, mark->checksum);
+        json_t *one = json_object();
+        hw_json_count(one, "bytes", mark->bytes, ok);
+        hw_json_text(one, "checksum", checksum, ok);
+        hw_json_take(object, hw_log_options[i], one, ok);
+    }
+    return object;
+}
+
 hawser_status hw_checkpoint_print(const hw_checkpoint *checkpoint, char **text, hawser_error *error)
 {
     bool ok = true;
@@ -139,6 +156,7 @@ hawser_status hw_checkpoint_print(const hw_checkpoint *checkpoint, char **text, 
     hw_json_count(object, "workers", checkpoint->workers, &ok);
     hw_json_take(object, "metrics", json_of_metrics(checkpoint, &ok), &ok);
     hw_json_text(object, "identity", checkpoint->identity, &ok);
+    hw_json_take(object, "logs", json_of_logs(checkpoint, &ok), &ok);
     hw_json_take(object, "parts", json_of_parts(checkpoint, &ok), &ok);
     char *line = hw_json_print(object, ok);
     size_t length = line != NULL ? strlen(line) : 0;
@@ -201,22 +219,43 @@ static bool text_of(const json_t *object, const char *key, const char **value)
     return *value != NULL;
 }
 
+/* Reads a checksum of 16 hexadecimal digits. */
+static bool checksum_of(const json_t *object, uint64_t *value)
+{
+    const char *text;
+    char made[20];
+    if (!text_of(object, "checksum", &text))
+        return false;
+    *value = strtoull(text, NULL, 16);
+    (void)snprintf(made, sizeof made, "%016" PRIx64, *value);
+    return strcmp(made, text) == 0;
+}
+
+/* Reads where logs ended. NULL: nowhere. */
+static bool read_logs(const json_t *logs, hw_log_mark marks[HW_LOGS])
+{
+    bool sound = logs == NULL || json_is_object(logs);
+    for (size_t i = 0; i < HW_LOGS; i++) {
+        const json_t *one = json_object_get(logs, hw_log_options[i]);
+        if (one != NULL)
+            sound = sound && count_of(one, "bytes", INT64_MAX, &marks[i].bytes) && checksum_of(one, &marks[i].checksum);
+    }
+    return sound;
+}
+
 /* Reads a part. Its name must be one that a checkpoint not newer than this one may have. */
 static bool read_part(const json_t *item, uint64_t number, hw_checkpoint_part *part)
 {
-    const char *file, *checksum;
+    const char *file;
     hw_checkpoint_label label;
-    if (!text_of(item, "file", &file) || !text_of(item, "checksum", &checksum) ||
+    if (!text_of(item, "file", &file) || !checksum_of(item, &part->checksum) ||
         !count_of(item, "bytes", INT64_MAX, &part->bytes) || !hw_checkpoint_read_name(file, &label) || !label.part ||
         label.kind == HW_CHECKPOINT_KINDS || label.number > number)
         return false;
     (void)snprintf(part->file, sizeof part->file, "%s", file);
     part->kind = label.kind;
     part->index = label.index;
-    char made[20];
-    part->checksum = strtoull(checksum, NULL, 16);
-    (void)snprintf(made, sizeof made, "%016" PRIx64, part->checksum);
-    return strcmp(made, checksum) == 0;
+    return true;
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -276,7 +315,7 @@ static hawser_status read_facts(owned *it, const char *path, hawser_error *error
         !text_of(it->json, "loop", &own->loop) || !count_of(it->json, "run", INT64_MAX, &own->run) ||
         !count_of(it->json, "clock", INT64_MAX, &own->clock) || !number_of(it->json, "seconds", &own->seconds) ||
         !number_of(it->json, "time", &own->time) || !count_of(it->json, "workers", UINT32_MAX, &workers) ||
-        !text_of(it->json, "identity", &own->identity))
+        !text_of(it->json, "identity", &own->identity) || !read_logs(json_object_get(it->json, "logs"), own->logs))
         return damaged(path, "a fact is missing", error);
     own->workers = (uint32_t)workers;
     if (!hw_checkpoint_read_name(name_of(path), &label) || label.part || label.number != own->number ||

@@ -7,11 +7,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "checkpoint/log.h"
 #include "hawser/status.h"
 
 enum { HW_TOKEN_SIZE = 17, HW_CHECKPOINT_NAME = 96 };
 
-/* What a part is of. A run that has ended has its results in a part that every later checkpoint of the job names. */
+/* What a part is of. The format has a place for results of runs that have ended; no job writes one. */
 typedef enum hw_checkpoint_kind {
     HW_CHECKPOINT_DRIVER, /* index 0 */
     HW_CHECKPOINT_NODE,   /* by node of the job that wrote it */
@@ -49,6 +50,7 @@ typedef struct hw_checkpoint {
     size_t metric_count;
     const hw_checkpoint_part *parts;
     size_t part_count;
+    hw_log_mark logs[HW_LOGS];
     void *owned; /* of one that was read */
 } hw_checkpoint;
 

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "cli/input.h"
 #include "program/program.h"
+#include "runtime/job/enter.h"
 
 enum { MOST_SAMPLES = 20000 };
 
@@ -103,13 +104,20 @@ hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_
     return HAWSER_OK;
 }
 
+/* Returns the seconds of a run until the checkpoint from which it went on. */
+static double before(const hw_monitor *monitor)
+{
+    hw_resumed from;
+    return monitor->job != NULL && hw_job_resumed(monitor->job, &from) ? from.seconds : 0;
+}
+
 json_t *hw_monitor_event(const hw_monitor *monitor, const char *name, bool *ok)
 {
     if (monitor->events == NULL)
         return NULL;
     json_t *event = json_object();
     hw_json_text(event, "event", name, ok);
-    hw_json_number(event, "seconds", hw_seconds() - monitor->started, ok);
+    hw_json_number(event, "seconds", hw_seconds() - monitor->started + before(monitor), ok);
     return event;
 }
 

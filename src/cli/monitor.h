@@ -54,6 +54,7 @@ typedef struct hw_monitor {
     const hawser_options *options;
     hw_progress_line progress;
     hw_trace trace;
+    const hawser_job *job; /* NULL before it is open */
     FILE *events;
     const char *events_path;
     bool keep; /* samples are wanted */

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/option_value.h"
+#include "checkpoint/log.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/plot.h"
@@ -250,6 +251,9 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     HAWSER_TRY(hw_open_job(call, begin_outputs, &b, &outcome->job, error));
     hw_interrupt_set_job(call->interrupt, outcome->job);
     bool leads = hawser_job_leads(outcome->job);
+    outcome->monitor.job = outcome->job;
+    for (size_t i = 0; leads && i < HW_LOGS; i++)
+        hw_job_keep_log(outcome->job, i, hw_path_of(call, hw_log_options[i]));
     double started = hw_seconds();
     HAWSER_TRY(hw_load_init(call, outcome->job, &outcome->init, error));
     HAWSER_TRY(hw_load_shares(call, outcome->job, &outcome->data, error));

@@ -77,6 +77,8 @@ static void a_checkpoint_is_read_as_it_was_written(void **state)
     assert_true(found->seconds == 2.5 && found->time == 1e9 && found->workers == BLOCKS);
     assert_int_equal(found->metric_count, 2);
     assert_true(strcmp(found->metrics[1].name, "gap") == 0 && found->metrics[1].value == 1e-300);
+    assert_true(found->logs[HW_LOG_TRACE].bytes == 0 && found->logs[HW_LOG_EVENTS].bytes == 812);
+    assert_true(found->logs[HW_LOG_EVENTS].checksum == 0xfedcba9876543210);
     uint64_t bytes = 0;
     for (size_t i = 0; i < found->part_count; i++)
         bytes += found->parts[i].bytes;
@@ -85,6 +87,42 @@ static void a_checkpoint_is_read_as_it_was_written(void **state)
     assert_int_equal(hw_checkpoint_same(found, &here, path, &error), HAWSER_OK);
     hw_checkpoint_free(found);
     hw_folder_free(folder);
+}
+
+static void write_log(const char *path, const char *how, size_t lines)
+{
+    FILE *file = fopen(path, how);
+    assert_non_null(file);
+    for (size_t i = 0; i < lines; i++)
+        fprintf(file, "%zu,1\n", 1000 + i);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void a_log_is_cut_to_what_it_was(void **state)
+{
+    (void)state;
+    for (size_t lines = 2; lines < 5000; lines = 3 * lines + 1) { /* shorter and longer than what is compared */
+        write_log("log", "w", lines);
+        hw_log_mark mark = hw_log_mark_of("log");
+        assert_int_equal(mark.bytes, 7 * lines);
+        assert_true(hw_log_cut("log", &mark));
+        write_log("log", "a", 9);
+        write_log("other", "w", lines + 9);
+        assert_false(hw_log_cut("other", &mark)); /* of another path */
+        assert_true(hw_log_cut("log", &mark));
+        hw_log_mark again = hw_log_mark_of("log");
+        assert_true(again.bytes == mark.bytes && again.checksum == mark.checksum);
+        assert_int_equal(truncate("log", (off_t)mark.bytes - 1), 0);
+        assert_false(hw_log_cut("log", &mark)); /* shorter */
+        write_log("log", "w", lines - 1);
+        write_log("log", "a", 10);
+        assert_false(hw_log_cut("log", &mark)); /* with other bytes */
+        assert_int_equal(hw_log_mark_of("log").bytes, 7 * (lines + 9));
+    }
+    assert_int_equal(hw_log_mark_of("none").bytes, 0);
+    assert_int_equal(hw_log_mark_of("/dev/null").bytes, 0);
+    assert_int_equal(hw_log_mark_of(NULL).bytes, 0);
+    assert_false(hw_log_cut("none", &(hw_log_mark){7, 0}));
 }
 
 static void the_oldest_are_deleted(void **state)
@@ -631,6 +669,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_checkpoint_is_read_as_it_was_written, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_log_is_cut_to_what_it_was, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(the_oldest_are_deleted, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_run_that_has_ended_leaves_nothing, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(damage_is_named_and_the_one_before_is_taken, make_directory, remove_directory),

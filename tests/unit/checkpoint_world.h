@@ -25,7 +25,8 @@ static inline hw_checkpoint world_facts(uint64_t clock)
                            .workers = BLOCKS,
                            .identity = "option lambda = 0.2\ndata 'A' of the digest 12\n",
                            .metrics = world_metrics,
-                           .metric_count = 2};
+                           .metric_count = 2,
+                           .logs = {[HW_LOG_EVENTS] = {812, 0xfedcba9876543210}}};
 }
 
 /* Writes the part of a block, or of the driver. */

@@ -111,7 +111,7 @@ static hawser_status memory_give(void *user, const hw_record_piece *piece, void 
 static void memory_open(memory_checkpointer *own, uint64_t every, uint64_t stop, uint64_t seed)
 {
     memset(own, 0, sizeof *own);
-    own->own = (hw_checkpointer){own, NULL, memory_due, memory_take, memory_give};
+    own->own = (hw_checkpointer){own, NULL, memory_due, NULL, memory_take, memory_give};
     pthread_mutex_init(&own->mutex, NULL);
     own->every = every;
     own->stop = stop;

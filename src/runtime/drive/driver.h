@@ -85,6 +85,7 @@ typedef struct hw_recording {
     hw_level *levels;     /* operators that run, from the root down */
     size_t depth, capacity;
     struct hw_position *from; /* from which the run goes on; NULL: from the start */
+    double before;            /* seconds of the run in the processes before this one */
     bool entering;            /* it has not reached the operator where that stands */
     uint64_t step;            /* of the next trigger: hw_control.begins */
 } hw_recording;

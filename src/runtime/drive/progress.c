@@ -67,7 +67,7 @@ double hawser_progress_seconds(const hawser_progress *progress)
     if (progress == NULL)
         return 0;
     const hw_session *session = progress->driver->session;
-    return session->executor->ops->now(session->executor) - session->began;
+    return session->executor->ops->now(session->executor) - session->began + progress->driver->recording.before;
 }
 
 void *hawser_progress_memory(const hawser_progress *progress)

@@ -141,7 +141,7 @@ static hawser_status fill(hw_position *position, hw_driver *driver, uint64_t ste
                               .points_returned = driver->points.returned,
                               .bytes = driver->bytes,
                               .staleness = driver->staleness,
-                              .run_seconds = now - session->began,
+                              .run_seconds = now - session->began + driver->recording.before,
                               .states = program->state_count,
                               .operators = program->operator_count,
                               .points_size =
@@ -162,13 +162,15 @@ static void describe(hw_driver *driver)
     hw_recording *recording = &driver->recording;
     const hw_session *session = driver->session;
     size_t k = recording->depth - 1;
+    if (recording->by->placed != NULL)
+        recording->by->placed(recording->by->user);
     while (k > 0 && recording->levels[k].until == NULL)
         k--;
     const char *name = session->program->operators[recording->levels[k].op]->name;
     recording->loop = name != NULL ? name : session->program->name;
     recording->clock = recording->levels[k].clock + recording->at;
     recording->clocks = driver->clocks;
-    recording->seconds = session->executor->ops->now(session->executor) - session->began;
+    recording->seconds = session->executor->ops->now(session->executor) - session->began + recording->before;
     memcpy(recording->metrics, driver->metrics, sizeof recording->metrics);
 }
 
@@ -419,6 +421,7 @@ hawser_status hw_record_enter(hw_driver *driver)
     if (from == NULL)
         return HAWSER_OK;
     hw_position_take(driver, from);
+    driver->recording.before = from->run_seconds;
     driver->bytes = from->bytes;
     driver->staleness = from->staleness;
     driver->points.sent = from->points_sent;

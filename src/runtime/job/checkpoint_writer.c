@@ -159,6 +159,7 @@ static hawser_status describe(hw_checkpoints *own, hw_checkpoint_queued *item, c
                                   .identity = item->identity,
                                   .metrics = item->metrics,
                                   .metric_count = about->metric_count};
+    memcpy(item->facts.logs, own->logs, sizeof item->facts.logs);
     return HAWSER_OK;
 }
 

@@ -40,6 +40,9 @@ typedef struct hw_checkpointer {
     hawser_status (*identify)(void *user, uint64_t run, const char *text, hawser_error *error);
     /* Driver's thread, after each clock and before each unit: returns whether a checkpoint is to be taken now. */
     bool (*due)(void *user, uint64_t run, uint64_t clocks);
+    /* Driver's thread, when the run is at the place that the next checkpoint describes: all lines of logs until there are
+     * written, and none after. NULL: nothing is done. */
+    void (*placed)(void *user);
     /* Takes a piece, whose bytes are from malloc, also after a failure, which ends the run. Any block's thread, several at
      * once. The position is the last piece of a checkpoint, and `about` is given with it alone. */
     hawser_status (*take)(void *user, const hw_record_piece *piece, const hw_checkpoint_about *about, void *bytes,

@@ -52,10 +52,33 @@ static hawser_status identify(void *user, uint64_t run, const char *text, hawser
                        own->given, (unsigned long long)own->from->run + 1, (unsigned long long)run);
 }
 
+/* Logs end where they did at that checkpoint. */
+static void note_logs(void *user)
+{
+    hw_checkpoints *own = user;
+    for (size_t i = 0; i < HW_LOGS; i++)
+        own->logs[i] = hw_log_mark_of(own->job->logs[i]);
+}
+
+/* Cuts off the lines that the process before has written since the checkpoint, and those of this one so far. */
+static void cut_logs(const hw_checkpoints *own)
+{
+    const hawser_job *job = own->job;
+    for (size_t i = 0; i < HW_LOGS; i++)
+        if (job->logs[i] != NULL && own->from->logs[i].bytes > 0 && !hw_log_cut(job->logs[i], &own->from->logs[i]) &&
+            !hawser_options_flag(job->options, "quiet"))
+            hw_notify(job->messages, HAWSER_NOTE, 0,
+                      "the file of --%s is not the one that the checkpoint continues: lines "
+                      "are added to %s",
+                      hw_log_options[i], job->logs[i]);
+}
+
 static void announce(hw_checkpoints *own)
 {
     const hw_checkpoint *from = own->from;
     own->went_on = true;
+    if (own->node == 0)
+        cut_logs(own);
     if (!hawser_options_flag(own->job->options, "quiet"))
         hw_notify(own->job->messages, HAWSER_NOTE, 0, "goes on from clock %llu of '%s' (%s, %.0f s old)",
                   (unsigned long long)from->clock, from->loop, own->given, fmax(hw_wall_seconds() - from->time, 0));
@@ -114,8 +137,8 @@ static hawser_status make(hawser_job *job, const char *path, hawser_error *error
     hw_checkpoints *own = NULL;
     HAWSER_TRY(HW_NEW(&own, 1, "checkpoints", error));
     bool leads = hawser_job_leads(job);
-    own->own = leads ? (hw_checkpointer){own, identify, is_due, hw_checkpoint_take, give}
-                     : (hw_checkpointer){own, NULL, NULL, hw_checkpoint_hold, give};
+    own->own = leads ? (hw_checkpointer){own, identify, is_due, note_logs, hw_checkpoint_take, give}
+                     : (hw_checkpointer){own, NULL, NULL, NULL, hw_checkpoint_hold, give};
     own->job = job;
     own->cluster = job->cluster;
     own->node = hawser_job_node(job);
@@ -164,6 +187,12 @@ uint32_t hw_checkpoints_workers(const hawser_job *job)
     uint32_t workers = newest->workers;
     hw_checkpoint_free(newest);
     return workers;
+}
+
+void hw_job_keep_log(hawser_job *job, size_t log, const char *path)
+{
+    free(job->logs[log]);
+    job->logs[log] = path != NULL ? realpath(path, NULL) : NULL; /* the program may change its directory */
 }
 
 bool hw_job_resumed(const hawser_job *job, hw_resumed *resumed)

@@ -59,7 +59,8 @@ typedef struct hw_checkpoints {
     bool written;              /* a checkpoint, by this job; of the thread, until it has ended */
     double every, last;        /* seconds; when one was begun */
     char build[HW_BUILD_SIZE];
-    char *identity; /* of the run that writes */
+    char *identity;            /* of the run that writes */
+    hw_log_mark logs[HW_LOGS]; /* where they ended at the checkpoint that is taken; driver's thread */
     pthread_t thread;
     bool threaded; /* there is a thread */
     pthread_mutex_t mutex;

@@ -329,6 +329,8 @@ void hawser_close(hawser_job *job)
     hw_names_close(job);
     hw_checkpoints_close(job, job->finished);
     free(job->depends);
+    for (size_t i = 0; i < HW_LOGS; i++)
+        free(job->logs[i]);
     free(job->loaded.digests);
     hw_first_free(&job->first);
     hw_watchdog_free(job->watchdog);

@@ -8,6 +8,7 @@
 #include "base/cancellation.h"
 #include "base/messages.h"
 #include "base/origin.h"
+#include "checkpoint/log.h"
 #include "cluster/cluster.h"
 #include "hawser/hawser.h"
 #include "program/plan.h"
@@ -112,6 +113,7 @@ struct hawser_job {
     uint64_t rehearse;                          /* --rehearse; 0: never */
     const struct hw_checkpointer *checkpointer; /* NULL: no checkpoints are taken */
     struct hw_checkpoints *checkpoints;         /* of --checkpoint, which are the checkpointer; NULL: it was not given */
+    char *logs[HW_LOGS];                        /* files that a run which goes on continues; NULL: there is none */
     char *depends;                              /* lines of hawser_job_depends, if --checkpoint was given */
     hw_loaded_data loaded;                      /* if --checkpoint was given */
     bool unfinished;                            /* a run has ended early, so later ones take no checkpoints */
