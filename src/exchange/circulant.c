@@ -90,7 +90,8 @@ static hawser_status choose_distances(hw_circulant *graph, const circulant_searc
             else
                 graph->depth = depth;
         }
-    qsort(graph->distances, graph->degree, sizeof *graph->distances, by_number);
+    if (graph->degree > 0)
+        qsort(graph->distances, graph->degree, sizeof *graph->distances, by_number);
     return HAWSER_OK;
 }
 

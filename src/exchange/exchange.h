@@ -180,6 +180,9 @@ const hw_clock_table *hw_replica_clocks(const hw_replica *replica);
  * cut. Under BSP it merges the parked deltas of all earlier clocks in the canonical order (hw_range_sum) and sets cache =
  * base + gain * held. Under SSP and TAP it folds the applied updates into the cache. hw_admit_read must be true. */
 hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error *error) HAWSER_MUST_USE;
+/* Like hw_replica_merge, for a record of what is there before the clock: it does not begin yet, so a gain that is set
+ * afterwards still takes effect in it. */
+hawser_status hw_replica_merge_before(hw_replica *replica, uint64_t clock, hawser_error *error) HAWSER_MUST_USE;
 /* Like hw_replica_merge, for a stage of a clock whose number the history records. */
 hawser_status hw_replica_merge_stage(hw_replica *replica, uint64_t clock, uint32_t stage,
                                      hawser_error *error) HAWSER_MUST_USE;

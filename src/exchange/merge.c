@@ -283,6 +283,15 @@ hawser_status hw_replica_merge(hw_replica *replica, uint64_t clock, hawser_error
     return hw_replica_merge_stage(replica, clock, 0, error);
 }
 
+hawser_status hw_replica_merge_before(hw_replica *replica, uint64_t clock, hawser_error *error)
+{
+    bool ended = replica->ended, fresh = replica->fresh;
+    HAWSER_TRY(merge(replica, clock, error));
+    replica->ended = ended;
+    replica->fresh = fresh;
+    return HAWSER_OK;
+}
+
 hawser_status hw_replica_merge_stage(hw_replica *replica, uint64_t clock, uint32_t stage, hawser_error *error)
 {
     HAWSER_TRY(merge(replica, clock, error));

@@ -345,7 +345,8 @@ void hw_replica_begin_stages(hw_replica *replica, uint64_t epoch, hw_policy poli
     replica->span = 0;
     replica->begun = true;
     replica->fresh = exchange == 0;
-    replica->over = replica->ended = false;
+    replica->over = false;
+    replica->ended = exchange > 0;
     if (exchange > 0)
         go_to(replica, exchange);
     hw_record_begin(replica);

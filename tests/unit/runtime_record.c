@@ -533,6 +533,69 @@ static void changed_data_go_on(void **state)
         }
 }
 
+/* ---------------------------------------------------------------------------------------- gains that tests change ---- */
+
+enum { GAIN_CLOCKS = 8 };
+
+static hawser_status step_with_gain(hawser_context *context)
+{
+    HAWSER_WRITE(context, double, w);
+    HAWSER_WRITE(context, double, few);
+    for (size_t i = 0; i < 4; i++)
+        w[i] = few[i] = 0.7 * w[i] - 0.2 * few[i] + 1.0 / (double)(1 + i + hawser_block(context));
+    return HAWSER_OK;
+}
+
+/* Another gain before almost each clock. */
+static bool change_gain(hawser_progress *progress, void *user)
+{
+    (void)user;
+    uint64_t clock = hawser_progress_clock(progress);
+    hawser_progress_gain(progress, "w", 1 + (double)(clock % 3));
+    hawser_progress_gain(progress, "few", 2 - (double)(clock % 2) / 2);
+    return clock >= GAIN_CLOCKS;
+}
+
+static void run_gains(memory_checkpointer *checkpoints, const char *threads, double *out)
+{
+    hawser_error error = {0};
+    test_job test = OPEN_JOB("workers", "3", "threads", threads, "timeout", "20");
+    test.job->checkpointer = checkpoints != NULL ? &checkpoints->own : NULL;
+    hawser_program *program = hawser_program_new("gains", NULL);
+    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = 4);
+    hawser_state *few = HAWSER_STATE(program, "few", HAWSER_REPLICATED, .rows = 4, .filter = "absolute", .quota = 8);
+    const hawser_until until = {.test = change_gain};
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "steps", until, hawser_bsp()), "step", step_with_gain,
+                .updates = {w, few});
+    hawser_run *run = NULL;
+    if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    memcpy(out, RESULT(double, run, "w", NULL), 4 * sizeof *out);
+    memcpy(out + 4, RESULT(double, run, "few", NULL), 4 * sizeof *out);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    close_job(test);
+}
+
+/* A checkpoint before a clock does not keep that clock's gain from it. */
+static void gains_take_effect_at_the_same_clock(void **state)
+{
+    (void)state;
+    static memory_checkpointer kept;
+    double wanted[8], got[8];
+    run_gains(NULL, "1", wanted);
+    for (uint64_t stop = 1; stop <= GAIN_CLOCKS; stop++) {
+        memory_open(&kept, 1, stop, stop);
+        run_gains(&kept, "3", got);
+        assert_memory_equal(got, wanted, sizeof wanted);
+        assert_int_equal(kept.complete, stop);
+        memory_again(&kept, 1, 0);
+        run_gains(&kept, "2", got);
+        assert_memory_equal(got, wanted, sizeof wanted);
+        memory_close(&kept);
+    }
+}
+
 /* -------------------------------------------------------------------------------------------- blocks of another cut ---- */
 
 /* Counts clocks in the numbers of the block's columns. */
@@ -763,6 +826,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_goes_on_from_its_bytes_on_other_nodes, make_directory, remove_directory),
         cmocka_unit_test(late_runs_go_on_on_other_nodes),
         cmocka_unit_test(changed_data_go_on),
+        cmocka_unit_test(gains_take_effect_at_the_same_clock),
         cmocka_unit_test(record_of_another_cut_is_refused_by_name),
         cmocka_unit_test(what_servers_remember_and_blocks_have_asked_for_goes_on),
         cmocka_unit_test_setup_teardown(field_that_is_left_out_of_a_record_is_noticed, make_directory, remove_directory),

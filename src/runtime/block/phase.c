@@ -783,7 +783,7 @@ static hawser_status obey_record(hw_worker *worker)
         return hw_remember_hold(worker);
     hw_worker_commit(worker);
     EACH_REPLICA(worker, part)
-    HAWSER_TRY(part->kind->merge(worker, part));
+    HAWSER_TRY(hw_replica_merge_before(part->replica, hw_worker_exchange(worker, part), &worker->error));
     HAWSER_TRY(hw_points_begin_clock(worker));
     return hw_remember(worker);
 }
