@@ -367,7 +367,10 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     hawser_run *run = NULL;
     HAWSER_TRY(hw_run_new(session, &run, error));
     run->figures.seconds = seconds;
-    run->figures.repeatable = session->driver->repeatable;
+    if (session->driver->repeatable != NULL) { /* which may be of the checkpoint, which is freed before the run */
+        (void)snprintf(run->repeatable, sizeof run->repeatable, "%s", session->driver->repeatable);
+        run->figures.repeatable = run->repeatable;
+    }
     run->changes = session->driver->policies.changes;
     session->driver->policies.changes = (hw_policy_changes){0};
     run->figures.changes = run->changes.all;
