@@ -792,12 +792,13 @@ hawser_status hw_stored_end_clock(hw_worker *worker, hw_state_part *part, bool e
     return ask(worker, part, &stored->slots[0], NULL, iteration + 1);
 }
 
-/* A read of a summed state waits for the clocks that it needs, which follow their pushes. */
+/* A read of a summed state waits for the clocks that it needs, which follow their pushes. A history has the pushes before
+ * the clock, as for other states. */
 static bool all_unsummed_pushed(void *argument)
 {
     const hw_worker *worker = argument;
     for (const hw_chunk_task *task = worker->pushes; task != NULL; task = task->next)
-        if (!task->state->summed && !has_ended(task))
+        if ((!task->state->summed || worker->log != NULL) && !has_ended(task))
             return false;
     return true;
 }
