@@ -242,7 +242,7 @@ MUTANTS = [
     ("a phase of a checkpoint begins anew", "src/runtime/drive/control.c", ".begins = recording->step}", ".begins = 0}", RECORD),
     ("a branch of a checkpoint is tested again", "src/runtime/drive/driver.c", "if (hw_level_entered(driver) != NULL)", "if (driver->clocks > UINT64_MAX - 2 && hw_level_entered(driver) != NULL)", RECORD),
     ("derived states are rebuilt after a checkpoint", "src/runtime/block/phase.c", "(leaving || worker->begins == 0) &&", "", RECORD),
-    ("a record is written before all updates are merged", "src/runtime/block/phase.c", "hw_worker_commit(worker); EACH_REPLICA(worker, part) HAWSER_TRY(part->kind->merge(worker, part)); HAWSER_TRY(hw_points_begin_clock(worker));", "hw_worker_commit(worker); HAWSER_TRY(hw_points_begin_clock(worker));", RECORD),
+    ("a record is written before all updates are merged", "src/runtime/block/phase.c", "hw_worker_commit(worker); EACH_REPLICA(worker, part) HAWSER_TRY(hw_replica_merge_before(part->replica, hw_worker_exchange(worker, part), &worker->error)); HAWSER_TRY(hw_points_begin_clock(worker));", "hw_worker_commit(worker); HAWSER_TRY(hw_points_begin_clock(worker));", RECORD),
     ("the parts of a checkpoint have moved on", "src/runtime/block/part_moving.c", "if (worker->begins > 0)", "if (worker->begins > 1000)", RECORD),
     # What drawn orders and faults on a simulated cluster find, and faults of that cluster itself.
     ("messages for a run to come are lost", "src/cluster/runs.c", "keep_early(cluster, message);", "hw_message_free(message);", WORLDS),
