@@ -17,7 +17,7 @@ def test_bench():
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout.splitlines()[-1])
     calls = {row["call"]: row for row in said["overhead"]["calls"]}
-    assert {"C call", "train, a Dataset", "train, arrays", "Lasso.fit"} == set(calls)
+    assert {"C call", "train, a Dataset", "train, arrays", "Lasso.fit", "scikit-learn"} == set(calls)
     assert all(row["ms"] >= row["least_ms"] > 0 for row in calls.values())
     assert said["units"] is None or (said["units"]["C"] > 0 and said["units"]["Python"] > 0)
     assert said["beside"] or "skipped" in done.stderr

@@ -105,19 +105,19 @@ def test_nonsense_is_refused_by_name(name):
 
 
 @pytest.mark.parametrize("name", ESTIMATORS_OF_NUMBERS)
-def test_arguments_of_fit(name):
+def test_arguments_of_fit(name, tmp_path):
     base, (X, y) = outcome(fitted(name)), data_of(name)
     draw = np.random.default_rng(4)
     for keyword in list(inspect.signature(getattr(hawser, name).fit).parameters)[3:]:
         value = {"sample_weight": draw.integers(0, 3, ROWS), "eval_set": X[:20] + 1 if "KMeans" in name else (X[:20] + 1, y[:20]), "groups": np.arange(ROWS) % 5,
-                 "check_input": False, "early_stopping_rounds": 2}[keyword]
+                 "check_input": False, "early_stopping_rounds": 2, "checkpoint": tmp_path / "ck"}[keyword]
         try:
             found = outcome(fitted(name, {keyword: value, **({"eval_set": (X, y)} if keyword == "early_stopping_rounds" and "KMeans" not in name else {}),
                                           **({"eval_set": X} if keyword == "early_stopping_rounds" and "KMeans" in name else {})}))
         except ValueError as error:
             assert keyword in str(error) or keyword == "early_stopping_rounds", (keyword, error)
             continue
-        assert (found == base) == (keyword in WITHOUT), f"{keyword} of {name}"
+        assert (found == base) == (keyword in WITHOUT or keyword == "checkpoint"), f"{keyword} of {name}"
 
 
 @pytest.mark.skipif(not PAGE.exists(), reason="the docs are not here")

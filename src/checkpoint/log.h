@@ -17,7 +17,7 @@ typedef struct hw_log_mark {
 /* Describes the end of a log. path NULL: there is none. */
 hw_log_mark hw_log_mark_of(const char *path);
 /* Cuts a log to the length that it had at the mark. Returns false, and changes nothing, if it is shorter, is another file,
- * or cannot be cut. Whoever has it open must have opened it for appending. */
+ * or cannot be cut. Another open file of it must append. */
 bool hw_log_cut(const char *path, const hw_log_mark *mark);
 
 #endif

@@ -64,6 +64,15 @@ static inline const hw_event_record *hw_record_of(const hw_indexed *entry)
 bool hw_violation(hw_checker *checker, hw_rule rule, const hw_at *at, size_t count, const char *format, ...)
     HAWSER_PRINTF(5, 6);
 
+/* Returns whether a client's task has failed, or has no recorded answer. */
+static inline bool hw_is_refused(const hw_checker *checker, uint32_t run, uint32_t client, uint64_t task)
+{
+    size_t count;
+    const uint64_t key[5] = {(uint64_t)run << 32 | client, task, 1, 0, 0};
+    const hw_indexed *answer = hw_index_find(&checker->asked, key, &count);
+    return answer == NULL || (hw_record_of(answer)->flags & HW_EVENT_FAILED) != 0;
+}
+
 /* Returns whether the history is of a failed job: streams may end anywhere and may lack records of what happened. */
 static inline bool hw_is_cut(const hw_checker *checker)
 {

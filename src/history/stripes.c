@@ -198,6 +198,12 @@ static bool breaks_itself(const stripe_walk *w)
     return r->kind == HW_EVENT_TAKEN && centric(w) && !may_write(w, r, &j);
 }
 
+/* Returns whether a waiting request may have been refused because a node was lost, of which the server records nothing. */
+static bool may_be_refused(const stripe_walk *w, const hw_event_record *waits)
+{
+    return hw_is_cut(w->checker) && hw_is_refused(w->checker, w->stream->name.run, waits->from, waits->epoch);
+}
+
 /* Checks that waiting requests that may run do so before the next request is received. */
 static bool check_woken(stripe_walk *w)
 {
@@ -205,7 +211,7 @@ static bool check_woken(stripe_walk *w)
         return true;
     for (size_t i = 0; i < w->waiting_count; i++) {
         hw_applied(w->checker, HW_RULE_WAIT);
-        if (may_be_done(w, record(w, w->waiting[i])))
+        if (may_be_done(w, record(w, w->waiting[i])) && !may_be_refused(w, record(w, w->waiting[i])))
             return hw_violation(w->checker, HW_RULE_WAIT, (hw_at[]){{w->stream, w->waiting[i]}, {w->stream, w->at}}, 2,
                                 "task %" PRIu64 " of client %" PRIu32 " may be done and is not",
                                 record(w, w->waiting[i])->epoch, record(w, w->waiting[i])->from);

@@ -436,10 +436,7 @@ static bool check_push(client *c, size_t number)
 /* A worker may reread in the last iteration that it has written. It repeats no older one, unless the reread is refused. */
 static bool may_reread(const client *c, const task_place *p, const hw_event_record *r)
 {
-    const uint64_t key[5] = {(uint64_t)c->stream->name.run << 32 | r->from, r->epoch, 1, 0, 0};
-    size_t count;
-    const hw_indexed *answer = hw_index_find(&c->checker->asked, key, &count);
-    bool refused = answer == NULL || (hw_record_of(answer)->flags & HW_EVENT_FAILED) != 0;
+    bool refused = hw_is_refused(c->checker, c->stream->name.run, r->from, r->epoch);
     return (r->flags & HW_EVENT_REREAD) != 0 && (p->written <= r->clock + 1 || refused);
 }
 

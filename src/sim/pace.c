@@ -1,30 +1,14 @@
 #include "sim/pace.h"
 
 #include "sim/world.h"
+#include "transport/paced.h"
 #include "transport/wire.h"
 
 #define BURST_SECONDS 0.02 /* seconds of the rate that may be sent at once after a pause */
 
-static bool is_update(const hw_envelope *envelope)
-{
-    return envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND ||
-           envelope->kind == HW_MESSAGE_COMBINED || envelope->kind == HW_MESSAGE_SHARE;
-}
-
-static bool is_stored(const hw_envelope *envelope)
-{
-    return envelope->kind == HW_MESSAGE_ASK || envelope->kind == HW_MESSAGE_ANSWER;
-}
-
-/* Returns true for the messages by which nodes and clients learn that all requests before have arrived. */
-static bool is_meeting(const hw_envelope *envelope)
-{
-    return envelope->kind == HW_MESSAGE_DATA || envelope->kind == HW_MESSAGE_CLIENT;
-}
-
 bool sim_pace_drops(uint64_t session, const hw_message *message)
 {
-    return is_update(&message->envelope) && message->envelope.session < session;
+    return hw_paces_update(&message->envelope) && message->envelope.session < session;
 }
 
 /* Returns whether a message must stay behind one that waits. */
@@ -32,9 +16,9 @@ static bool follows(const sim_pace *pace, const hw_envelope *envelope)
 {
     for (const hw_message *at = pace->first; at != NULL; at = at->next) {
         const hw_envelope *earlier = &at->envelope;
-        if (earlier->source == envelope->source && earlier->destination == envelope->destination && !is_stored(earlier))
+        if (earlier->source == envelope->source && earlier->destination == envelope->destination && !hw_paces_stored(earlier))
             return true;
-        if (is_stored(earlier) && is_meeting(envelope))
+        if (hw_paces_stored(earlier) && hw_is_meeting(envelope))
             return true;
     }
     return false;
@@ -43,7 +27,7 @@ static bool follows(const sim_pace *pace, const hw_envelope *envelope)
 bool sim_pace_delay(sim_pace *pace, sim_bucket *bucket, hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;
-    if (bucket->rate <= 0 || (!is_update(envelope) && !is_stored(envelope) && !follows(pace, envelope)))
+    if (bucket->rate <= 0 || (!hw_paces_update(envelope) && !hw_paces_stored(envelope) && !follows(pace, envelope)))
         return false;
     message->next = NULL;
     *(pace->first == NULL ? &pace->first : &pace->last->next) = message;
@@ -60,7 +44,7 @@ bool sim_pace_delay(sim_pace *pace, sim_bucket *bucket, hw_message *message)
 static double cost_of(const sim_bucket *bucket, uint64_t dropped, const hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;
-    bool paced = is_stored(envelope) ? !bucket->hurries : is_update(envelope) && envelope->session >= dropped;
+    bool paced = hw_paces_stored(envelope) ? !bucket->hurries : hw_paces_update(envelope) && envelope->session >= dropped;
     return paced ? HW_FRAME_MESSAGE + (double)envelope->length : 1;
 }
 

@@ -355,9 +355,9 @@ class Program(Declared, Body):
         >>> program.replicated("w", 2)
         >>> program.loop("loop", clocks=9).unit(add)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     program.run(workers=1, time_limit=1e-3, checkpoint=folder, every=0).ended
+        ...     program.run(workers=1, max_clocks=4, checkpoint=folder, every=0)["w"]
         ...     program.run(workers=1, checkpoint=folder)["w"]
-        False
+        array([4., 4.])
         array([9., 9.])
         """
         if every is not None and checkpoint is None:

@@ -66,8 +66,8 @@ static inline double hw_kmeans_error(const hw_kmeans_points *points, const hw_km
 void hw_kmeans_products(const hw_kmeans_centres *centres, const hawser_matrix *A, const double *squares,
                         const float *squares_f, size_t first, size_t count, double *out, size_t ld, float *floats);
 
-/* Returns the nearest centre of a row by distances that are computed from differences, among `own` (UINT32_MAX: none) and
- * the centres of the groups for which `seen` is true (NULL: all) whose number in `products`, by place, is at most
+/* Returns the nearest centre of a row, by distances that are computed from differences. Candidates are `own` (UINT32_MAX:
+ * none), and in groups for which `seen` is true (NULL: all) the centres for which `products`, by place, is at most
  * `limit`. */
 uint32_t hw_kmeans_decide(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row,
                           const double *products, const bool *seen, uint32_t own, double limit);

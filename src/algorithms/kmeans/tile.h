@@ -1,4 +1,4 @@
-/* tile.h - the nearest centres of a tile of dense rows, by vectors whose lanes are rows. */
+/* tile.h - the nearest centres of a tile of dense rows, in vectors: one lane for each row. */
 #ifndef HW_ALGORITHMS_KMEANS_TILE_H
 #define HW_ALGORITHMS_KMEANS_TILE_H
 

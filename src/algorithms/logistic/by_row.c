@@ -26,7 +26,9 @@
 
 #include "algorithms/glm/policy.h"
 #include "algorithms/logistic/block.h"
+#include "algorithms/logistic/kkt.h"
 #include "algorithms/model/arrays.h"
+#include "algorithms/sgd/exchange.h"
 #include "algorithms/solve/entries.h"
 #include "algorithms/solve/memory.h"
 #include "hawser/job_data.h"
@@ -131,7 +133,7 @@ static hawser_status copy_entries(hw_logistic_by_row *by_row, const hawser_matri
     return HAWSER_OK;
 }
 
-/* Takes this block's rows of the whole matrix, whose entries are on this node now. */
+/* Takes this block's rows of the whole matrix. The node has all entries now. */
 static hawser_status take_rows(hw_logistic_by_row *by_row, const hawser_matrix *whole, size_t last, hawser_error *error)
 {
     size_t first = by_row->first;
@@ -155,18 +157,6 @@ static void aim(hw_logistic_by_row *by_row)
     by_row->rows.target = rows->target + first;
     by_row->rows.weights = rows->weights != NULL ? rows->weights + first : NULL;
     by_row->rows.offset = rows->offset != NULL ? rows->offset + first : NULL;
-}
-
-static hawser_status fetch_all(hawser_context *context, size_t columns)
-{
-    uint32_t *all = calloc(columns + 1, sizeof *all);
-    if (all == NULL)
-        return hawser_unit_fail(context, HAWSER_NO_MEMORY, "no memory for a list of %zu columns", columns);
-    for (size_t j = 0; j < columns; j++)
-        all[j] = (uint32_t)j;
-    hawser_status status = hawser_data_fetch(context, "whole", all, columns);
-    free(all);
-    return status;
 }
 
 static hawser_status allocate(hw_logistic_by_row *by_row, size_t rows, hawser_error *error)
@@ -196,7 +186,7 @@ static hawser_status new_by_row(hawser_context *context, hw_newton_block *block)
     const hw_linear *linear = block->linear;
     const hawser_matrix *whole = NULL;
     size_t first, last;
-    HAWSER_TRY(fetch_all(context, linear->problem.X->cols));
+    HAWSER_TRY(hw_descent_fetch_all(context, linear->problem.X->cols));
     HAWSER_TRY(hawser_read(context, "whole", &whole));
     hw_logistic_by_row *by_row = logistic_of(block)->by_row = calloc(1, sizeof *by_row);
     if (by_row == NULL)
@@ -268,24 +258,6 @@ static hawser_status gather_columns(hawser_context *context, hw_logistic_by_row 
     return HAWSER_OK;
 }
 
-/* Applies the KKT filter to this block's columns: at zero, with a gradient inside the penalty's dead zone by more than the
- * largest violation of any column of the block. Returns how many it left out. */
-static size_t choose(const hw_newton_block *block, const double *alpha, double lambda, bool filter, double *takes_part)
-{
-    const hw_linear_columns *columns = &block->columns;
-    double worst = 0.0;
-    size_t left_out = 0;
-    for (size_t j = 0; j < columns->X.cols; j++)
-        worst = fmax(worst, hw_linear_violation(block->scan.gradient[j], alpha[j], hw_linear_term_at(columns, j, lambda)));
-    for (size_t j = 0; j < columns->X.cols; j++) {
-        double l1 = hw_linear_term_at(columns, j, lambda).l1;
-        bool active = !filter || alpha[j] != 0.0 || fabs(block->scan.gradient[j]) >= l1 - worst;
-        takes_part[j] = active;
-        left_out += !active;
-    }
-    return left_out;
-}
-
 /* Computes the bounds of the curvature of one group over the rows of all blocks. `reach`: scratch by row. */
 static void bound_group(hw_logistic_by_row *by_row, size_t begin, size_t end, double *reach, double *bend)
 {
@@ -326,7 +298,9 @@ static hawser_status gather(hawser_context *context, hw_logistic_by_row *by_row,
     double *gathered = by_row->gathered, lambda = hawser_metric(context, "lambda");
     memset(gathered, 0, 2 * p * sizeof *gathered);
     memcpy(gathered + first, alpha, count * sizeof *gathered);
-    size_t left_out = choose(by_row->block, alpha, lambda, settings->kkt, gathered + p + first);
+    size_t left_out = hw_logistic_kkt(by_row->block, alpha, lambda, settings->kkt, by_row->active + first);
+    for (size_t j = first; j < first + count; j++)
+        gathered[p + j] = by_row->active[j];
     HAWSER_TRY(hawser_report(context, "suppressed", (double)left_out));
     HAWSER_TRY(add_up(context, gathered, 2 * p));
     *same = by_row->pace.lambda == lambda;

@@ -22,6 +22,7 @@
 #include "algorithms/glm/chunks.h"
 #include "algorithms/glm/policy.h"
 #include "algorithms/logistic/block.h"
+#include "algorithms/logistic/kkt.h"
 #include "algorithms/logistic/loss.h"
 #include "algorithms/model/arrays.h"
 #include "algorithms/sgd/problem.h"
@@ -123,24 +124,6 @@ static void group_of(const hw_logistic_delayed *delayed, size_t columns, size_t 
 
 /* ------------------------------------------------------------------------------------------------------------ start ---- */
 
-/* Applies the KKT filter. It leaves out a column at zero until the next certificate, if its gradient is inside the penalty's
- * dead zone by more than the largest violation of any column. Returns how many it left out. */
-static size_t choose(hw_newton_block *block, const double *alpha, double lambda, bool filter)
-{
-    hw_logistic_delayed *delayed = logistic_of(block)->delayed;
-    const hw_linear_columns *columns = &block->columns;
-    double worst = 0.0;
-    size_t left_out = 0;
-    for (size_t j = 0; j < columns->X.cols; j++)
-        worst = fmax(worst, hw_linear_violation(block->scan.gradient[j], alpha[j], hw_linear_term_at(columns, j, lambda)));
-    for (size_t j = 0; j < columns->X.cols; j++) {
-        double l1 = hw_linear_term_at(columns, j, lambda).l1;
-        delayed->active[j] = !filter || alpha[j] != 0.0 || fabs(block->scan.gradient[j]) >= l1 - worst;
-        left_out += !delayed->active[j];
-    }
-    return left_out;
-}
-
 /* Sends the changes of the margins and resets them. */
 static hawser_status add_change(hawser_context *context, const hw_linear *linear, hw_logistic_delayed *delayed)
 {
@@ -177,7 +160,9 @@ static hawser_status start(hawser_context *context)
      * bound allows. */
     if (hawser_metric(context, "moved") > 0.0)
         delayed->farthest = fmin(FARTHEST, fmax(0.25 * delayed->farthest, 2.0 * hawser_metric(context, "moved")));
-    double left_out = (double)choose(block, alpha, hawser_metric(context, "lambda"), linear->choices.settings.kkt);
+    /* until the next certificate */
+    double left_out = (double)hw_logistic_kkt(block, alpha, hawser_metric(context, "lambda"), linear->choices.settings.kkt,
+                                              delayed->active);
     for (size_t j = 0; j < X->cols; j++) {
         if (alpha[j] != w[j])
             hawser_column_axpy(X, j, alpha[j] - w[j], delayed->change);

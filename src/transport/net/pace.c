@@ -8,6 +8,7 @@
 #include "transport/net/parts.h"
 
 #include "base/clock.h"
+#include "transport/paced.h"
 
 enum { PART_LEAST = 1400, PART_MOST = 64 << 10 };
 #define PART_SECONDS  0.004 /* seconds of the rate in one part */
@@ -19,27 +20,9 @@ static uint16_t *pair_of(hw_link *link, const hw_envelope *envelope)
     return &link->pairs[(mixed >> 16) % HW_PAIRS];
 }
 
-static bool is_update(const hw_envelope *envelope)
-{
-    return envelope->kind == HW_MESSAGE_UPDATE || envelope->kind == HW_MESSAGE_ADDEND ||
-           envelope->kind == HW_MESSAGE_COMBINED || envelope->kind == HW_MESSAGE_SHARE;
-}
-
-static bool is_stored(const hw_envelope *envelope)
-{
-    return envelope->kind == HW_MESSAGE_ASK || envelope->kind == HW_MESSAGE_ANSWER;
-}
-
-/* Returns true for the messages by which nodes and clients learn that all requests before have arrived: a clock gets no
- * reply. */
-static bool is_meeting(const hw_envelope *envelope)
-{
-    return envelope->kind == HW_MESSAGE_DATA || envelope->kind == HW_MESSAGE_CLIENT;
-}
-
 bool hw_pace_drops(const hw_net *net, const hw_message *message)
 {
-    return is_update(&message->envelope) && message->envelope.session < atomic_load(&net->dropped) && message->offset == 0 &&
+    return hw_paces_update(&message->envelope) && message->envelope.session < atomic_load(&net->dropped) && message->offset == 0 &&
            message->chunk == 0;
 }
 
@@ -61,8 +44,8 @@ bool hw_pace_delay(hw_link *link, hw_message *message)
 {
     const hw_envelope *envelope = &message->envelope;
     uint16_t *pair = pair_of(link, envelope);
-    bool stored = is_stored(envelope), follows = *pair > 0 || (is_meeting(envelope) && link->paced_stored > 0);
-    if (!is_update(envelope) && !stored && !follows)
+    bool stored = hw_paces_stored(envelope), follows = *pair > 0 || (hw_is_meeting(envelope) && link->paced_stored > 0);
+    if (!hw_paces_update(envelope) && !stored && !follows)
         return false;
     if (link->paced.first == NULL) {
         atomic_fetch_add(&link->net->pacing, 1);
@@ -81,7 +64,7 @@ static void take_first(hw_link *link)
 {
     hw_message *first = link->paced.first;
     uint16_t *pair = pair_of(link, &first->envelope);
-    if (is_stored(&first->envelope))
+    if (hw_paces_stored(&first->envelope))
         link->paced_stored--;
     else
         *pair -= *pair < UINT16_MAX;
@@ -99,8 +82,8 @@ static uint64_t release_frame(hw_link *link, uint64_t most)
     hw_message *first = link->paced.first;
     hw_envelope *envelope = &first->envelope;
     uint64_t left = envelope->length - first->offset, part = left < most ? left : most;
-    bool paced = is_stored(envelope) ? !atomic_load(&link->net->hurries)
-                                     : is_update(envelope) && envelope->session >= atomic_load(&link->net->dropped);
+    bool paced = hw_paces_stored(envelope) ? !atomic_load(&link->net->hurries)
+                                     : hw_paces_update(envelope) && envelope->session >= atomic_load(&link->net->dropped);
     if (hw_pace_drops(link->net, first)) {
         take_first(link);
         hw_link_count(link, -(int64_t)hw_queued_bytes(first));
