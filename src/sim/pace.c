@@ -16,7 +16,8 @@ static bool follows(const sim_pace *pace, const hw_envelope *envelope)
 {
     for (const hw_message *at = pace->first; at != NULL; at = at->next) {
         const hw_envelope *earlier = &at->envelope;
-        if (earlier->source == envelope->source && earlier->destination == envelope->destination && !hw_paces_stored(earlier))
+        if (earlier->source == envelope->source && earlier->destination == envelope->destination &&
+            !hw_paces_stored(earlier))
             return true;
         if (hw_paces_stored(earlier) && hw_is_meeting(envelope))
             return true;

@@ -4,7 +4,7 @@
 
 enum {
     PART = 64,                 /* columns that are multiplied together: they stay in the second-level cache */
-    LINE = HW_KMEANS_TILE + 8, /* numbers from one column to the next; with a power of two all columns would share a few cache sets */
+    LINE = HW_KMEANS_TILE + 8, /* from one column to the next; a power of two would use few cache sets */
     SOME = 8                   /* rows that are copied together */
 };
 

@@ -22,8 +22,8 @@ static uint16_t *pair_of(hw_link *link, const hw_envelope *envelope)
 
 bool hw_pace_drops(const hw_net *net, const hw_message *message)
 {
-    return hw_paces_update(&message->envelope) && message->envelope.session < atomic_load(&net->dropped) && message->offset == 0 &&
-           message->chunk == 0;
+    return hw_paces_update(&message->envelope) && message->envelope.session < atomic_load(&net->dropped) &&
+           message->offset == 0 && message->chunk == 0;
 }
 
 void hw_net_drop_updates(hw_net *net, uint32_t session)
@@ -82,8 +82,9 @@ static uint64_t release_frame(hw_link *link, uint64_t most)
     hw_message *first = link->paced.first;
     hw_envelope *envelope = &first->envelope;
     uint64_t left = envelope->length - first->offset, part = left < most ? left : most;
-    bool paced = hw_paces_stored(envelope) ? !atomic_load(&link->net->hurries)
-                                     : hw_paces_update(envelope) && envelope->session >= atomic_load(&link->net->dropped);
+    bool paced = hw_paces_stored(envelope)
+                     ? !atomic_load(&link->net->hurries)
+                     : hw_paces_update(envelope) && envelope->session >= atomic_load(&link->net->dropped);
     if (hw_pace_drops(link->net, first)) {
         take_first(link);
         hw_link_count(link, -(int64_t)hw_queued_bytes(first));
