@@ -18,6 +18,14 @@ except ImportError:
     scipy = None
 
 
+LONG = bool(os.environ.get("HAWSER_TEST_LONG"))
+
+
+def some(cases, of=3):
+    """All cases in the longer form of the tests, else every third."""
+    return cases[::1 if LONG else of]
+
+
 def by_command(*words):
     """Returns the exit code of the command, what it prints, and its notes or its refusal."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}

@@ -283,9 +283,10 @@ enum { WORKS = sizeof works / sizeof *works };
 /* Without drops. */
 static outcome whole[WORKS][WORKERS];
 
+/* A sanitizer sees the paths of each algorithm in a third of its trainings. */
 static size_t workers_of(size_t k)
 {
-    return works[k].shape != LARGE ? WORKERS : SANITIZED ? 0 : 1;
+    return SANITIZED ? (k % 3 == 2 && works[k].shape != LARGE) : works[k].shape != LARGE ? WORKERS : 1;
 }
 
 /* After each clock, and after drawn ones. */
@@ -322,7 +323,7 @@ static void changes_of_the_view_do_not_change_models(void **state)
     uint64_t changes = 0, linear = 0;
     seen.all = true;
     for (size_t k = 0; k < WORKS; k++)
-        for (size_t w = 0; w < workers_of(k) && (w == 0 || !SANITIZED); w++) {
+        for (size_t w = 0; w < workers_of(k); w++) {
             outcome redone = train(&works[k], workers[w], (drops){.seed = k, .changes = 3});
             changes += redone.changes;
             linear += has_tests(works[k].algorithm) ? redone.tests : 0;
@@ -332,7 +333,7 @@ static void changes_of_the_view_do_not_change_models(void **state)
                 fail_msg("training %zu of %s, %s workers: after %" PRIu64 " changes of the view it has other bits", k,
                          works[k].algorithm, workers[w], redone.changes);
         }
-    assert_true(changes > WORKS && linear > 10 * WORKS);
+    assert_true(SANITIZED || (changes > WORKS && linear > 10 * WORKS));
 }
 
 /* All that a training remembers is in states and records. Needs the models of the first test. */
@@ -340,7 +341,7 @@ static void rehearsals_do_not_change_models(void **state)
 {
     (void)state;
     for (size_t k = 0; k < WORKS; k++)
-        for (size_t w = 0; w < workers_of(k) && (w == 0 || !SANITIZED); w++) {
+        for (size_t w = 0; w < workers_of(k); w++) {
             outcome rehearsed = train(&works[k], workers[w], (drops){.rehearse = w == 0 ? 1 : 3});
             if (whole[k][w].repeatable && !same(whole[k][w], rehearsed))
                 fail_msg("training %zu of %s, %s workers: under --rehearse it has other bits", k, works[k].algorithm,
@@ -484,7 +485,7 @@ static void trainings_go_on_from_their_bytes(void **state)
     static memory_checkpointer kept;
     size_t went_on = 0, all = 0;
     for (size_t k = 0; k < WORKS; k++)
-        for (size_t w = 0; w < workers_of(k) && (w == 0 || !SANITIZED); w++) {
+        for (size_t w = 0; w < workers_of(k); w++) {
             if (whole[k][w].digest == 0)
                 whole[k][w] = train(&works[k], workers[w], (drops){0});
             memory_open(&kept, 1 + k % 3, 1 + (3 * k + w) % 12, k + 7 * w);

@@ -28,6 +28,7 @@ from sklearn.model_selection import KFold  # noqa: E402
 
 import hawser  # noqa: E402
 import hawser.spark  # noqa: E402
+from conftest import LONG as LONG_FORM, some  # noqa: E402
 from hawser.spark._driver import raise_failure  # noqa: E402
 from hawser.spark._progress import listening, reporting  # noqa: E402
 
@@ -190,7 +191,7 @@ def test_partitions_without_rows(frame):
     assert np.array_equal(alone.coefficients, hawser.train("lasso", X[PART:2 * PART], Y[PART:2 * PART], lambda_=0.01, workers=1).coefficients)
 
 
-@pytest.mark.parametrize("name, label, parameters, labels", [
+@pytest.mark.parametrize("name, label, parameters, labels", some([
     ("ElasticNet", "y", {"alpha": 0.01}, Y), ("Ridge", "y", {"alpha": 3.0}, Y), ("LinearRegression", "y", {"fit_intercept": False}, Y),
     ("PoissonRegressor", "count", {"alpha": 0.1}, np.floor(np.abs(Y))), ("LinearSVR", "y", {"C": 0.1}, Y),
     ("LinearSVC", "word", {"C": 0.1, "class_weight": "balanced"}, WORDS),
@@ -198,7 +199,7 @@ def test_partitions_without_rows(frame):
     ("MiniBatchKMeans", None, {"n_clusters": 3, "batch_size": 256, "random_state": 4, "max_iter": 3}, None),
     ("MultiTaskLassoCV", ["y", "z"], {"alphas": 5, "cv": KFold(3, shuffle=True, random_state=5)}, SEVERAL),
     ("LogisticRegressionCV", "word", {"Cs": [0.01, 0.1], "cv": 3, "class_weight": {"low": 2.0}}, WORDS),
-    ("LogisticRegression", "positive", {}, Y > 0)])
+    ("LogisticRegression", "positive", {}, Y > 0)]))
 def test_estimators_have_the_bits_of_one_process(frame, name, label, parameters, labels):
     one = getattr(hawser, name)(**parameters, workers=3)
     frame = frame.withColumn("count", F.floor(F.abs("y")).cast("double")) if label == "count" else frame
@@ -223,10 +224,10 @@ def test_pipeline_and_probabilities(frame):
     assert np.array_equal(predictions(found, "p"), one.predict_proba(X[:100, [0, 3]]))
 
 
-@pytest.mark.parametrize("stage", [
+@pytest.mark.parametrize("stage", some([
     lambda how: hawser.spark.LogisticRegression(label_col="word", probability_col="p", tol=1e-6, class_weight={"low": 2.0}, **how),
     lambda how: hawser.spark.LassoCV(label_col="y", cv=KFold(3), alphas=5, rule="1se", **how),
-    lambda how: hawser.spark.KMeans(n_clusters=3, init=X[:3], **how)])
+    lambda how: hawser.spark.KMeans(n_clusters=3, init=X[:3], **how)]))
 def test_pipelines_are_saved_and_loaded(frame, tmp_path, stage):
     """A pipeline and its fitted form predict the same bits after it, and have the same attributes."""
     pipeline = Pipeline(stages=[VectorAssembler(inputCols=["a", "b"], outputCol="ab"), stage({"features_col": "ab" if stage(
@@ -402,7 +403,7 @@ def test_refusals_of_estimators(frame):
             make()
 
 
-@pytest.mark.skipif(not BENCH.exists(), reason="no benchmark beside the tests")
+@pytest.mark.skipif(not LONG_FORM or not BENCH.exists(), reason="the longer form runs the benchmark, if it is beside the tests")
 def test_bench(spark, capsys, monkeypatch):
     """The benchmark in its smallest form, in the session of these tests. No times are checked."""
     monkeypatch.setattr(sys, "argv", [str(BENCH), "--quick", "--tiny", "--json", "--library", os.environ["HAWSER_LIBRARY"]])
