@@ -166,6 +166,13 @@ SIM_WRAP(hawser_status, hw_trap_new, const hw_session *session, hw_trap **trap, 
     return hawser_fail(error, HAWSER_BAD_OPTION, "--check reads memory by a signal, which a simulated node cannot take");
 }
 
+/* Spinning for a message takes real time, and finds nothing: another thread runs only when this one waits. */
+SIM_WRAP(hawser_status, hw_thread_executor, uint32_t count, uint32_t permits, int spin, hw_executor **executor,
+         hawser_error *error)
+{
+    return __real_hw_thread_executor(count, permits, sim_self() == NULL ? spin : 0, executor, error);
+}
+
 SIM_WRAP(hawser_status, hw_fiber_executor, uint32_t count, uint64_t seed, hw_chooser chooser, hw_executor **executor,
          hawser_error *error)
 {
