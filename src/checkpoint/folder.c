@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/messages.h"
@@ -38,16 +39,32 @@ static hawser_status path_in(const char *folder, const char *name, char **path, 
 
 /* ------------------------------------------------------------------------------------------------------------ token ---- */
 
-/* Reads the token of a folder; "" if it has none, or something else. */
-static hawser_status read_token(const char *folder, char token[HW_TOKEN_SIZE], hawser_error *error)
+/* The token of the job that has opened the folder last. Until that job is accepted, the file has a second line with the
+ * token of the job before, which may still run and has the folder again if the new one is refused. */
+typedef struct {
+    char newest[HW_TOKEN_SIZE], holder[HW_TOKEN_SIZE]; /* "": none; holder: of the last job that was accepted */
+} tokens;
+
+static bool copy_token(char token[HW_TOKEN_SIZE], const char *line)
 {
-    char *path = NULL, text[HW_TOKEN_SIZE + 1] = "";
-    *token = '\0';
+    size_t size = HW_TOKEN_SIZE - 1;
+    if (strspn(line, "0123456789abcdef") != size || strchr("\n", line[size]) == NULL)
+        return false;
+    memcpy(token, line, size);
+    token[size] = '\0';
+    return true;
+}
+
+/* Reads the token of a folder. */
+static hawser_status read_token(const char *folder, tokens *there, hawser_error *error)
+{
+    char *path = NULL, text[2 * HW_TOKEN_SIZE + 1] = "";
+    *there = (tokens){0};
     HAWSER_TRY(path_in(folder, TOKEN, &path, error));
     int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), code = errno;
     ssize_t got = 0;
     if (fd >= 0) {
-        while ((got = read(fd, text, HW_TOKEN_SIZE)) < 0 && errno == EINTR)
+        while ((got = read(fd, text, sizeof text - 1)) < 0 && errno == EINTR)
             ;
         code = errno;
         (void)close(fd);
@@ -57,28 +74,30 @@ static hawser_status read_token(const char *folder, char token[HW_TOKEN_SIZE], h
         status = hawser_fail(error, HAWSER_IO, "%s: cannot read the token: %s", path, strerror(code));
     free(path);
     text[got > 0 ? got : 0] = '\0';
-    text[strcspn(text, "\n")] = '\0';
-    if (strspn(text, "0123456789abcdef") == HW_TOKEN_SIZE - 1)
-        memcpy(token, text, HW_TOKEN_SIZE);
+    if (copy_token(there->newest, text) && !copy_token(there->holder, text + strcspn(text, "\n") + (got >= HW_TOKEN_SIZE)))
+        memcpy(there->holder, there->newest, HW_TOKEN_SIZE);
     return status;
 }
 
 /* Returns HAWSER_OK while the folder has the job's token, HAWSER_IO if it has none (a file system that is gone looks like
- * that), and HAWSER_BAD_OPTION if it has another's. */
+ * that) or if a job that is not yet accepted has opened it, and HAWSER_BAD_OPTION if it has another's. */
 static hawser_status check_token(const hw_folder *folder, hawser_error *error)
 {
-    char token[HW_TOKEN_SIZE];
-    HAWSER_TRY(read_token(folder->path, token, error));
-    if (strcmp(token, folder->token) == 0)
+    tokens there;
+    HAWSER_TRY(read_token(folder->path, &there, error));
+    if (strcmp(there.newest, folder->token) == 0)
         return HAWSER_OK;
-    if (*token == '\0')
+    if (*there.newest == '\0')
         return hawser_fail(error, HAWSER_IO, "%s has no token any more: it was deleted, or its file system is gone",
+                           folder->given);
+    if (strcmp(there.holder, folder->token) == 0)
+        return hawser_fail(error, HAWSER_IO, "another job has begun with %s; if it is accepted, this one ends",
                            folder->given);
     return hawser_fail(
         error, HAWSER_BAD_OPTION,
         "another job has taken over the checkpoints in %s (its token is %s, that of this job %s); this job ends. "
         "Give each job a folder of its own",
-        folder->given, token, folder->token);
+        folder->given, there.newest, folder->token);
 }
 
 static hawser_status write_text(const char *folder, const char *name, const char *text, bool replaces, hawser_error *error)
@@ -101,19 +120,40 @@ static void probe_name(char name[HW_CHECKPOINT_NAME], const char *token)
     (void)snprintf(name, HW_CHECKPOINT_NAME, PROBE "%s", token);
 }
 
-/* Replaces the token of the job before, and writes the probe. */
+static hawser_status write_token(const hw_folder *folder, const char *newest, const char *holder, hawser_error *error)
+{
+    char text[2 * HW_TOKEN_SIZE + 1];
+    (void)snprintf(text, sizeof text, "%s\n%s%s", newest, holder, *holder != '\0' ? "\n" : "");
+    return write_text(folder->path, TOKEN, text, true, error);
+}
+
+/* Writes a token before that of the job that has the folder, and the probe. */
 static hawser_status take_over(hw_folder *folder, hawser_error *error)
 {
-    char name[HW_CHECKPOINT_NAME], line[HW_TOKEN_SIZE + 1];
+    char name[HW_CHECKPOINT_NAME];
+    tokens there;
     uint64_t bits = 0;
     if (getrandom(&bits, sizeof bits, 0) != (ssize_t)sizeof bits)
         return hawser_fail(error, HAWSER_IO, "cannot draw a token for %s: %s", folder->given, strerror(errno));
     (void)snprintf(folder->token, sizeof folder->token, "%016" PRIx64, bits);
-    HAWSER_TRY(read_token(folder->path, folder->previous, error));
+    HAWSER_TRY(read_token(folder->path, &there, error));
+    memcpy(folder->previous, there.holder, HW_TOKEN_SIZE);
     probe_name(name, folder->token);
     HAWSER_TRY(write_text(folder->path, name, "", false, error));
-    (void)snprintf(line, sizeof line, "%s\n", folder->token);
-    return write_text(folder->path, TOKEN, line, true, error);
+    return write_token(folder, folder->token, folder->previous, error);
+}
+
+/* A job that has begun with the folder of this one, and is neither accepted nor refused for long, was killed. */
+static hawser_status outlast(hw_folder *folder, hawser_error *error)
+{
+    tokens there;
+    HAWSER_TRY(read_token(folder->path, &there, error));
+    bool waits = strcmp(there.newest, folder->token) != 0 && strcmp(there.holder, folder->token) == 0;
+    if (!waits || folder->waits_since == 0)
+        folder->waits_since = waits ? hw_seconds() : 0;
+    if (!waits || hw_seconds() - folder->waits_since < HW_FOLDER_PATIENCE)
+        return HAWSER_OK;
+    return write_token(folder, folder->token, "", error);
 }
 
 bool hw_folder_shared(const char *path, const char *token)
@@ -345,9 +385,7 @@ static hawser_status open_folder(hw_folder *folder, hawser_error *error)
         return hawser_fail(error, HAWSER_IO, "cannot open the folder %s: %s", folder->given, strerror(errno));
     if (!S_ISDIR(facts.st_mode))
         return hawser_fail(error, HAWSER_IO, "%s is no folder, so it cannot have checkpoints", folder->given);
-    HAWSER_TRY(take_over(folder, error));
-    delete_probes(folder, false);
-    return HAWSER_OK;
+    return take_over(folder, error);
 }
 
 hawser_status hw_folder_open(const char *path, uint32_t keep, hw_folder **folder, hawser_error *error)
@@ -366,6 +404,14 @@ hawser_status hw_folder_open(const char *path, uint32_t keep, hw_folder **folder
     else
         hw_folder_free(it);
     return status;
+}
+
+hawser_status hw_folder_accept(const hw_folder *folder, hawser_error *error)
+{
+    HAWSER_TRY(check_token(folder, error));
+    HAWSER_TRY(write_token(folder, folder->token, "", error));
+    delete_probes(folder, false);
+    return HAWSER_OK;
 }
 
 void hw_folder_free(hw_folder *folder)
@@ -424,10 +470,10 @@ hawser_status hw_folder_find(hw_folder *folder, hawser_messages *messages, hw_ch
 hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, hawser_error *error)
 {
     listing list;
-    char token[HW_TOKEN_SIZE];
+    tokens there;
     *checkpoint = NULL;
-    HAWSER_TRY(read_token(path, token, error));
-    HAWSER_TRY(list_folder(path, token, &list, error));
+    HAWSER_TRY(read_token(path, &there, error));
+    HAWSER_TRY(list_folder(path, there.holder, &list, error));
     hawser_status status = HAWSER_OK;
     for (size_t i = 0; i < list.count; i++) {
         status = read_manifest(path, &list.manifests[i], checkpoint, error);
@@ -443,6 +489,7 @@ hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, haw
 hawser_status hw_folder_begin(hw_folder *folder, hw_checkpoint *checkpoint, hawser_error *error)
 {
     listing list;
+    HAWSER_TRY(outlast(folder, error));
     HAWSER_TRY(check_token(folder, error));
     HAWSER_TRY(list_folder(folder->path, folder->token, &list, error));
     folder->number = (list.most > folder->number ? list.most : folder->number) + 1;
@@ -528,10 +575,12 @@ hawser_status hw_folder_remove(hw_folder *folder, hawser_error *error)
 
 void hw_folder_give_back(const hw_folder *folder)
 {
-    char name[HW_CHECKPOINT_NAME], line[HW_TOKEN_SIZE + 1];
+    char name[HW_CHECKPOINT_NAME];
     probe_name(name, folder->token);
-    if (*folder->previous == '\0' || delete_one(folder, name, NULL) != HAWSER_OK)
+    if (delete_one(folder, name, NULL) != HAWSER_OK)
         return;
-    (void)snprintf(line, sizeof line, "%s\n", folder->previous);
-    (void)!write_text(folder->path, TOKEN, line, true, NULL);
+    if (*folder->previous == '\0')
+        (void)!delete_one(folder, TOKEN, NULL);
+    else
+        (void)!write_token(folder, folder->previous, "", NULL);
 }

@@ -2,8 +2,9 @@
  * folder.h - a folder with the checkpoints of one job.
  *
  * A checkpoint is there when its manifest is: parts are written first, each whole, and the manifest gets its name by link().
- * When a job opens a folder, it writes its own token in place of the old one. A job that no longer finds its token there
- * writes no manifest and deletes nothing. All names contain the token, so two jobs never write one file.
+ * When a job opens a folder, it writes its own token before that of the job that has it. Until the new job is accepted or
+ * refused, the other one writes and deletes nothing. A job that no longer finds its token there writes no manifest and
+ * deletes nothing. All names contain the token, so two jobs never write one file.
  *
  * Node 0 opens the folder. Other nodes write and read parts by part.h, if they see node 0's probe.
  */
@@ -14,7 +15,10 @@
 #include "checkpoint/part.h"
 #include "hawser/messages.h"
 
-enum { HW_KEEP_LEAST = 2 };
+enum {
+    HW_KEEP_LEAST = 2,
+    HW_FOLDER_PATIENCE = 3600, /* seconds that a job waits for another to be accepted, before it takes the folder back */
+};
 
 /* An open folder; one thread at a time. */
 typedef struct hw_folder {
@@ -24,11 +28,16 @@ typedef struct hw_folder {
     uint32_t keep;
     uint64_t number;      /* of the newest checkpoint that was begun */
     uint64_t found, seen; /* checkpoints from `found` to `seen`, without the first, were damaged when one was looked for */
+    double waits_since;   /* hw_seconds of when another job was seen first that is not yet accepted; 0: there is none */
     bool failing;         /* the last attempt failed, and a warning was printed */
 } hw_folder;
 
-/* Makes the folder if it is missing, and replaces the token. keep: checkpoints that are kept, at least 2. On node 0. */
+/* Makes the folder if it is missing, and writes a token, with that of the job that has the folder behind it. keep:
+ * checkpoints that are kept, at least 2. On node 0. */
 hawser_status hw_folder_open(const char *path, uint32_t keep, hw_folder **folder, hawser_error *error) HAWSER_MUST_USE;
+/* The job is accepted: the folder is its own, and the job that had it ends when it looks. Returns HAWSER_BAD_OPTION if
+ * another job has opened the folder since. Call it before the first checkpoint and before hw_folder_clear. */
+hawser_status hw_folder_accept(const hw_folder *folder, hawser_error *error) HAWSER_MUST_USE;
 /* Deletes all checkpoints. */
 hawser_status hw_folder_clear(const hw_folder *folder, hawser_error *error) HAWSER_MUST_USE;
 void hw_folder_free(hw_folder *folder);
@@ -57,7 +66,7 @@ hawser_status hw_folder_commit(hw_folder *folder, hw_checkpoint *checkpoint, haw
 hawser_status hw_folder_end(hw_folder *folder, const hw_checkpoint *checkpoint, hawser_status status,
                             const hawser_error *why, hawser_messages *messages, hawser_error *error) HAWSER_MUST_USE;
 
-/* Puts back the token of the job before, which may still run, because this job was refused and has changed nothing. */
+/* Puts back the token of the job before, which may still run, because this job was not accepted and has changed nothing. */
 void hw_folder_give_back(const hw_folder *folder);
 
 /* Deletes all checkpoints and the token: the program has ended. Leaves the folder and all other files in it. */

@@ -19,10 +19,21 @@
 
 static hawser_error error;
 
+/* A job that is not yet accepted. */
+static hw_folder *begun(void)
+{
+    hw_folder *folder;
+    if (hw_folder_open("ck", 2, &folder, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    return folder;
+}
+
 static hw_folder *opened(const char *path, uint32_t keep, bool fresh)
 {
     hw_folder *folder;
     hawser_status status = hw_folder_open(path, keep, &folder, &error);
+    if (status == HAWSER_OK)
+        status = hw_folder_accept(folder, &error);
     if (status == HAWSER_OK && fresh)
         status = hw_folder_clear(folder, &error);
     if (status != HAWSER_OK)
@@ -335,10 +346,15 @@ static void a_job_whose_token_was_replaced_changes_nothing(void **state)
     assert_int_equal(hw_folder_begin(first, &late, &error), HAWSER_OK);
     for (uint32_t b = 0; b < BLOCKS; b++)
         assert_int_equal(world_part(first->path, &late, HW_CHECKPOINT_BLOCK, b, 4, &parts[b], &error), HAWSER_OK);
-    hw_folder *second = opened("ck", 2, false);
+    hw_folder *second = begun();
     find_clock(second, 3, NULL);
     late.parts = parts;
     late.part_count = BLOCKS;
+    assert_int_equal(hw_folder_commit(first, &late, &error), HAWSER_IO);
+    assert_non_null(strstr(error.text, "another job has begun with ck"));
+    assert_int_equal(hw_folder_remove(first, &error), HAWSER_IO);
+    find_clock(second, 3, NULL);
+    assert_int_equal(hw_folder_accept(second, &error), HAWSER_OK);
     assert_int_equal(hw_folder_commit(first, &late, &error), HAWSER_BAD_OPTION);
     assert_non_null(strstr(error.text, "another job has taken over the checkpoints in ck"));
     assert_int_equal(world_write(first, 5, NULL, &error), HAWSER_BAD_OPTION);
@@ -359,17 +375,28 @@ static void a_refused_job_gives_the_folder_back(void **state)
     (void)state;
     hw_folder *first = opened("ck", 2, false);
     write_clock(first, 1);
-    hw_folder *second = opened("ck", 2, false), *third = NULL;
+    hw_folder *second = begun(), *third = NULL;
+    hw_checkpoint facts = world_facts(2);
     find_clock(second, 1, NULL);
     assert_true(hw_folder_shared("ck", second->token));
+    assert_true(hw_folder_shared("ck", first->token));
+    assert_int_equal(hw_folder_begin(first, &facts, &error), HAWSER_IO); /* it waits for the decision */
     hw_folder_give_back(second);
     assert_false(hw_folder_shared("ck", second->token));
     write_clock(first, 2);
-    third = opened("ck", 2, false);
+    third = begun();
     hw_folder_give_back(second); /* it has the folder no more, so nothing changes */
     find_clock(third, 2, NULL);
-    write_clock(third, 3);
-    assert_int_equal(world_write(first, 4, NULL, &error), HAWSER_BAD_OPTION);
+    hw_folder *fourth = begun(); /* before the third is accepted */
+    assert_int_equal(hw_folder_accept(third, &error), HAWSER_BAD_OPTION);
+    hw_folder_give_back(fourth);
+    write_clock(first, 3);
+    hw_folder_free(third);
+    third = begun();
+    assert_int_equal(hw_folder_accept(third, &error), HAWSER_OK);
+    write_clock(third, 4);
+    assert_int_equal(world_write(first, 5, NULL, &error), HAWSER_BAD_OPTION);
+    hw_folder_free(fourth);
     hw_folder_free(first);
     hw_folder_free(second);
     hw_folder_free(third);
@@ -399,10 +426,37 @@ static void a_late_manifest_of_the_job_before_does_no_harm(void **state)
     hw_folder_free(second);
 }
 
+/* A job that begins and is killed before it is accepted leaves two tokens. The job that has the folder takes it back. */
+static void a_job_that_is_killed_as_it_begins_does_no_harm(void **state)
+{
+    (void)state;
+    hw_folder *first = opened("ck", 2, false);
+    write_clock(first, 1);
+    hw_folder *second = begun();
+    hw_folder_free(second);
+    hw_checkpoint facts = world_facts(2);
+    assert_int_equal(hw_folder_begin(first, &facts, &error), HAWSER_IO);
+    assert_true(first->waits_since > 0);
+    first->waits_since -= HW_FOLDER_PATIENCE;
+    write_clock(first, 2);
+    write_clock(first, 3);
+    assert_true(first->waits_since == 0);
+    second = begun();
+    hw_folder_free(second);
+    second = begun(); /* it finds the token of the first job behind that of the killed one */
+    find_clock(second, 3, NULL);
+    hw_folder_give_back(second);
+    write_clock(first, 4);
+    hw_folder_free(second);
+    hw_folder_free(first);
+}
+
 static void other_nodes_see_the_probe_of_node_0(void **state)
 {
     (void)state;
-    hw_folder *first = opened("ck", 2, false), *second = opened("ck", 2, false);
+    hw_folder *first = opened("ck", 2, false), *second = begun();
+    assert_true(hw_folder_shared("ck", first->token)); /* the second job may still be refused */
+    assert_int_equal(hw_folder_accept(second, &error), HAWSER_OK);
     assert_true(hw_folder_shared("ck", second->token));
     assert_false(hw_folder_shared("ck", first->token));
     assert_false(hw_folder_shared("other", second->token));
@@ -678,6 +732,7 @@ int main(void)
                                         remove_directory),
         cmocka_unit_test_setup_teardown(a_folder_without_a_whole_checkpoint_is_refused, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_job_whose_token_was_replaced_changes_nothing, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_job_that_is_killed_as_it_begins_does_no_harm, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_refused_job_gives_the_folder_back, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_late_manifest_of_the_job_before_does_no_harm, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(other_nodes_see_the_probe_of_node_0, make_directory, remove_directory),

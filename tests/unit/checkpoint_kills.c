@@ -110,7 +110,7 @@ int __wrap_mkdir(const char *path, mode_t mode)
 static hw_folder *opened(void)
 {
     hw_folder *folder;
-    if (hw_folder_open("ck", 2, &folder, &error) != HAWSER_OK)
+    if (hw_folder_open("ck", 2, &folder, &error) != HAWSER_OK || hw_folder_accept(folder, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     return folder;
 }
@@ -144,7 +144,8 @@ static int write_two(uint64_t clock)
 {
     hw_folder *folder;
     hw_checkpoint *found;
-    if (hw_folder_open("ck", 2, &folder, &error) != HAWSER_OK || hw_folder_find(folder, NULL, &found, &error) != HAWSER_OK)
+    if (hw_folder_open("ck", 2, &folder, &error) != HAWSER_OK || hw_folder_find(folder, NULL, &found, &error) != HAWSER_OK ||
+        hw_folder_accept(folder, &error) != HAWSER_OK)
         return 1;
     hw_checkpoint_free(found);
     for (uint64_t i = 1; i < 3; i++)
@@ -158,7 +159,8 @@ static int remove_all(uint64_t clock)
 {
     (void)clock;
     hw_folder *folder;
-    if (hw_folder_open("ck", 2, &folder, &error) != HAWSER_OK || hw_folder_remove(folder, &error) != HAWSER_OK)
+    if (hw_folder_open("ck", 2, &folder, &error) != HAWSER_OK || hw_folder_accept(folder, &error) != HAWSER_OK ||
+        hw_folder_remove(folder, &error) != HAWSER_OK)
         return 1;
     hw_folder_free(folder);
     return 0;

@@ -30,6 +30,14 @@ static bool is_due(void *user, uint64_t run, uint64_t clocks)
     return idle;
 }
 
+/* The folder is this job's from now on. */
+static hawser_status accept(hw_checkpoints *own, hawser_error *error)
+{
+    HAWSER_TRY(hw_folder_accept(own->folder, error));
+    own->accepted = true;
+    return own->clears ? hw_folder_clear(own->folder, error) : HAWSER_OK;
+}
+
 /* Keeps what a run that goes on must have as well: its program, the options and the data. */
 static hawser_status identify(void *user, uint64_t run, const char *text, hawser_error *error)
 {
@@ -37,15 +45,13 @@ static hawser_status identify(void *user, uint64_t run, const char *text, hawser
     free(own->identity);
     own->identity = NULL;
     HAWSER_TRY(hw_copy_text(&own->identity, text, error));
-    if (own->clears)
-        HAWSER_TRY(hw_folder_clear(own->folder, error));
-    own->clears = false;
     const hw_checkpoint here = {.build = own->build, .workers = own->job->settings.blocks, .identity = own->identity};
-    if (own->from == NULL || own->went_on || run <= own->from->run) /* a run before it is repeated */
+    if (own->accepted || (own->from != NULL && run <= own->from->run)) /* a run before it is repeated */
         return HAWSER_OK;
-    HAWSER_TRY(hw_checkpoint_same(own->from, &here, own->given, error));
-    if (run == own->from->run + 1)
-        return HAWSER_OK;
+    if (own->from != NULL)
+        HAWSER_TRY(hw_checkpoint_same(own->from, &here, own->given, error));
+    if (own->from == NULL || run == own->from->run + 1)
+        return accept(own, error);
     return hawser_fail(error, HAWSER_BAD_OPTION,
                        "%s has a checkpoint of run %llu of a job, and this job has come to run %llu without it; choose "
                        "another folder or give --fresh",
@@ -224,19 +230,15 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
     else
         hw_checkpoint_member_end(own);
     hw_checkpoint_nodes_close(own);
-    if (finished && own->node == 0 && own->from != NULL && !own->went_on) {
-        finished = false;
+    if (finished && own->node == 0 && own->from != NULL && !own->went_on)
         hw_notify(job->messages, HAWSER_WARNING, 0,
                   "the checkpoint in %s is of run %llu of a job, to which this job did not come; it was left there",
                   own->given, (unsigned long long)own->from->run + 1);
-    }
-    if (finished && own->folder != NULL && own->failure.status == HAWSER_OK &&
-        hw_folder_remove(own->folder, &error) != HAWSER_OK)
+    if (finished && own->accepted && own->failure.status == HAWSER_OK && hw_folder_remove(own->folder, &error) != HAWSER_OK)
         hw_notify(job->messages, HAWSER_WARNING, 0, "%s", error.text);
     if (!finished && own->node == 0)
         say_how_to_go_on(own);
-    if (!finished && own->folder != NULL && !own->written && !own->went_on &&
-        (own->clears || !hawser_options_flag(job->options, "fresh")))
+    if (own->folder != NULL && !own->accepted)
         hw_folder_give_back(own->folder);
     job->checkpointer = NULL;
     job->checkpoints = NULL;

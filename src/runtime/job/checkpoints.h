@@ -55,6 +55,7 @@ typedef struct hw_checkpoints {
     hw_folder *folder;         /* of node 0 */
     hw_checkpoint *from;       /* from which the job goes on; NULL: from the start */
     bool clears;               /* --fresh: the checkpoints in the folder are deleted when the first run is accepted */
+    bool accepted;             /* on node 0: no option or datum differs, so the folder is this job's */
     bool went_on;              /* a run has */
     bool written;              /* a checkpoint, by this job; of the thread, until it has ended */
     double every, last;        /* seconds; when one was begun */
