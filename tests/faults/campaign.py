@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Faults at random moments: kinds of fault, victims and moments are drawn by seed, and what holds after each is in judge.py.
 
-campaign.py [--seed S] [--trials N] [--trial N] [--fault KIND] [--job KIND] [--jobs N] [--keep]: 88 trials, or 880 with HAWSER_TEST_LONG. Failed
+campaign.py [--seed S] [--trials N] [--trial N] [--fault KIND] [--job KIND] [--jobs N] [--keep]: 96 trials, or 960 with HAWSER_TEST_LONG. Failed
 trials are printed once more, shortened, at the end: a log is often cut to its last lines. The last line of a failed trial is the command that repeats
 it; --keep leaves its files.
 """
@@ -16,6 +16,7 @@ import traceback
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
+import checkpoints  # noqa: E402
 import harm  # noqa: E402
 from draw import FAULTS, Trial  # noqa: E402
 from jobs import HAWSER, OLD, PROBE, Job, World, limit  # noqa: E402
@@ -57,15 +58,15 @@ def prepare(world, trial):
     if trial.fault == "cgroup":
         job.group, job.confine = harm.cgroup(job, trial.limit)
         job.limits = job.confine if trial.victim == "front" else job.limits
-    if trial.fault == "disk":
-        harm.mount(job)
+    if job.disk:
+        harm.mount(job.disk)
     return job
 
 
 def disturb(job):
     """Begins the job, does the harm, waits for the end, and returns the faults that the judge found."""
     job.begin()
-    harm.HARMS[job.trial.fault](job)
+    {**harm.HARMS, **checkpoints.HARMS}[job.trial.fault](job)
     end_servers(job)
     code = wait(job)
     if code is None:
@@ -80,8 +81,8 @@ def clean(job, keep):
     for process in [job.front, *job.helpers]:
         if process is not None:
             process.wait()
-    if job.trial.fault == "disk":
-        harm.unmount(job)
+    if job.disk:
+        harm.unmount(job.disk)
     if job.trial.fault == "cgroup":
         harm.remove(job.group)
     if not keep:
@@ -117,7 +118,7 @@ def attempt(world, trial, keep):
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--trials", type=int, default=880 if os.environ.get("HAWSER_TEST_LONG") else 88)
+    parser.add_argument("--trials", type=int, default=960 if os.environ.get("HAWSER_TEST_LONG") else 96)
     parser.add_argument("--trial", type=int, action="append", help="only this one")
     parser.add_argument("--fault", choices=sorted(FAULTS), action="append", help="only such faults")
     parser.add_argument("--job", help="only such jobs")

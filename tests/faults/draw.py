@@ -29,7 +29,13 @@ FAULTS = {
                "servers": ["front", "agent", "node 1"]},
     "limit": {"one": ["front"], "nodes": ["front"], "hosts": ["front"], "hand": ["front"]},
     "descriptors": {"one": ["front"], "nodes": ["front"], "hand": ["front", "joiner"], "serve": ["front"]},
+    # With --checkpoint: checkpoints.py.
+    "restart": {"one": ["front"], "nodes": ["front", "node 0", "node 1", "agent"], "hosts": ["node 1", "agent"]},
+    "full": {job: ["freed", "full", "killed", "away", "unmounted"] for job in ("one", "nodes")},
+    "damage": {job: ["part", "part", "manifest", "all"] for job in ("one", "nodes")},
+    "two jobs": {job: ["same", "same", "other", "larger"] for job in ("one", "nodes")},
 }
+KEEPING = ("restart", "full", "damage", "two jobs")  # faults of jobs with --checkpoint
 
 
 class Trial:
@@ -50,6 +56,8 @@ class Trial:
         self.old = chance.random() < 0.5          # a model of an earlier run exists at the path of the new one
         self.limit = {"memory": chance.randint(24, 400) << 20, "cgroup": chance.choice([1, 2, 3, 4, 6, 8, 12, 20, 40]) << 20,
                       "limit": int(2 ** chance.uniform(20, 26)), "descriptors": chance.randint(4, 40)}.get(self.fault, 0)
+        self.keeps = self.fault in KEEPING
+        self.kills = chance.choice([1, 1, 2, 3])  # in a row
 
     def __str__(self):
         words = [f"{self.number}: {self.fault}", f"{self.job}/{self.victim}"]

@@ -107,15 +107,15 @@ def early(job):
     send(job.front.pid, number)
 
 
-def mount(job):
-    """Mounts a disk of 1 MiB at the folder of the output."""
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", job.out], capture_output=True, text=True, check=False)
+def mount(folder):
+    """Mounts a disk of 1 MiB at a folder."""
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Skipped(f"no disk can be mounted here: {done.stderr.strip()}")
 
 
-def unmount(job):
-    subprocess.run(["umount", "-l", job.out], capture_output=True, check=False)
+def unmount(folder):
+    subprocess.run(["umount", "-l", folder], capture_output=True, check=False)
 
 
 def disk(job):

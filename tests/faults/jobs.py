@@ -87,15 +87,19 @@ class Job:
         self.mark = f"faults-{os.getpid()}-{trial.seed}-{trial.number}"
         self.path = os.path.join(world.path, f"trial.{trial.number}")
         self.temporary, self.out = os.path.join(self.path, "tmp"), os.path.join(self.path, "out")
-        for path in (self.path, self.temporary, self.out):
+        self.folder = os.path.join(self.path, "ck") if trial.keeps else None
+        self.disk = self.out if trial.fault == "disk" else self.folder if trial.fault == "full" and trial.victim != "away" else None
+        for path in (self.path, self.temporary, self.out, *([self.folder] if trial.keeps else [])):
             os.mkdir(path)
         self.environment = {**CLEAN, "TMPDIR": self.temporary, MARK: self.mark}
         self.model = os.path.join(self.out, "tables" if self.serves else "model")
-        self.history = os.path.join(self.path, "history") if not self.serves and trial.training[2] in ("ssp:2", "tap") else None
+        recorded = not self.serves and not trial.keeps and trial.training[2] in ("ssp:2", "tap")
+        self.history = os.path.join(self.path, "history") if recorded else None
         self.limits = limits or (lambda: None)
         self.terminal, self.front, self.helpers, self.killed = terminal, None, [], set()
         self.group = self.confine = None  # set by harm.cgroup
         self.old, self.complaints = b"", []
+        self.starts, self.other = 1, None  # other: the model of a second job
         self.reached_main = True
         self.last_stopped = False  # a node was stopped when all others had ended, and its launcher waited for it
 
@@ -126,10 +130,12 @@ class Job:
         else:
             self.begin_front([HAWSER, *self.launcher(), *self.training()])
 
-    def training(self):
+    def training(self, slow=True, model=None):
         words = self.world.train(self.trial.training)
         pace = "1:60" if self.trial.training[0] != "linear" else "1:200" if self.trial.job == "one" else "1:5"
-        words += ["-q", "--json", "-o", self.model, "--slow", pace, "--failure-timeout", "2", "--join-timeout", "10", "--grace", "3"]
+        words += ["--json", "-o", model or self.model, "--failure-timeout", "2", "--join-timeout", "10", "--grace", "3"]
+        words += ["--slow", pace] if slow else []
+        words += ["--checkpoint", self.folder, "--checkpoint-every", "0"] if self.folder else ["-q"]  # not quiet: what a job goes on from
         words += ["--memory-limit", str(self.trial.limit)] if self.trial.fault == "limit" else []
         return words + (["--record-history", self.history] if self.history else [])
 

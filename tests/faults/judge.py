@@ -46,6 +46,10 @@ def expected(job):
         return {0, 130} if victim != "joiner" else {0, 130, 8}  # 8: it had not joined yet
     if fault == "disk":
         return {0} if job.serves else {4, 0}
+    if fault == "two jobs" and victim == "same":
+        return {0, 2}
+    if job.trial.keeps:
+        return {0}
     if fault == "cgroup":  # 8: the exit code of another host's agent is unknown
         return {0, 5, -signal.SIGKILL if victim == "front" else 0, KILLED if front != "one" else 0, 8 if front == "hosts" else 0}
     if fault == "limit":
@@ -178,6 +182,16 @@ class Judge:
             self.check(tensors(named[0]) == tensors(self.job.world.reference(self.job.trial.training)[0]), "other bits than undisturbed")
         shutil.rmtree(os.path.dirname(named[0]), ignore_errors=True)
 
+    def checkpoints(self):
+        """Checks that a job that lost its folder says so, and that no job that ended with success has left a file there."""
+        if self.code == 2:
+            self.check("another job has taken over" in self.job.text(), "exit 2, and no line says that another job has the folder")
+        if self.job.other is not None and self.job.trial.training[2] in ("bsp", "dc:0"):
+            self.check(tensors(self.job.other) == tensors(self.job.world.reference(self.job.trial.training)[0]),
+                       "the second job has other bits than undisturbed")
+        left = os.listdir(self.job.folder)
+        self.check(not left, f"left in the folder of checkpoints: {left}")
+
     def history(self):
         if not self.job.history or not os.path.exists(self.job.history):
             return
@@ -194,6 +208,8 @@ class Judge:
             self.failed()
         if self.code == 4 and self.job.trial.fault == "disk":
             self.rescued()
+        if self.job.trial.keeps:
+            self.checkpoints()
         self.history()
 
     # --------------------------------------------------------------------------------------------------------- servers ----
