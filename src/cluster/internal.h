@@ -85,6 +85,7 @@ struct hw_cluster {
     hw_members *members; /* has a lock of its own, which may be taken within this one */
     hw_subscriber own_subscriber;
     hw_joiner *joiners;              /* nodes_most entries; memory only of those that are used */
+    uint32_t met;                    /* number of the first node that a join still waits for */
     bool has_members, go;            /* the manager has sent the member list; all may go on */
     bool leaving;                    /* the others were sent a goodbye */
     bool gave_up;                    /* the last run has not ended on this node */

@@ -291,36 +291,50 @@ static void up(void *argument, uint32_t node, const hw_net_hello *hello)
 
 /* ------------------------------------------------------------------------------------------------------ waiting ---- */
 
-static bool all_registered(const hw_cluster *cluster)
+static bool is_registered(const hw_cluster *cluster, uint32_t node)
 {
-    for (uint32_t i = 1; i < cluster->nodes; i++)
-        if (!cluster->joiners[i].registered)
-            return false;
-    return true;
+    return node == 0 || cluster->joiners[node].registered;
 }
 
-static bool all_linked(const hw_cluster *cluster)
+static bool is_linked(const hw_cluster *cluster, uint32_t node)
 {
-    for (uint32_t i = 0; i < cluster->nodes; i++)
-        if (i != cluster->self && !cluster->joiners[i].linked)
-            return false;
-    return true;
+    return node == cluster->self || cluster->joiners[node].linked;
 }
 
-static bool all_ready(const hw_cluster *cluster)
+static bool is_ready(const hw_cluster *cluster, uint32_t node)
 {
-    for (uint32_t i = 1; i < cluster->nodes; i++)
-        if (!cluster->joiners[i].ready)
-            return false;
-    return true;
+    return node == 0 || cluster->joiners[node].ready;
 }
 
-static bool has_members(const hw_cluster *cluster)
+/* Returns whether all nodes have something that none loses again. A wait looks once at each node that has it. */
+static bool all_have(hw_cluster *cluster, bool (*has)(const hw_cluster *cluster, uint32_t node))
+{
+    while (cluster->met < cluster->nodes && has(cluster, cluster->met))
+        cluster->met++;
+    return cluster->met == cluster->nodes;
+}
+
+static bool all_registered(hw_cluster *cluster)
+{
+    return all_have(cluster, is_registered);
+}
+
+static bool all_linked(hw_cluster *cluster)
+{
+    return all_have(cluster, is_linked);
+}
+
+static bool all_ready(hw_cluster *cluster)
+{
+    return all_have(cluster, is_ready);
+}
+
+static bool has_members(hw_cluster *cluster)
 {
     return cluster->has_members;
 }
 
-static bool has_go(const hw_cluster *cluster)
+static bool has_go(hw_cluster *cluster)
 {
     return cluster->go;
 }
@@ -329,11 +343,15 @@ static bool has_go(const hw_cluster *cluster)
 static void missing(const hw_cluster *cluster, char *text, size_t size)
 {
     size_t used = 0;
+    uint32_t registered = 0;
     text[0] = '\0';
+    while (registered < cluster->nodes && is_registered(cluster, registered))
+        registered++;
     for (uint32_t i = 0; i < cluster->nodes && used + 80 < size; i++) {
         const hw_joiner *joiner = &cluster->joiners[i];
         const char *name = hw_cluster_name(cluster, i);
-        bool here = cluster->self == 0 ? joiner->registered && (joiner->ready || !all_registered(cluster)) : joiner->linked;
+        bool here =
+            cluster->self == 0 ? joiner->registered && (joiner->ready || registered < cluster->nodes) : joiner->linked;
         if (i == cluster->self || here)
             continue;
         used += (size_t)snprintf(text + used, size - used, "%snode %u%s%.40s%s", used != 0 ? ", " : "", i,
@@ -341,11 +359,12 @@ static void missing(const hw_cluster *cluster, char *text, size_t size)
     }
 }
 
-static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(const hw_cluster *cluster), double deadline,
-                              const char *what, hawser_error *error)
+static hawser_status wait_for(hw_cluster *cluster, bool (*ready)(hw_cluster *cluster), double deadline, const char *what,
+                              hawser_error *error)
 {
     char text[700];
     pthread_mutex_lock(&cluster->mutex);
+    cluster->met = 0;
     while (!ready(cluster) && !is_over(cluster) && !hw_cancelled(cluster->cancellation) && hw_seconds() < deadline)
         (void)hw_cluster_wait_until(cluster, hw_cancellation_slice(cluster->cancellation, deadline));
     hawser_status status = HAWSER_OK;

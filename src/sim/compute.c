@@ -11,13 +11,15 @@
 typedef struct sim_compute {
     sim_costs costs;
     double *slow; /* of each host */
+    bool (*begun)(uint64_t clock);
+    uint64_t clocks; /* that have begun */
 } sim_compute;
 
 static sim_compute compute;
 
 void sim_compute_open(const sim_costs *costs, uint32_t hosts)
 {
-    compute = (sim_compute){*costs, malloc(hosts * sizeof *compute.slow)};
+    compute = (sim_compute){.costs = *costs, .slow = malloc(hosts * sizeof *compute.slow)};
     if (compute.slow == NULL)
         abort();
     for (uint32_t i = 0; i < hosts; i++)
@@ -35,6 +37,21 @@ void sim_slow_host(uint32_t host, double times)
     compute.slow[host] = times;
 }
 
+void sim_on_clock(bool (*begun)(uint64_t clock))
+{
+    compute.begun = begun;
+}
+
+/* Several clocks may begin at once for the world: a block that leads has begun them all. */
+static void begin_clock(uint64_t clock)
+{
+    bool waits = false;
+    while (compute.begun != NULL && compute.clocks <= clock)
+        waits = compute.begun(compute.clocks++) || waits;
+    if (waits)
+        (void)sim_wait(NULL, sim_now());
+}
+
 static void spend(double seconds)
 {
     if (sim_self() != NULL)
@@ -43,6 +60,8 @@ static void spend(double seconds)
 
 SIM_WRAP(hawser_status, hw_context_run, hw_worker *worker, const hw_step *step, const hawser_state *rebuilds)
 {
+    if (sim_self() != NULL && step != NULL)
+        begin_clock(worker->first_clock + worker->clock);
     if (sim_self() != NULL)
         sim_thread_facts(sim_self())->entries = 0;
     hawser_status status = __real_hw_context_run(worker, step, rebuilds);

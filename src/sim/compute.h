@@ -7,6 +7,7 @@
 #ifndef HW_SIM_COMPUTE_H
 #define HW_SIM_COMPUTE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Seconds: of a call of a unit, of an entry, and of a byte that is sent or received in an update. */
@@ -18,5 +19,8 @@ void sim_compute_open(const sim_costs *costs, uint32_t hosts);
 void sim_compute_close(void);
 /* Sets how many times slower than others a host computes. */
 void sim_slow_host(uint32_t host, double times);
+/* Calls begun(clock) when the first unit of a clock of a loop is about to run. It returns whether it has added events; the
+ * unit runs after those of that time. One function. */
+void sim_on_clock(bool (*begun)(uint64_t clock));
 
 #endif

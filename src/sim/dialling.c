@@ -19,8 +19,7 @@ static sim_link *new_link(sim_net *net, const sim_net *peer, uint32_t node)
     sim_link *link = sim_made(sizeof *link);
     link->net = net;
     link->node = node;
-    link->hello = peer->self;
-    link->hello.node = node;
+    link->to = peer;
     link->out = (sim_channel){.from = net->process->host, .to = peer->process->host};
     link->pace.link = link;
     link->next_of_all = sim_all_nets()->links;
@@ -38,7 +37,7 @@ static hawser_status enter(sim_link *link, hawser_error *error)
         return hawser_fail(error, HAWSER_PEER_LOST, "there is already a node %u: %s", node, net->self.name);
     if (sim_link_to(net, node) != NULL)
         return hawser_fail(error, HAWSER_PEER_LOST, "there is already a link to a node %u: %s", node,
-                           sim_link_to(net, node)->hello.name);
+                           sim_link_to(net, node)->to->self.name);
     if (net->stopping)
         return hawser_fail(error, HAWSER_PEER_LOST, "%s is about to end", net->self.name);
     HAWSER_TRY(HW_GROW(&net->links, &net->capacity, (size_t)node + 1, "a table of links", error));
@@ -110,7 +109,7 @@ void sim_take_reply(sim_link *link, sim_dialling *dialling)
     else if (before != HW_NET_ANY && before != dialling->number)
         dialling->status =
             hawser_fail(&dialling->error, HAWSER_PEER_LOST, "%s reports that this is node %u, but it is node %u",
-                        link->hello.name, dialling->number, before);
+                        link->to->self.name, dialling->number, before);
     else
         dialling->status = enter(link, &dialling->error);
     if (dialling->status == HAWSER_OK)
@@ -122,10 +121,12 @@ void sim_take_reply(sim_link *link, sim_dialling *dialling)
 
 static sim_net *listening_at(const char *address)
 {
-    for (sim_net *net = sim_all_nets()->nets; net != NULL; net = net->next)
-        if (strcmp(net->self.address, address) == 0 && net->listens && !net->stopping && sim_net_runs(net))
-            return net;
-    return NULL;
+    const sim_nets *all = sim_all_nets();
+    const char *port = strrchr(address, ':');
+    size_t number = port != NULL ? (size_t)strtoull(port + 1, NULL, 10) - SIM_PORT : all->count;
+    sim_net *net = number < all->count ? all->by_port[number] : NULL;
+    bool listens = net != NULL && net->listens && !net->stopping && sim_net_runs(net);
+    return listens && strcmp(net->self.address, address) == 0 ? net : NULL;
 }
 
 static void hello(void *argument, uint64_t unused)

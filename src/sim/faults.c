@@ -1,5 +1,6 @@
 #include "sim/faults.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,21 +11,29 @@
 #include "sim/compute.h"
 #include "sim/nets.h"
 #include "sim/network.h"
+#include "sim/quantity.h"
 #include "sim/world.h"
 
-/* A fault's words: a node, and then another node or a factor. */
+/* What stands behind the node of a fault. */
+typedef enum sim_rest { NOTHING, OTHER, TIMES, RATE, TURN } sim_rest;
+
 typedef struct sim_fault_row {
     const char *name;
-    bool other, times;
+    sim_rest rest;
 } sim_fault_row;
 
 static const sim_fault_row rows[] = {
-    [SIM_FAULT_KILL] = {"kill", false, false},         [SIM_FAULT_STOP] = {"stop", false, false},
-    [SIM_FAULT_CONTINUE] = {"continue", false, false}, [SIM_FAULT_CUT] = {"cut", true, false},
-    [SIM_FAULT_HEAL] = {"heal", true, false},          [SIM_FAULT_SLOW] = {"slow", false, true},
-    [SIM_FAULT_LINK] = {"link", false, true},
+    [SIM_FAULT_KILL] = {"kill", NOTHING},         [SIM_FAULT_STOP] = {"stop", NOTHING},
+    [SIM_FAULT_CONTINUE] = {"continue", NOTHING}, [SIM_FAULT_CUT] = {"cut", OTHER},
+    [SIM_FAULT_HEAL] = {"heal", OTHER},           [SIM_FAULT_SLOW] = {"slow", TIMES},
+    [SIM_FAULT_LINK] = {"link", TIMES},           [SIM_FAULT_RATE] = {"rate", RATE},
+    [SIM_FAULT_TURN_SLOW] = {"turn slow", TURN},  [SIM_FAULT_TURN_LINK] = {"turn link", TURN},
 };
-enum { KINDS = sizeof rows / sizeof *rows, WORDS_MOST = 5 };
+#define CLOCKS_BELOW 9e15 /* whole numbers that a double has */
+enum { KINDS = sizeof rows / sizeof *rows, WORDS_MOST = 7 };
+
+/* The faults of the world that is open. */
+static const sim_faults *planned;
 
 hawser_status sim_faults_add(sim_faults *faults, sim_fault fault, hawser_error *error)
 {
@@ -39,30 +48,66 @@ static bool read_number(const char *text, double *value)
     return end != NULL && *end == '\0' && isfinite(*value) && *value >= 0;
 }
 
-static bool read_node(const char *text, uint32_t nodes, uint32_t *node)
+static bool read_whole(const char *text, double below, uint64_t *whole)
 {
     double value;
-    if (!read_number(text, &value) || value != floor(value) || value >= nodes)
+    if (!read_number(text, &value) || value != floor(value) || value >= below)
         return false;
-    *node = (uint32_t)value;
+    *whole = (uint64_t)value;
     return true;
+}
+
+static bool read_node(const char *text, uint32_t nodes, uint32_t *node)
+{
+    uint64_t number;
+    if (!read_whole(text + (text[0] == 'h'), nodes, &number))
+        return false;
+    *node = (uint32_t)number;
+    return true;
+}
+
+static bool read_kind(const char *name, sim_fault *fault)
+{
+    size_t kind = 0;
+    while (kind < KINDS && (rows[kind].rest == TURN || strcmp(name, rows[kind].name) != 0))
+        kind++;
+    fault->kind = (sim_fault_kind)kind;
+    return kind < KINDS;
+}
+
+static bool read_time(const char *word, sim_fault *fault)
+{
+    fault->by_clock = strncmp(word, "clock=", 6) == 0;
+    if (fault->by_clock)
+        return read_whole(word + 6, CLOCKS_BELOW, &fault->clock);
+    return strncmp(word, "t=", 2) == 0 && read_number(word + 2, &fault->at);
+}
+
+/* Reads `turn slow TIMES every N clocks`. */
+static bool read_turn(char *const *words, size_t count, sim_fault *fault)
+{
+    hawser_error ignored;
+    if (count != 6 || (strcmp(words[1], "slow") != 0 && strcmp(words[1], "link") != 0))
+        return false;
+    fault->by_clock = true;
+    fault->kind = words[1][0] == 's' ? SIM_FAULT_TURN_SLOW : SIM_FAULT_TURN_LINK;
+    return sim_read_factor("", words[2], &fault->times, &ignored) == HAWSER_OK && strcmp(words[3], "every") == 0 &&
+           read_whole(words[4], CLOCKS_BELOW, &fault->clock) && fault->clock > 0 && strcmp(words[5], "clocks") == 0;
 }
 
 static bool read_words(char *const *words, size_t count, uint32_t nodes, sim_fault *fault)
 {
-    size_t kind = 0;
-    if (count < 3 || strncmp(words[0], "t=", 2) != 0 || !read_number(words[0] + 2, &fault->at))
+    hawser_error ignored;
+    if (strcmp(words[0], "turn") == 0)
+        return read_turn(words, count, fault);
+    if (count < 3 || !read_time(words[0], fault) || !read_kind(words[1], fault) || !read_node(words[2], nodes, &fault->node))
         return false;
-    while (kind < KINDS && strcmp(words[1], rows[kind].name) != 0)
-        kind++;
-    if (kind == KINDS || !read_node(words[2], nodes, &fault->node))
-        return false;
-    fault->kind = (sim_fault_kind)kind;
-    if (rows[kind].other)
-        return count == 4 && read_node(words[3], nodes, &fault->other);
-    if (rows[kind].times)
-        return count == 4 && read_number(words[3], &fault->times) && fault->times > 0;
-    return count == 3;
+    switch (rows[fault->kind].rest) {
+    case OTHER: return count == 4 && read_node(words[3], nodes, &fault->other);
+    case TIMES: return count == 4 && sim_read_factor("", words[3], &fault->times, &ignored) == HAWSER_OK;
+    case RATE: return count == 4 && sim_read_rate("", words[3], &fault->times, &ignored) == HAWSER_OK;
+    default: return count == 3;
+    }
 }
 
 static hawser_status read_line(const char *where, size_t number, const char *line, uint32_t nodes, sim_faults *faults,
@@ -81,8 +126,9 @@ static hawser_status read_line(const char *where, size_t number, const char *lin
     if (strlen(line) >= sizeof copy || !read_words(words, count, nodes, &fault))
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
-            "%s:%zu: '%.80s': expected t=SECONDS and one of kill N, stop N, continue N, cut N N, heal N N, slow N "
-            "TIMES, link N TIMES, with nodes from 0 to %u",
+            "%s:%zu: '%.80s': expected t=SECONDS or clock=N and one of kill N, stop N, continue N, cut N N, heal N N, slow "
+            "N "
+            "TIMES, link N TIMES, rate N RATE, with nodes from 0 to %u, or turn slow (or link) TIMES every N clocks",
             where, number, line, nodes - 1);
     return sim_faults_add(faults, fault, error);
 }
@@ -116,11 +162,20 @@ hawser_status sim_faults_load(const char *path, uint32_t nodes, sim_faults *faul
 void sim_fault_text(const sim_fault *fault, char *text, size_t size)
 {
     const sim_fault_row *row = &rows[fault->kind];
-    int used = snprintf(text, size, "t=%.9f %s %u", fault->at, row->name, fault->node);
-    if (row->other)
+    char when[40];
+    if (row->rest == TURN) {
+        snprintf(text, size, "%s %.17g every %" PRIu64 " clocks", row->name, fault->times, fault->clock);
+        return;
+    }
+    if (fault->by_clock)
+        snprintf(when, sizeof when, "clock=%" PRIu64, fault->clock);
+    else
+        snprintf(when, sizeof when, "t=%.9f", fault->at);
+    int used = snprintf(text, size, "%s %s %u", when, row->name, fault->node);
+    if (row->rest == OTHER)
         snprintf(text + used, size - (size_t)used, " %u", fault->other);
-    if (row->times)
-        snprintf(text + used, size - (size_t)used, " %.17g", fault->times);
+    if (row->rest == TIMES || row->rest == RATE)
+        snprintf(text + used, size - (size_t)used, " %.17g%s", fault->times, row->rest == RATE ? "B" : "");
 }
 
 /* One fault, and its end if it has one. */
@@ -157,10 +212,26 @@ void sim_faults_free(sim_faults *faults)
     *faults = (sim_faults){0};
 }
 
-static void happen(void *argument, uint64_t unused)
+static void slow_down(sim_fault_kind kind, uint32_t host, double times)
+{
+    if (kind == SIM_FAULT_SLOW || kind == SIM_FAULT_TURN_SLOW)
+        sim_slow_host(host, times);
+    else
+        sim_slow_link(host, times);
+}
+
+/* It is the next host's turn; the one before is as fast as it was without turns. */
+static void turn(const sim_fault *fault, uint64_t number)
+{
+    uint32_t nodes = sim_process_count();
+    if (number > 0)
+        slow_down(fault->kind, sim_process_at((uint32_t)((number - 1) % nodes))->host, 1);
+    slow_down(fault->kind, sim_process_at((uint32_t)(number % nodes))->host, fault->times);
+}
+
+static void happen(void *argument, uint64_t number)
 {
     const sim_fault *fault = argument;
-    (void)unused;
     sim_process *process = sim_process_at(fault->node);
     switch (fault->kind) {
     case SIM_FAULT_KILL: sim_kill(process); break;
@@ -170,13 +241,33 @@ static void happen(void *argument, uint64_t unused)
     case SIM_FAULT_HEAL:
         sim_nets_cut(process->host, sim_process_at(fault->other)->host, fault->kind == SIM_FAULT_CUT);
         break;
-    case SIM_FAULT_SLOW: sim_slow_host(process->host, fault->times); break;
-    case SIM_FAULT_LINK: sim_slow_link(process->host, fault->times); break;
+    case SIM_FAULT_SLOW:
+    case SIM_FAULT_LINK: slow_down(fault->kind, process->host, fault->times); break;
+    case SIM_FAULT_RATE: sim_set_link_rate(process->host, fault->times); break;
+    case SIM_FAULT_TURN_SLOW:
+    case SIM_FAULT_TURN_LINK: turn(fault, number); break;
     }
+}
+
+static bool clock_begun(uint64_t clock)
+{
+    bool some = false;
+    for (size_t i = 0; i < planned->count; i++) {
+        sim_fault *fault = &planned->list[i];
+        bool turns = rows[fault->kind].rest == TURN;
+        if (!fault->by_clock || (turns ? clock % fault->clock != 0 : clock != fault->clock))
+            continue;
+        sim_at(sim_now(), happen, fault, turns ? clock / fault->clock : 0);
+        some = true;
+    }
+    return some;
 }
 
 void sim_faults_plan(const sim_faults *faults)
 {
+    planned = faults;
+    sim_on_clock(clock_begun);
     for (size_t i = 0; i < faults->count; i++)
-        sim_at(SIM_FIRST + (uint64_t)(faults->list[i].at * 1e9), happen, &faults->list[i], 0);
+        if (!faults->list[i].by_clock)
+            sim_at(SIM_FIRST + (uint64_t)(faults->list[i].at * 1e9), happen, &faults->list[i], 0);
 }

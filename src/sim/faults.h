@@ -1,13 +1,17 @@
 /*
  * faults.h - what fails in a world, and when.
  *
- * A line of text is one fault: `t=SECONDS WHAT`, with WHAT one of `kill NODE`, `stop NODE`, `continue NODE`, `cut NODE NODE`
- * (what the first one's host sends to the second one's), `heal NODE NODE`, `slow NODE TIMES` (computing on its host) and
- * `link NODE TIMES` (its host's links).
+ * A line of text is one fault: `t=SECONDS WHAT`, or `clock=N WHAT` for the moment at which the first unit of clock N (from
+ * 0) of a loop is about to run. WHAT is one of `kill NODE`, `stop NODE`, `continue NODE`, `cut NODE NODE` (what the first
+ * one's host sends to the second one's), `heal NODE NODE`, `slow NODE TIMES` (computing on its host), `link NODE TIMES` (its
+ * host's links) and `rate NODE RATE` (of its host's links, from then on). `turn slow TIMES every N clocks` and `turn link
+ * TIMES every N clocks` slow one host down at a time: that of node 0 at clock 0, the next node's at clock N, and so on. A
+ * node is a number, or h and a number.
  */
 #ifndef HW_SIM_FAULTS_H
 #define HW_SIM_FAULTS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,14 +25,19 @@ typedef enum sim_fault_kind {
     SIM_FAULT_CUT,
     SIM_FAULT_HEAL,
     SIM_FAULT_SLOW,
-    SIM_FAULT_LINK
+    SIM_FAULT_LINK,
+    SIM_FAULT_RATE,
+    SIM_FAULT_TURN_SLOW,
+    SIM_FAULT_TURN_LINK
 } sim_fault_kind;
 
 typedef struct sim_fault {
-    double at; /* seconds from the beginning of the world */
+    bool by_clock;  /* it happens at `clock`, and not at `at` */
+    double at;      /* seconds from the beginning of the world */
+    uint64_t clock; /* of a turn: in intervals of so many clocks */
     sim_fault_kind kind;
     uint32_t node, other;
-    double times;
+    double times; /* of SIM_FAULT_RATE: bytes per second */
 } sim_fault;
 
 /* All zeros: none. */

@@ -163,7 +163,7 @@ void sim_end_link(sim_link *link, const char *why)
     bool up = link->state == SIM_LINK_UP, lost = why[0] != '\0' && !link->bidding;
     link->closed = true;
     if (up) {
-        (void)!snprintf(link->why, sizeof link->why, "%s", why);
+        link->why = lost ? strdup(why) : NULL;
         link->state = lost ? SIM_LINK_LOST : SIM_LINK_LEFT;
     }
     drop_unsent(link, 0);
@@ -300,12 +300,13 @@ bool sim_send_by(sim_link *link, hw_message *message)
 
 hawser_status sim_gone(const sim_link *link, hawser_error *error)
 {
-    const char *name = link->hello.name;
+    const char *name = link->to->self.name;
     bool left = link->state == SIM_LINK_LEFT;
     if (left || link->bidding)
         return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has %s", link->node, name,
                            left ? "left" : "received the end of this node");
-    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) was lost: %s", link->node, name, link->why);
+    return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) was lost: %s", link->node, name,
+                       link->why != NULL ? link->why : "its link has ended");
 }
 
 /* Forwards to one node. Of several failures the first is reported. */
@@ -366,7 +367,7 @@ static bool must_pause(const sim_link *link)
 static bool stamp_holds(const sim_net *net, uint32_t origin, const hw_envelope *envelope)
 {
     const sim_link *link = sim_link_to(net, origin);
-    if (link == NULL || envelope->incarnation != hw_net_short_incarnation(link->hello.incarnation))
+    if (link == NULL || envelope->incarnation != hw_net_short_incarnation(link->to->self.incarnation))
         return false;
     return hw_message_scope(envelope->kind) == HW_SCOPE_CLUSTER || envelope->view == net->view;
 }
@@ -419,8 +420,10 @@ void sim_announce(sim_link *link)
     sim_net *net = link->net;
     link->state = SIM_LINK_UP;
     link->last_received = sim_seconds();
+    hw_net_hello hello = link->to->self;
+    hello.node = link->node;
     if (net->events.up != NULL)
-        net->events.up(net->events.argument, link->node, &link->hello);
+        net->events.up(net->events.argument, link->node, &hello);
     link->announced = true;
     sim_wake_all(&net->changed);
 }

@@ -17,6 +17,7 @@
 #include "transport/net/net.h"
 #include "transport/wire.h"
 
+enum { SIM_PORT = 7000 }; /* of the first net; each has the next one */
 typedef enum sim_kind { SIM_UP, SIM_MESSAGE, SIM_GOODBYE, SIM_CLOSED, SIM_SILENT, SIM_HELLO } sim_kind;
 typedef enum sim_link_state { SIM_LINK_NEW, SIM_LINK_UP, SIM_LINK_LEFT, SIM_LINK_LOST } sim_link_state;
 
@@ -35,12 +36,12 @@ typedef struct sim_parcel {
 
 struct sim_link {
     sim_net *net;
+    const sim_net *to; /* the net of its other end */
     uint32_t node;
-    hw_net_hello hello;
     sim_link *peer, *next, *next_of_all;
     sim_link_state state;
     bool announced, bidding, bid, closed, paused; /* bid: the goodbye was sent */
-    char why[200];
+    char *why;                                    /* of a lost link, from malloc */
     sim_channel out;
     sim_dialling *dialling; /* of a new link, until it is up */
     sim_pace pace;
@@ -90,9 +91,9 @@ struct sim_net {
 
 /* All nets and link ends of the world. */
 typedef struct sim_nets {
-    sim_net *nets;
+    sim_net *nets, **by_port; /* by_port: in the order in which they were made */
     sim_link *links;
-    uint32_t count;
+    size_t count, capacity;
 } sim_nets;
 
 sim_nets *sim_all_nets(void);

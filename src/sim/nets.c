@@ -151,6 +151,8 @@ SIM_WRAP(hawser_status, hw_net_new, const hw_net_options *options, const hw_net_
     if (sim_self() == NULL)
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "a program that is linked with the simulator has nodes only in a world");
+    sim_nets *all = sim_all_nets();
+    HAWSER_TRY(HW_GROW(&all->by_port, &all->capacity, all->count + 1, "the list of nets", error));
     sim_net *net = sim_made(sizeof *net);
     net->process = sim_own();
     net->events = *events;
@@ -161,9 +163,8 @@ SIM_WRAP(hawser_status, hw_net_new, const hw_net_options *options, const hw_net_
     copy_text(net->build, sizeof net->build, options->build);
     memcpy(net->key, options->key, options->key_length < HW_NET_KEY_MOST ? options->key_length : HW_NET_KEY_MOST);
     if (!options->dial_only)
-        (void)!snprintf(net->self.address, sizeof net->self.address, "host%u:%u", net->process->host,
-                        7000 + sim_all_nets()->count);
-    sim_all_nets()->count++;
+        (void)!snprintf(net->self.address, sizeof net->self.address, "host%u:%zu", net->process->host,
+                        SIM_PORT + all->count);
     net->listens = !options->dial_only;
     net->direct = options->direct;
     net->view = HW_VIEW_FIRST;
@@ -172,8 +173,9 @@ SIM_WRAP(hawser_status, hw_net_new, const hw_net_options *options, const hw_net_
     net->unread_most = options->unread_most;
     net->bucket = (sim_bucket){.rate = (double)options->rate};
     net->cancellation = options->cancellation;
-    net->next = sim_all_nets()->nets;
-    sim_all_nets()->nets = net;
+    all->by_port[all->count++] = net;
+    net->next = all->nets;
+    all->nets = net;
     net->thread = sim_thread_number(sim_thread_start(sim_own(), net_main, net));
     *out = (hw_net *)(void *)net;
     return HAWSER_OK;
@@ -309,7 +311,7 @@ SIM_WRAP(bool, hw_net_path_of, hw_net *net, uint32_t node, hw_net_path *path)
                           .bytes_sent = link->bytes_sent,
                           .bytes_received = link->bytes_received,
                           .queued = link->queued};
-    memcpy(path->peer, link->hello.address, sizeof path->peer);
+    memcpy(path->peer, link->to->self.address, sizeof path->peer);
     return true;
 }
 
@@ -395,6 +397,7 @@ void sim_nets_close(void)
 {
     for (sim_link *link = sim_all_nets()->links, *next; link != NULL; link = next) {
         next = link->next_of_all;
+        free(link->why);
         free(link);
     }
     for (sim_net *net = sim_all_nets()->nets, *next; net != NULL; net = next) {
@@ -404,5 +407,6 @@ void sim_nets_close(void)
         free(net->links);
         free(net);
     }
+    free(sim_all_nets()->by_port);
     *sim_all_nets() = (sim_nets){0};
 }

@@ -11,7 +11,7 @@ typedef struct sim_host {
     sim_channel *first, *last; /* whose turn it is */
     uint64_t free;             /* when the down-link has received what has arrived */
     uint64_t bytes;
-    double slow;
+    double slow, rate; /* rate: bytes per second; 0: no limit */
 } sim_host;
 
 /* Items that end within one frame. */
@@ -35,7 +35,7 @@ void sim_network_open(const sim_rates *rates, uint32_t hosts)
     if (network.hosts == NULL)
         abort();
     for (uint32_t i = 0; i < hosts; i++)
-        network.hosts[i].slow = 1;
+        network.hosts[i] = (sim_host){.slow = 1, .rate = rates->link};
 }
 
 void sim_network_close(void)
@@ -47,6 +47,11 @@ void sim_network_close(void)
 void sim_slow_link(uint32_t host, double times)
 {
     network.hosts[host].slow = times;
+}
+
+void sim_set_link_rate(uint32_t host, double rate)
+{
+    network.hosts[host].rate = rate;
 }
 
 uint64_t sim_link_bytes(uint32_t host)
@@ -103,7 +108,7 @@ static void reach(void *argument, uint64_t end)
     sim_frame *frame = argument;
     sim_host *host = &network.hosts[frame->channel->to];
     uint64_t begin = host->free > sim_now() ? host->free : sim_now();
-    uint64_t received = begin + duration(frame->bytes, network.rates.link, host->slow);
+    uint64_t received = begin + duration(frame->bytes, host->rate, host->slow);
     host->free = received > end ? received : end;
     arrive_at(frame, host->free);
 }
@@ -176,7 +181,7 @@ static void serve(sim_host *host)
         return;
     }
     sim_frame *frame = next_frame(channel, FRAME);
-    uint64_t sent = sim_now() + duration(frame->bytes, network.rates.link, host->slow);
+    uint64_t sent = sim_now() + duration(frame->bytes, host->rate, host->slow);
     uint64_t latency = latency_of(network.rates.latency), begin = sim_now() + latency;
     host->busy = true;
     host->bytes += frame->bytes;

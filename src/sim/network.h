@@ -43,6 +43,8 @@ void sim_network_open(const sim_rates *rates, uint32_t hosts);
 void sim_network_close(void);
 /* Sets how many times slower than others the links of a host are. */
 void sim_slow_link(uint32_t host, double times);
+/* Sets the rate of a host's links, in bytes per second, for the frames from now on. */
+void sim_set_link_rate(uint32_t host, double rate);
 /* Sends an item. It is the channel's until it has arrived. */
 void sim_send(sim_channel *channel, sim_item *item);
 /* Takes back items of which nothing was sent yet, those for which takes(argument, item); linked by next. */

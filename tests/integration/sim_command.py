@@ -73,6 +73,21 @@ with tempfile.TemporaryDirectory() as folder:
     assert paused["objective"] == usual["objective"] and paused["simulated"]["seconds"] > 3
     call(SIM, "--nodes", "3", "--limit", "1ms", "--", *TRAIN, code=10)
 
+    # Links change in the run, and faults happen at clocks.
+    rates = simulate("--nodes", "2", "--fault", "t=0 rate h0 1mbit; t=0 rate h1 1mbit")
+    whole = simulate("--nodes", "2", "--link", "1mbit")
+    assert rates["worker"] == whole["worker"] and rates["simulated"]["seconds"] == whole["simulated"]["seconds"]
+    part = simulate("--nodes", "2", "--fault", "clock=1 rate 0 1mbit; clock=1 rate 1 1mbit")
+    assert simulate("--nodes", "2")["seconds_train"] < part["seconds_train"] < whole["seconds_train"]
+    lost = simulate("--nodes", "3", "--fault", "clock=2 kill h2", code=8)
+    assert lost["error"].startswith("node 2 (host2) was lost") and lost["error"].endswith(", clock 2"), lost
+    always = simulate("--nodes", "3", "--fault", "t=0 slow 0 40; t=0 slow 1 40; t=0 slow 2 40")
+    turns = simulate("--nodes", "3", "--fault", "turn slow 40 every 1 clocks")
+    first = simulate("--nodes", "3", "--fault", "turn slow 40 every 1000 clocks")
+    assert first == simulate("--nodes", "3", "--fault", "clock=0 slow h0 40")
+    assert 2 * usual["seconds_train"] < turns["seconds_train"] < always["seconds_train"]
+    assert turns["seconds_train"] != first["seconds_train"] and turns["objective"] == usual["objective"]
+
     table = call(SIM, "--sweep", "nodes=1,2,4", "--", *TRAIN).stdout.splitlines()
     assert table[0].split() == ["nodes", "seconds_train", "wait_seconds", "bytes_busiest", "efficiency"]
     rows = [line.split() for line in table[1:]]
@@ -89,9 +104,14 @@ with tempfile.TemporaryDirectory() as folder:
             (("--seed", "-1"), "--seed: '-1' is not within [0,inf)"),
             (("--sweep", "workers=1"), "--sweep = 'workers=1': expected nodes=N,N"),
             (("--sweep", "nodes=1,x"), "--sweep nodes = '1,x': expected"),
-            (("--fault", "t=1 kill 2"), "--fault:1: 't=1 kill 2': expected t=SECONDS and one of kill N"),
+            (("--fault", "t=1 kill 2"), "--fault:1: 't=1 kill 2': expected t=SECONDS or clock=N and one of kill N"),
             (("--fault", "t=1 kill 1; t=2 cut 0"), "--fault:2: ' t=2 cut 0': expected"),
             (("--fault", "t=1 slow 0 0"), "--fault:1: 't=1 slow 0 0': expected"),
+            (("--fault", "clock=1.5 stop h0"), "--fault:1: 'clock=1.5 stop h0': expected"),
+            (("--fault", "t=1 rate 0 10"), "--fault:1: 't=1 rate 0 10': expected"),
+            (("--fault", "t=1 turn slow 2 every 3 clocks"), "--fault:1: 't=1 turn slow 2 every 3 clocks': expected"),
+            (("--fault", "turn slow 2 every 0 clocks"), "--fault:1: 'turn slow 2 every 0 clocks': expected"),
+            (("--fault", "turn stop 2 every 3 clocks"), "--fault:1: 'turn stop 2 every 3 clocks': expected"),
             (("--sepd", "1"), "unknown option --sepd; did you mean --seed?"),
             (("lasso",), "unexpected argument 'lasso'")):
         said = call(SIM, *options, "--", *TRAIN, code=2).stderr

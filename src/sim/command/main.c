@@ -8,9 +8,9 @@
 
 #include "cli/cli.h"
 #include "report/option_text.h"
-#include "sim/command/quantity.h"
 #include "sim/command/training.h"
 #include "sim/faults.h"
+#include "sim/quantity.h"
 
 enum { NODES_MOST = 8192, SWEEP_MOST = 64 };
 
@@ -24,7 +24,8 @@ static const hawser_option rows[] = {
      "time of a call of a unit, of a stored entry that it goes over, and of a byte of an update", NULL, 0},
     {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N",
      "draw latencies, and the orders and pauses of threads; 0: none are drawn, and times are those of the model", NULL, 0},
-    {"fault", HAWSER_TEXT, NULL, NULL, "LINE", "a fault, such as 't=2.5 kill 3'; separate several by ';'", NULL, 0},
+    {"fault", HAWSER_TEXT, NULL, NULL, "LINE",
+     "a fault, such as 't=2.5 kill 3' or 'clock=40 stop h2'; separate several by ';'", NULL, 0},
     {"scenario", HAWSER_PATH, NULL, NULL, "FILE", "a file of faults, one per line", NULL, 0},
     {"limit", HAWSER_TEXT, "1000000s", NULL, "T", "virtual time after which the simulation ends as a failure", NULL, 0},
     {"sweep", HAWSER_TEXT, NULL, NULL, "nodes=N,N", "simulate each of these numbers of nodes, and print a table instead",

@@ -1,6 +1,6 @@
 /* quantity.h - times and rates in options of the simulator. */
-#ifndef HW_SIM_COMMAND_QUANTITY_H
-#define HW_SIM_COMMAND_QUANTITY_H
+#ifndef HW_SIM_QUANTITY_H
+#define HW_SIM_QUANTITY_H
 
 #include <stddef.h>
 #include <stdint.h>

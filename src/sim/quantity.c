@@ -1,4 +1,4 @@
-#include "sim/command/quantity.h"
+#include "sim/quantity.h"
 
 #include <math.h>
 #include <stdlib.h>
