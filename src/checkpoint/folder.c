@@ -264,22 +264,44 @@ static hawser_status delete_manifest(const hw_folder *folder, const hw_checkpoin
     return delete_one(folder, name, error);
 }
 
-/* Returns whether one of the checkpoints names a file. */
-static bool is_named(hw_checkpoint *const *kept, size_t count, const char *name)
+/* The checkpoints of a folder that stay: the newest that are whole, then the ends of runs that are older than these. */
+typedef struct kept_list {
+    hw_checkpoint **all;
+    size_t count, capacity, newest; /* how many are of the newest */
+    uint64_t oldest;                /* number of the last of these; 0: the folder has fewer than it keeps */
+} kept_list;
+
+static void free_kept(kept_list *kept)
+{
+    for (size_t i = 0; i < kept->count; i++)
+        hw_checkpoint_free(kept->all[i]);
+    free(kept->all);
+}
+
+static bool is_kept(const kept_list *kept, const hw_checkpoint_label *label)
+{
+    for (size_t i = 0; i < kept->count; i++)
+        if (kept->all[i]->number == label->number && strcmp(kept->all[i]->token, label->token) == 0)
+            return true;
+    return false;
+}
+
+/* Returns whether a checkpoint that stays names a file. */
+static bool is_named(const kept_list *kept, const char *name)
 {
     hw_checkpoint_label label;
     if (!hw_checkpoint_read_name(name, &label) || label.kind == HW_CHECKPOINT_KINDS)
         return false;
-    for (size_t i = 0; i < count; i++) {
-        const hw_checkpoint_part *part = hw_checkpoint_find(kept[i], (hw_checkpoint_kind)label.kind, label.index);
+    for (size_t i = 0; i < kept->count; i++) {
+        const hw_checkpoint_part *part = hw_checkpoint_find(kept->all[i], (hw_checkpoint_kind)label.kind, label.index);
         if (part != NULL && strcmp(part->file, name) == 0)
             return true;
     }
     return false;
 }
 
-/* Returns whether a file that no kept checkpoint names may be deleted: it is older than all that are kept, or this job's
- * own and older than the checkpoint in progress. The newer ones of another job may be those of its next manifest. */
+/* Returns whether a file that no kept checkpoint names may be deleted: it is older than the newest that are kept, or this
+ * job's own and older than the checkpoint in progress. The newer ones of another job may be those of its next manifest. */
 static bool is_left_over(const hw_folder *folder, const char *name, uint64_t oldest)
 {
     hw_checkpoint_label label;
@@ -294,39 +316,62 @@ static bool was_damaged(const hw_folder *folder, const hw_checkpoint_label *labe
     return label->number > folder->found && label->number <= folder->seen;
 }
 
-/* Chooses the checkpoints that are kept, the newest that are whole, and reads their manifests. Returns false if one cannot
- * be read: then it is unknown which files it names. */
-static bool choose_kept(const hw_folder *folder, const listing *list, hw_checkpoint **kept, size_t *count)
+/* Forgets the ends of the shortest runs, which cost the least to repeat, if there are too many. */
+static void forget_shortest(kept_list *kept)
 {
-    *count = 0;
-    for (size_t i = 0; i < list->count && *count < folder->keep; i++) {
-        if (was_damaged(folder, &list->manifests[i]))
-            continue;
-        if (read_manifest(folder->path, &list->manifests[i], &kept[*count], NULL) != HAWSER_OK)
-            return false;
-        ++*count;
+    while (kept->count > kept->newest + HW_ENDS_MOST) {
+        size_t shortest = kept->newest;
+        for (size_t i = shortest + 1; i < kept->count; i++)
+            if (kept->all[i]->seconds < kept->all[shortest]->seconds)
+                shortest = i;
+        hw_checkpoint_free(kept->all[shortest]);
+        kept->all[shortest] = kept->all[--kept->count];
     }
-    return true;
 }
 
-/* Deletes the manifests older than those that are kept, the oldest first, then the files that none of the kept names. */
+/* Chooses the checkpoints that stay, and reads their manifests. Stores false in *known if one of the newest cannot be read:
+ * then it is unknown which files it names. */
+static hawser_status choose_kept(const hw_folder *folder, const listing *list, kept_list *kept, bool *known,
+                                 hawser_error *error)
+{
+    *kept = (kept_list){0};
+    *known = true;
+    for (size_t i = 0; i < list->count && *known; i++) {
+        hw_checkpoint *checkpoint = NULL;
+        bool newest = kept->newest < folder->keep;
+        if (was_damaged(folder, &list->manifests[i]))
+            continue;
+        HAWSER_TRY(HW_GROW(&kept->all, &kept->capacity, kept->count + 1, "the checkpoints of a folder", error));
+        bool whole = read_manifest(folder->path, &list->manifests[i], &checkpoint, NULL) == HAWSER_OK;
+        *known = whole || !newest;
+        if (!whole)
+            continue;
+        if (!newest && !checkpoint->ended) {
+            hw_checkpoint_free(checkpoint);
+            continue;
+        }
+        kept->all[kept->count++] = checkpoint;
+        kept->newest += newest;
+        if (newest && kept->newest == folder->keep)
+            kept->oldest = checkpoint->number;
+    }
+    forget_shortest(kept);
+    return HAWSER_OK;
+}
+
+/* Deletes the manifests of checkpoints that do not stay, the oldest first, then the files that none of the others names. */
 static hawser_status sweep_listed(const hw_folder *folder, const listing *list, hawser_error *error)
 {
-    hw_checkpoint **kept = NULL;
-    size_t count = 0;
-    HAWSER_TRY(HW_NEW(&kept, folder->keep, "the checkpoints of a folder", error));
-    bool known = choose_kept(folder, list, kept, &count);
-    uint64_t oldest = known && count == folder->keep ? kept[count - 1]->number : 0;
-    hawser_status status = HAWSER_OK;
+    kept_list kept;
+    bool known = false;
+    hawser_status status = choose_kept(folder, list, &kept, &known, error);
     for (size_t i = list->count; status == HAWSER_OK && known && i-- > 0;)
-        if (list->manifests[i].number < oldest)
+        if (list->manifests[i].number < kept.oldest && !is_kept(&kept, &list->manifests[i]))
             status = delete_manifest(folder, &list->manifests[i], error);
     for (size_t i = 0; status == HAWSER_OK && known && i < list->part_count; i++)
-        if (!is_named(kept, count, list->parts[i]) && is_left_over(folder, list->parts[i], oldest))
+        if (!is_named(&kept, list->parts[i]) && is_left_over(folder, list->parts[i], kept.oldest))
             status = delete_one(folder, list->parts[i], error);
-    for (size_t i = 0; i < count; i++)
-        hw_checkpoint_free(kept[i]);
-    free(kept);
+    free_kept(&kept);
     return status;
 }
 
@@ -463,6 +508,47 @@ hawser_status hw_folder_find(hw_folder *folder, hawser_messages *messages, hw_ch
                         list.count, folder->given);
     folder->seen = list.count > 0 ? list.manifests[0].number : 0;
     folder->found = *checkpoint != NULL ? (*checkpoint)->number : folder->seen;
+    free_listing(&list);
+    return status;
+}
+
+/* Reads an older checkpoint, if it is the end of a run before. A damaged one is reported: the run is repeated. */
+static hawser_status read_end(const hw_folder *folder, const hw_checkpoint_label *label, const hw_checkpoint *from,
+                              hawser_messages *messages, hw_checkpoint **end, hawser_error *error)
+{
+    hawser_error why = {0};
+    hawser_status status = read_manifest(folder->path, label, end, &why);
+    if (status == HAWSER_OK && (!(*end)->ended || (*end)->run >= from->run)) {
+        hw_checkpoint_free(*end);
+        *end = NULL;
+        return HAWSER_OK;
+    }
+    if (status == HAWSER_OK) {
+        hw_checkpoint_free(*end);
+        status = read_whole(folder->path, label, end, &why);
+    }
+    if (status == HAWSER_OK || status == HAWSER_NO_MEMORY)
+        return status == HAWSER_OK ? status : hawser_fail(error, status, "%s", why.text);
+    hw_notify(messages, HAWSER_WARNING, 0, "%s; a run that has ended may be repeated", why.text);
+    *end = NULL;
+    return HAWSER_OK;
+}
+
+hawser_status hw_folder_ends(const hw_folder *folder, const hw_checkpoint *from, hawser_messages *messages,
+                             hw_checkpoint ***ends, size_t *count, hawser_error *error)
+{
+    listing list;
+    *ends = NULL;
+    *count = 0;
+    HAWSER_TRY(list_folder(folder->path, folder->previous, &list, error));
+    hawser_status status = HW_NEW(ends, list.count, "the checkpoints of a folder", error);
+    for (size_t i = 0; i < list.count && status == HAWSER_OK; i++) {
+        hw_checkpoint *end = NULL;
+        if (list.manifests[i].number < from->number)
+            status = read_end(folder, &list.manifests[i], from, messages, &end, error);
+        if (status == HAWSER_OK && end != NULL)
+            (*ends)[(*count)++] = end;
+    }
     free_listing(&list);
     return status;
 }

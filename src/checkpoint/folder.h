@@ -17,6 +17,7 @@
 
 enum {
     HW_KEEP_LEAST = 2,
+    HW_ENDS_MOST = 32,         /* ends of runs that stay until the job ends, besides the newest checkpoints */
     HW_FOLDER_PATIENCE = 3600, /* seconds that a job waits for another to be accepted, before it takes the folder back */
 };
 
@@ -51,13 +52,18 @@ bool hw_folder_shared(const char *path, const char *token);
  * HAWSER_BAD_INPUT if none of them is whole. The caller frees *checkpoint. */
 hawser_status hw_folder_find(hw_folder *folder, hawser_messages *messages, hw_checkpoint **checkpoint,
                              hawser_error *error) HAWSER_MUST_USE;
+/* Finds the ends of runs before that of `from`, all parts of which were read and checked. A damaged one is reported in one
+ * line, and left out. The caller frees *ends and each of them, also after a failure. */
+hawser_status hw_folder_ends(const hw_folder *folder, const hw_checkpoint *from, hawser_messages *messages,
+                             hw_checkpoint ***ends, size_t *count, hawser_error *error) HAWSER_MUST_USE;
 /* Reads the newest manifest that is whole, without its parts, of any folder; changes nothing. *checkpoint is NULL if the
  * folder has none. The caller frees *checkpoint. */
 hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, hawser_error *error) HAWSER_MUST_USE;
 
 /* Begins a checkpoint: sets its number and token. Deletes what attempts that failed have left. */
 hawser_status hw_folder_begin(hw_folder *folder, hw_checkpoint *checkpoint, hawser_error *error) HAWSER_MUST_USE;
-/* Writes the manifest, then deletes the oldest checkpoints. All parts are there. Returns HAWSER_BAD_OPTION if another job
+/* Writes the manifest, then deletes the oldest checkpoints, but for ends of runs: of more than HW_ENDS_MOST those of the
+ * shortest runs. All parts are there. Returns HAWSER_BAD_OPTION if another job
  * has replaced the token: then the job ends. Every other failure leaves the checkpoint before. */
 hawser_status hw_folder_commit(hw_folder *folder, hw_checkpoint *checkpoint, hawser_error *error) HAWSER_MUST_USE;
 /* Ends an attempt of which `status` and `why` are the result. After a failure of the disk its parts are deleted, one warning

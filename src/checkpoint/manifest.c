@@ -16,7 +16,7 @@
 
 /* The second line of a manifest. */
 #define SEAL        "{\"checksum\":\"%016" PRIx64 "\"}\n"
-#define FORMAT      1
+#define FORMAT      2
 #define MOST_NUMBER UINT64_C(999999999999)
 enum { SEAL_LENGTH = 32, MOST_BYTES = 1 << 30 };
 
@@ -28,7 +28,7 @@ typedef struct owned {
     hw_checkpoint_part *parts;
 } owned;
 
-static const char *const kinds[HW_CHECKPOINT_KINDS] = {"driver", "node", "block", "run"};
+static const char *const kinds[HW_CHECKPOINT_KINDS] = {"driver", "node", "block"};
 
 /* ------------------------------------------------------------------------------------------------------------ names ---- */
 
@@ -150,6 +150,7 @@ hawser_status hw_checkpoint_print(const hw_checkpoint *checkpoint, char **text, 
     hw_json_text(object, "program", checkpoint->program, &ok);
     hw_json_text(object, "loop", checkpoint->loop, &ok);
     hw_json_count(object, "run", checkpoint->run, &ok);
+    hw_json_count(object, "ended", checkpoint->ended, &ok);
     hw_json_count(object, "clock", checkpoint->clock, &ok);
     hw_json_number(object, "seconds", checkpoint->seconds, &ok);
     hw_json_number(object, "time", checkpoint->time, &ok);
@@ -309,15 +310,17 @@ static hawser_status read_facts(owned *it, const char *path, hawser_error *error
     hw_checkpoint *own = &it->checkpoint;
     hw_checkpoint_label label;
     const char *token;
-    uint64_t workers;
+    uint64_t workers, ended;
     if (!count_of(it->json, "number", MOST_NUMBER, &own->number) || !text_of(it->json, "token", &token) ||
         !text_of(it->json, "build", &own->build) || !text_of(it->json, "program", &own->program) ||
         !text_of(it->json, "loop", &own->loop) || !count_of(it->json, "run", INT64_MAX, &own->run) ||
-        !count_of(it->json, "clock", INT64_MAX, &own->clock) || !number_of(it->json, "seconds", &own->seconds) ||
-        !number_of(it->json, "time", &own->time) || !count_of(it->json, "workers", UINT32_MAX, &workers) ||
-        !text_of(it->json, "identity", &own->identity) || !read_logs(json_object_get(it->json, "logs"), own->logs))
+        !count_of(it->json, "ended", 1, &ended) || !count_of(it->json, "clock", INT64_MAX, &own->clock) ||
+        !number_of(it->json, "seconds", &own->seconds) || !number_of(it->json, "time", &own->time) ||
+        !count_of(it->json, "workers", UINT32_MAX, &workers) || !text_of(it->json, "identity", &own->identity) ||
+        !read_logs(json_object_get(it->json, "logs"), own->logs))
         return damaged(path, "a fact is missing", error);
     own->workers = (uint32_t)workers;
+    own->ended = ended != 0;
     if (!hw_checkpoint_read_name(name_of(path), &label) || label.part || label.number != own->number ||
         strcmp(label.token, token) != 0)
         return damaged(path, "it is that of another checkpoint", error);

@@ -12,14 +12,13 @@
 
 enum { HW_TOKEN_SIZE = 17, HW_CHECKPOINT_NAME = 96 };
 
-/* What a part is of. The format has a place for results of runs that have ended; no job writes one. */
+/* What a part is of. */
 typedef enum hw_checkpoint_kind {
     HW_CHECKPOINT_DRIVER, /* index 0 */
     HW_CHECKPOINT_NODE,   /* by node of the job that wrote it */
-    HW_CHECKPOINT_BLOCK,  /* by block */
-    HW_CHECKPOINT_RUN     /* by ended run of the job */
+    HW_CHECKPOINT_BLOCK   /* by block */
 } hw_checkpoint_kind;
-enum { HW_CHECKPOINT_KINDS = 4 };
+enum { HW_CHECKPOINT_KINDS = 3 };
 
 /* A part that is on disk. Plain bytes, which a node can send to node 0. */
 typedef struct hw_checkpoint_part {
@@ -40,6 +39,7 @@ typedef struct hw_checkpoint {
     char file[HW_CHECKPOINT_NAME]; /* set by hw_folder_commit and by a read */
     const char *build, *program, *loop;
     uint64_t run;   /* runs of the job that ended before this one */
+    bool ended;     /* it is of the end of its run, which a job that goes on does not repeat */
     uint64_t clock; /* of the loop */
     double seconds; /* of the run, over all its starts */
     double time;    /* seconds since 1970 */

@@ -1,6 +1,6 @@
 /* position.h - where a run stands: all of the driver that another run needs to go on, besides the states. A run that pauses
  * ends between two iterations of a loop below the root, and its position has no frames. The position of a checkpoint is a
- * path of frames from the root down to a unit or a shipped loop. */
+ * path of frames from the root down to a unit or a shipped loop, or the root alone for a run that has ended. */
 #ifndef HW_PROGRAM_POSITION_H
 #define HW_PROGRAM_POSITION_H
 
@@ -31,7 +31,7 @@ typedef struct hw_position {
      * messages; bytes and staleness that observers see; why bits differ from run to run ("": they do not). */
     uint64_t number, step, points_sent, points_returned;
     double bytes, staleness, run_seconds;
-    char repeatable[104];
+    char repeatable[104], stop_reason[40]; /* stop_reason: of the last loop that has ended */
     /* Arrays of as many items as the program says: */
     double *gains;      /* by state */
     hawser_sync *syncs; /* by operator */

@@ -601,30 +601,88 @@ static void a_part_is_written_in_pieces(void **state)
     hw_folder_free(folder);
 }
 
-/* The result of a run that has ended is in one file, which all later checkpoints name. */
-static void results_of_ended_runs_stay(void **state)
+static void write_end(hw_folder *folder, uint64_t run, uint64_t clock, double seconds)
+{
+    hw_checkpoint of = world_facts(clock);
+    of.run = run;
+    of.ended = true;
+    of.seconds = seconds;
+    assert_int_equal(world_try(folder, clock, &of, &error), HAWSER_OK);
+}
+
+static void write_of_run(hw_folder *folder, uint64_t run, uint64_t clock)
+{
+    hw_checkpoint of = world_facts(clock);
+    of.run = run;
+    assert_int_equal(world_try(folder, clock, &of, &error), HAWSER_OK);
+}
+
+/* Finds the checkpoint of the folder, and the ends of runs before it; returns how many. */
+static size_t find_ends(hw_folder *folder, uint64_t clock, hawser_messages *messages, uint64_t runs[100])
+{
+    hw_checkpoint *found, **ends;
+    size_t count = 0;
+    assert_int_equal(hw_folder_find(folder, NULL, &found, &error), HAWSER_OK);
+    assert_int_equal(found->clock, clock);
+    assert_int_equal(hw_folder_ends(folder, found, messages, &ends, &count, &error), HAWSER_OK);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(ends[i]->ended && world_whole("ck", ends[i]));
+        runs[i] = ends[i]->run;
+        hw_checkpoint_free(ends[i]);
+    }
+    free(ends);
+    hw_checkpoint_free(found);
+    return count;
+}
+
+/* The end of a run stays while later runs write many checkpoints. If it is damaged, the others stay. */
+static void ends_of_runs_stay(void **state)
 {
     (void)state;
-    hw_checkpoint_part result, parts[2];
+    uint64_t runs[100];
     hw_folder *folder = opened("ck", 2, false);
-    hw_checkpoint *found;
-    for (uint64_t clock = 1; clock < 8; clock++) {
-        hw_checkpoint of = world_facts(clock);
-        assert_int_equal(hw_folder_begin(folder, &of, &error), HAWSER_OK);
-        if (clock == 1)
-            assert_int_equal(world_part("ck", &of, HW_CHECKPOINT_RUN, 0, 1, &result, &error), HAWSER_OK);
-        assert_int_equal(world_part("ck", &of, HW_CHECKPOINT_DRIVER, 0, clock, &parts[0], &error), HAWSER_OK);
-        parts[1] = result;
-        of.parts = parts;
-        of.part_count = 2;
-        assert_int_equal(hw_folder_commit(folder, &of, &error), HAWSER_OK);
+    for (uint64_t run = 0; run < 3; run++) {
+        for (uint64_t clock = 1; clock < 5; clock++)
+            write_of_run(folder, run, 10 * run + clock);
+        write_end(folder, run, 10 * run + 5, 2);
     }
-    assert_int_equal(files("ck"), 2 + 2 * 2 + 1);
-    assert_int_equal(hw_folder_find(folder, NULL, &found, &error), HAWSER_OK);
-    assert_true(world_read("ck", found, HW_CHECKPOINT_RUN, 0, 1) && world_read("ck", found, HW_CHECKPOINT_DRIVER, 0, 7));
-    hw_checkpoint_free(found);
+    for (uint64_t clock = 31; clock < 38; clock++)
+        write_of_run(folder, 3, clock);
+    assert_int_equal(files("ck"), 2 + (3 + 2) * (BLOCKS + 2));
+    assert_int_equal(find_ends(folder, 37, NULL, runs), 3);
+    assert_true(runs[0] == 2 && runs[1] == 1 && runs[2] == 0);
+    char name[HW_CHECKPOINT_NAME], path[HW_CHECKPOINT_NAME + 4];
+    hw_checkpoint_part_name(name, 10, folder->token, HW_CHECKPOINT_BLOCK, 2); /* of the end of run 1 */
+    (void)snprintf(path, sizeof path, "ck/%s", name);
+    assert_int_equal(truncate(path, 4000), 0);
+    hawser_messages *messages;
+    hawser_message message;
+    assert_int_equal(hawser_messages_new(&messages, &error), HAWSER_OK);
+    assert_int_equal(find_ends(folder, 37, messages, runs), 2);
+    assert_true(runs[0] == 2 && runs[1] == 0);
+    assert_true(hawser_messages_next(messages, &message) && strstr(message.text, name) != NULL);
+    assert_non_null(strstr(message.text, "a run that has ended may be repeated"));
+    assert_false(hawser_messages_next(messages, &message));
+    hawser_messages_free(messages);
     assert_int_equal(hw_folder_remove(folder, &error), HAWSER_OK);
     assert_int_equal(files("ck"), 0);
+    hw_folder_free(folder);
+}
+
+/* A job of many runs fills the folder up to a bound: the shortest runs are repeated. */
+static void ends_of_the_shortest_runs_are_deleted(void **state)
+{
+    (void)state;
+    uint64_t runs[100];
+    hw_folder *folder = opened("ck", 2, false);
+    for (uint64_t run = 0; run < HW_ENDS_MOST + 9; run++)
+        write_end(folder, run, run + 1, run == 3 || run == 11 ? 1 : 5);
+    write_of_run(folder, HW_ENDS_MOST + 9, 90);
+    write_of_run(folder, HW_ENDS_MOST + 9, 91);
+    assert_int_equal(files("ck"), 2 + (HW_ENDS_MOST + 2) * (BLOCKS + 2));
+    assert_int_equal(find_ends(folder, 91, NULL, runs), HW_ENDS_MOST);
+    for (size_t i = 0; i < HW_ENDS_MOST; i++)
+        assert_true(runs[i] != 3 && runs[i] != 11);
     hw_folder_free(folder);
 }
 
@@ -742,7 +800,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_folder_that_is_gone_for_a_while_is_used_again, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(what_is_no_folder_is_refused, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_part_is_written_in_pieces, make_directory, remove_directory),
-        cmocka_unit_test_setup_teardown(results_of_ended_runs_stay, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(ends_of_runs_stay, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(ends_of_the_shortest_runs_are_deleted, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_checkpoint_of_another_run_is_refused_by_the_first_difference, make_directory,
                                         remove_directory),
         cmocka_unit_test_setup_teardown(names_are_read_as_they_are_written, make_directory, remove_directory),

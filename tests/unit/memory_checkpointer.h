@@ -32,6 +32,7 @@ typedef struct memory_checkpointer {
     hw_checkpointer own;
     pthread_mutex_t mutex;
     uint64_t every, seed, asked, stop, taken;
+    bool ends;         /* the ends of runs are kept, too */
     uint64_t complete; /* checkpoints so far, also of runs before */
     memory_checkpoint making[MEMORY_RUNS], kept[MEMORY_RUNS];
 } memory_checkpointer;
@@ -58,6 +59,13 @@ static bool memory_due(void *user, uint64_t run, uint64_t clocks)
     (void)run, (void)clocks;
     hw_random random = hw_random_at(own->seed, 0, 0, ++own->asked);
     return own->taken < own->stop && hw_random_below(&random, own->every) == 0;
+}
+
+static bool memory_keeps_end(void *user, uint64_t run, double seconds)
+{
+    const memory_checkpointer *own = user;
+    (void)run, (void)seconds;
+    return own->ends;
 }
 
 static hawser_status memory_take(void *user, const hw_record_piece *piece, const hw_checkpoint_about *about, void *bytes,
@@ -111,7 +119,7 @@ static hawser_status memory_give(void *user, const hw_record_piece *piece, void 
 static void memory_open(memory_checkpointer *own, uint64_t every, uint64_t stop, uint64_t seed)
 {
     memset(own, 0, sizeof *own);
-    own->own = (hw_checkpointer){own, NULL, memory_due, NULL, memory_take, memory_give};
+    own->own = (hw_checkpointer){own, NULL, memory_due, memory_keeps_end, NULL, memory_take, memory_give};
     pthread_mutex_init(&own->mutex, NULL);
     own->every = every;
     own->stop = stop;

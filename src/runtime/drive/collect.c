@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -377,7 +378,8 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     run->figures.change_count = run->changes.count;
     run->figures.changes_left_out = run->changes.left_out;
     hw_causes_figures(session->driver, run->figures.causes);
-    run->figures.stop_reason = session->driver->stop_reason;
+    (void)snprintf(run->stop_reason, sizeof run->stop_reason, "%s", session->driver->stop_reason); /* likewise */
+    run->figures.stop_reason = run->stop_reason;
     run->figures.checkpoints = session->driver->recording.taken;
     run->figures.checkpoint_wait_seconds = session->driver->recording.waited;
     hw_run_name_asked(run, session, atomic_load(&session->job->asked));

@@ -321,6 +321,8 @@ static hawser_status run_root(hw_driver *driver)
     const hawser_program *program = driver->session->program;
     const hw_position *from = program->position;
     HAWSER_TRY(hw_level_push(driver, program->root));
+    if (hw_record_at_end(driver))
+        return HAWSER_OK;
     for (const hawser_operator *child = hw_level_child(driver, program->root); child != NULL;
          child = child->next, driver->child++) {
         bool again = from != NULL && driver->child < from->child;
@@ -337,7 +339,9 @@ static hawser_status run_root(hw_driver *driver)
         if (over)
             return HAWSER_OK;
     }
-    return from != NULL && driver->child == from->child ? hw_position_enter(driver) : HAWSER_OK;
+    if (from != NULL && driver->child == from->child)
+        return hw_position_enter(driver);
+    return hw_record_keep_end(driver);
 }
 
 static bool all_arrived(void *argument)

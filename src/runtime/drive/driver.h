@@ -311,6 +311,10 @@ bool hw_record_waits(const hw_driver *driver);
 void hw_record_give_up(hw_driver *driver);
 /* Takes a checkpoint between two phases, if one is due. */
 hawser_status hw_record_between(hw_driver *driver) HAWSER_MUST_USE;
+/* Takes a checkpoint of the end of the run, if it is to be kept. hw_record_at_end returns whether the run goes on from its
+ * end, so that no operator is run. */
+hawser_status hw_record_keep_end(hw_driver *driver) HAWSER_MUST_USE;
+bool hw_record_at_end(hw_driver *driver);
 hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply) HAWSER_MUST_USE;
 
 /* position_copy.c: what the positions of pauses and checkpoints have in common. hw_position_array copies an array into *out.

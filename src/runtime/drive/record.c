@@ -149,6 +149,7 @@ static hawser_status fill(hw_position *position, hw_driver *driver, uint64_t ste
                               .branches_size = driver->memories.size};
     (void)snprintf(position->repeatable, sizeof position->repeatable, "%s",
                    driver->repeatable != NULL ? driver->repeatable : "");
+    (void)snprintf(position->stop_reason, sizeof position->stop_reason, "%s", driver->stop_reason);
     memcpy(position->metrics, driver->metrics, sizeof position->metrics);
     memcpy(position->shown, driver->shown, sizeof position->shown);
     HAWSER_TRY(copy_path(position, driver, now));
@@ -168,7 +169,7 @@ static void describe(hw_driver *driver)
         k--;
     const char *name = session->program->operators[recording->levels[k].op]->name;
     recording->loop = name != NULL ? name : session->program->name;
-    recording->clock = recording->levels[k].clock + recording->at;
+    recording->clock = recording->number == HW_RECORD_END ? driver->clocks : recording->levels[k].clock + recording->at;
     recording->clocks = driver->clocks;
     recording->seconds = session->executor->ops->now(session->executor) - session->began + recording->before;
     memcpy(recording->metrics, driver->metrics, sizeof recording->metrics);
@@ -238,13 +239,18 @@ static hawser_status order(hw_driver *driver, hw_record_order_kind what, uint64_
     return hw_driver_send_all(driver, message);
 }
 
-static void open_next(hw_recording *recording, uint64_t at)
+static void open_number(hw_recording *recording, uint64_t number, uint64_t at)
 {
     free(recording->bytes);
     recording->bytes = NULL;
     recording->open = true;
-    recording->number++;
+    recording->number = number;
     recording->at = at;
+}
+
+static void open_next(hw_recording *recording, uint64_t at)
+{
+    open_number(recording, recording->number + 1, at);
 }
 
 hawser_status hw_record_order(hw_driver *driver, uint64_t at, bool now)
@@ -350,6 +356,40 @@ hawser_status hw_record_between(hw_driver *driver)
     return hw_record_settle(driver);
 }
 
+static bool none_open(void *argument)
+{
+    const hw_driver *driver = argument;
+    return !driver->recording.open;
+}
+
+/* Returns the seconds of the run, over all processes. */
+static double seconds_of(const hw_driver *driver)
+{
+    hw_executor *executor = driver->session->executor;
+    return executor->ops->now(executor) - driver->session->began + driver->recording.before;
+}
+
+hawser_status hw_record_keep_end(hw_driver *driver)
+{
+    hw_recording *recording = &driver->recording;
+    if (recording->by == NULL || recording->by->keeps_end == NULL || driver->stopping != NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(wait_still(driver, none_open));
+    if (!recording->by->keeps_end(recording->by->user, driver->session->number, seconds_of(driver)))
+        return HAWSER_OK;
+    hw_level_at(driver, NULL, 0);
+    open_number(recording, HW_RECORD_END, 0);
+    HAWSER_TRY(order(driver, HW_RECORD_WRITE, HW_RECORD_END, 0, true));
+    HAWSER_TRY(hw_record_place(driver, 0));
+    return wait_still(driver, all_replied);
+}
+
+bool hw_record_at_end(hw_driver *driver)
+{
+    const hw_position *from = driver->recording.from;
+    return from != NULL && from->frame_count == 1 && arrive(driver);
+}
+
 hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply)
 {
     hw_recording *recording = &driver->recording;
@@ -432,6 +472,7 @@ hawser_status hw_record_enter(hw_driver *driver)
         driver->points.done[b] = from->points_sent;
     if (from->repeatable[0] != '\0')
         driver->repeatable = from->repeatable;
+    driver->stop_reason = from->stop_reason;
     HAWSER_TRY(recall(driver, HW_RECORD_READ_NODE));
     HAWSER_TRY(recall(driver, HW_RECORD_READ_BLOCK));
     return hw_position_take_tests(driver, from);

@@ -133,9 +133,9 @@ static void *answer_all(void *argument)
     hw_checkpoints *own = argument;
     for (;;) {
         pthread_mutex_lock(&own->mutex);
-        while (own->letters == NULL && !own->ends)
+        while (own->letters == NULL && !own->over)
             pthread_cond_wait(&own->more, &own->mutex);
-        bool over = own->ends;
+        bool over = own->over;
         pthread_mutex_unlock(&own->mutex);
         if (over)
             return NULL;
@@ -169,7 +169,7 @@ void hw_checkpoint_member_end(hw_checkpoints *own)
         return;
     (void)!hw_cluster_await(own->cluster, holds_none, own, 0, (double)INFINITY, false, &ignored);
     pthread_mutex_lock(&own->mutex);
-    own->ends = true;
+    own->over = true;
     pthread_cond_signal(&own->more);
     pthread_mutex_unlock(&own->mutex);
     pthread_join(own->thread, NULL);

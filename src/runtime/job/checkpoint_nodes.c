@@ -58,46 +58,81 @@ void hw_checkpoint_nodes_close(hw_checkpoints *own)
 
 /* -------------------------------------------------------------------------------------------- what node 0 has found ---- */
 
-/* What node 0 sends; the text of the manifest follows. */
+/* What node 0 sends; each manifest follows, first that from which the job goes on. */
 typedef struct found {
     char token[HW_TOKEN_SIZE];
-    char manifest[HW_CHECKPOINT_NAME]; /* ""; there is none */
+    uint64_t count;
 } found;
+
+/* Before the text of a manifest. */
+typedef struct found_one {
+    char file[HW_CHECKPOINT_NAME];
+    uint64_t length;
+} found_one;
+
+static hawser_status put_one(FILE *out, const hw_checkpoint *checkpoint, hawser_error *error)
+{
+    found_one head = {0};
+    char *text = NULL;
+    HAWSER_TRY(hw_checkpoint_print(checkpoint, &text, error));
+    memcpy(head.file, checkpoint->file, sizeof head.file);
+    head.length = strlen(text);
+    fwrite(&head, sizeof head, 1, out);
+    fwrite(text, 1, head.length, out);
+    free(text);
+    return HAWSER_OK;
+}
 
 static hawser_status pack(const hw_checkpoints *own, hw_bytes *bytes, hawser_error *error)
 {
-    found head = {0};
-    char *text = NULL;
+    found head = {.count = own->from != NULL ? 1 + own->end_count : 0};
+    char *packed = NULL;
+    size_t length = 0;
+    FILE *out = open_memstream(&packed, &length);
+    if (out == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a checkpoint");
     memcpy(head.token, own->token, sizeof head.token);
-    if (own->from != NULL) {
-        memcpy(head.manifest, own->from->file, sizeof head.manifest);
-        HAWSER_TRY(hw_checkpoint_print(own->from, &text, error));
-    }
-    size_t length = text != NULL ? strlen(text) : 0;
-    void *packed = NULL;
-    hawser_status status = hw_new_array(&packed, sizeof head + length, 1, "a checkpoint", error);
-    if (status == HAWSER_OK) {
-        memcpy(packed, &head, sizeof head);
-        if (length > 0)
-            memcpy((char *)packed + sizeof head, text, length);
-        *bytes = (hw_bytes){packed, sizeof head + length};
-    }
-    free(text);
+    fwrite(&head, sizeof head, 1, out);
+    hawser_status status = own->from != NULL ? put_one(out, own->from, error) : HAWSER_OK;
+    for (size_t i = 0; i < own->end_count && status == HAWSER_OK; i++)
+        status = put_one(out, own->ends[i], error);
+    bool bad = ferror(out) != 0;
+    if ((fclose(out) != 0 || bad) && status == HAWSER_OK)
+        status = hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a checkpoint");
+    *bytes = (hw_bytes){packed, length};
     return status;
+}
+
+static hawser_status take_one(hw_bytes bytes, size_t *at, hw_checkpoint **out, hawser_error *error)
+{
+    found_one head;
+    if (bytes.length - *at < sizeof head)
+        return hawser_fail(error, HAWSER_INTERNAL, "node 0 sent a malformed checkpoint");
+    memcpy(&head, (const char *)bytes.data + *at, sizeof head);
+    *at += sizeof head;
+    if (head.length > bytes.length - *at || memchr(head.file, '\0', sizeof head.file) == NULL)
+        return hawser_fail(error, HAWSER_INTERNAL, "node 0 sent a malformed checkpoint");
+    HAWSER_TRY(hw_checkpoint_parse((const char *)bytes.data + *at, head.length, head.file, out, error));
+    *at += head.length;
+    return HAWSER_OK;
 }
 
 static hawser_status unpack(hw_checkpoints *own, hw_bytes bytes, hawser_error *error)
 {
     found head;
+    size_t at = sizeof head;
     if (bytes.length < sizeof head)
         return hawser_fail(error, HAWSER_INTERNAL, "node 0 sent a malformed checkpoint");
     memcpy(&head, bytes.data, sizeof head);
-    head.token[sizeof head.token - 1] = head.manifest[sizeof head.manifest - 1] = '\0';
+    head.token[sizeof head.token - 1] = '\0';
     memcpy(own->token, head.token, sizeof own->token);
-    if (head.manifest[0] == '\0')
+    if (head.count == 0)
         return HAWSER_OK;
-    return hw_checkpoint_parse((const char *)bytes.data + sizeof head, bytes.length - sizeof head, head.manifest, &own->from,
-                               error);
+    HAWSER_TRY(take_one(bytes, &at, &own->from, error));
+    HAWSER_TRY(HW_NEW(&own->ends, head.count, "checkpoints", error));
+    for (; own->end_count + 1 < head.count; own->end_count++)
+        HAWSER_TRY(take_one(bytes, &at, &own->ends[own->end_count], error));
+    return HAWSER_OK;
 }
 
 hawser_status hw_checkpoint_nodes_share(hw_checkpoints *own, hawser_status status, hawser_error *error)

@@ -6,6 +6,16 @@
 #include "base/memory.h"
 #include "runtime/job/checkpoints.h"
 
+const hw_checkpoint *hw_checkpoint_of_run(const hw_checkpoints *own, uint64_t run)
+{
+    if (own->from != NULL && own->from->run + 1 == run)
+        return own->from;
+    for (size_t i = 0; i < own->end_count; i++)
+        if (own->ends[i]->run + 1 == run)
+            return own->ends[i];
+    return NULL;
+}
+
 static hawser_status read_part(const hw_checkpoints *own, const hw_checkpoint_part *part, void **bytes, size_t *size,
                                hawser_error *error)
 {
@@ -31,11 +41,11 @@ static hawser_status read_part(const hw_checkpoints *own, const hw_checkpoint_pa
 static hawser_status read_piece(hw_checkpoints *own, const hw_record_piece *piece, void **bytes, size_t *size,
                                 hawser_error *error)
 {
-    const hw_checkpoint_part *part =
-        hw_checkpoint_find(own->from, hw_checkpoint_kind_of(piece), hw_checkpoint_index_of(piece));
+    const hw_checkpoint *from = hw_checkpoint_of_run(own, piece->run);
+    const hw_checkpoint_part *part = hw_checkpoint_find(from, hw_checkpoint_kind_of(piece), hw_checkpoint_index_of(piece));
     hawser_error ignored = {0};
     if (part == NULL)
-        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %s has no record of block %u", own->given, own->from->file,
+        return hawser_fail(error, HAWSER_BAD_INPUT, "%s: %s has no record of block %u", own->given, from->file,
                            hw_checkpoint_index_of(piece));
     if (own->node == 0)
         return read_part(own, part, bytes, size, error);

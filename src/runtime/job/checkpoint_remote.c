@@ -218,10 +218,10 @@ static hawser_status open_served(hw_checkpoints *own, const hw_checkpoint_queued
     *out = served;
     if (served != NULL)
         return HAWSER_OK;
+    const hw_checkpoint *from = hw_checkpoint_of_run(own, item->piece.run);
     const hw_checkpoint_part *part =
-        own->from != NULL && own->from->run + 1 == item->piece.run
-            ? hw_checkpoint_find(own->from, hw_checkpoint_kind_of(&item->piece), hw_checkpoint_index_of(&item->piece))
-            : NULL;
+        from != NULL ? hw_checkpoint_find(from, hw_checkpoint_kind_of(&item->piece), hw_checkpoint_index_of(&item->piece))
+                     : NULL;
     if (part == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s has no record of block %u", own->given, item->piece.block);
     HAWSER_TRY(HW_NEW(&served, 1, "a part of a checkpoint", error));

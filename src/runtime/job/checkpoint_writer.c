@@ -111,18 +111,33 @@ static void free_item(hw_checkpoint_queued *item)
     free(item);
 }
 
+/* Returns whether a piece is of the end of the last run. The mutex is held. */
+static bool is_held(const hw_checkpoints *own, const hw_checkpoint_queued *item)
+{
+    return !item->reads && item->piece.number == HW_RECORD_END && item->piece.run >= own->begun;
+}
+
+static void forget_item(const hw_checkpoints *own, const hw_checkpoint_queued *item)
+{
+    if (item->node != own->node)
+        hw_checkpoint_remote_done(own, item);
+}
+
 static void *write_all(void *argument)
 {
     hw_checkpoints *own = argument;
     pthread_mutex_lock(&own->mutex);
     for (;;) {
-        while (own->first == NULL && !own->ends)
+        while ((own->first == NULL || is_held(own, own->first)) && !own->over)
             pthread_cond_wait(&own->more, &own->mutex);
         hw_checkpoint_queued *item = own->first;
         if (item == NULL)
             break;
+        bool needless = is_held(own, item);
         pthread_mutex_unlock(&own->mutex);
-        if (item->reads)
+        if (needless)
+            forget_item(own, item);
+        else if (item->reads)
             hw_checkpoint_remote_give(own, item);
         else
             write_item(own, item);
@@ -152,6 +167,7 @@ static hawser_status describe(hw_checkpoints *own, hw_checkpoint_queued *item, c
                                   .program = item->program,
                                   .loop = item->loop,
                                   .run = item->piece.run - 1,
+                                  .ended = item->piece.number == HW_RECORD_END,
                                   .clock = about->clock,
                                   .seconds = about->seconds,
                                   .time = hw_wall_seconds(),
@@ -196,6 +212,14 @@ hawser_status hw_checkpoint_take(void *user, const hw_record_piece *piece, const
     return status;
 }
 
+void hw_checkpoint_begun(hw_checkpoints *own, uint64_t run)
+{
+    pthread_mutex_lock(&own->mutex);
+    own->begun = run;
+    pthread_cond_signal(&own->more);
+    pthread_mutex_unlock(&own->mutex);
+}
+
 void hw_checkpoint_offered(hw_checkpoints *own, uint32_t node, const hw_checkpoint_head *head, bool reads)
 {
     hw_checkpoint_queued *item = NULL;
@@ -235,7 +259,7 @@ void hw_checkpoint_writer_end(hw_checkpoints *own)
     if (!own->threaded)
         return;
     pthread_mutex_lock(&own->mutex);
-    own->ends = true;
+    own->over = true;
     pthread_cond_signal(&own->more);
     pthread_mutex_unlock(&own->mutex);
     pthread_join(own->thread, NULL);

@@ -14,8 +14,11 @@
 
 typedef enum hw_record_kind { HW_PIECE_POSITION, HW_PIECE_MERGED, HW_PIECE_BLOCK } hw_record_kind;
 
-/* A piece of a checkpoint: its kind, the number of the run in the job (from 1), that of the checkpoint in the run (from 1),
- * and the block of a record. */
+/* The number of the checkpoint of a run's end. */
+#define HW_RECORD_END UINT32_MAX
+
+/* A piece of a checkpoint: its kind, the number of the run in the job (from 1), that of the checkpoint in the run (from 1,
+ * or HW_RECORD_END), and the block of a record. */
 typedef struct hw_record_piece {
     hw_record_kind kind;
     uint64_t run, number;
@@ -40,6 +43,9 @@ typedef struct hw_checkpointer {
     hawser_status (*identify)(void *user, uint64_t run, const char *text, hawser_error *error);
     /* Driver's thread, after each clock and before each unit: returns whether a checkpoint is to be taken now. */
     bool (*due)(void *user, uint64_t run, uint64_t clocks);
+    /* Driver's thread, when a run of `seconds` has ended by itself: returns whether a checkpoint of its end is to be taken,
+     * so that a job that goes on does not repeat it. NULL: never. */
+    bool (*keeps_end)(void *user, uint64_t run, double seconds);
     /* Driver's thread, when the run is at the place that the next checkpoint describes: all lines of logs until there are
      * written, and none after. NULL: nothing is done. */
     void (*placed)(void *user);

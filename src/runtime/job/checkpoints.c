@@ -14,7 +14,16 @@
 #include "base/messages.h"
 #include "base/option_value.h"
 
+/* The part of --checkpoint-every that a run must last for its end to be kept. */
+#define LEAST_OF_INTERVAL 0.1
+
 /* ------------------------------------------------------------------------------------------------- the checkpointer ---- */
+
+/* Returns whether a job that goes on only repeats a run: the checkpoint is of a later one, or of the end of this one. */
+static bool is_repeated(const hw_checkpoints *own, uint64_t run)
+{
+    return own->from != NULL && (run <= own->from->run || (own->from->ended && run == own->from->run + 1));
+}
 
 /* The next one waits until the one before is on disk. */
 static bool is_due(void *user, uint64_t run, uint64_t clocks)
@@ -22,12 +31,19 @@ static bool is_due(void *user, uint64_t run, uint64_t clocks)
     hw_checkpoints *own = user;
     double now = hw_seconds();
     (void)clocks;
-    if (now - own->last < own->every || (own->from != NULL && run <= own->from->run)) /* a run that is only repeated */
+    if (now - own->last < own->every || is_repeated(own, run))
         return false;
     bool idle = hw_checkpoint_writer_idle(own);
     if (idle)
         own->last = now;
     return idle;
+}
+
+/* A run shorter than a part of the interval is repeated: it costs little more than its checkpoint. */
+static bool keeps_end(void *user, uint64_t run, double seconds)
+{
+    const hw_checkpoints *own = user;
+    return seconds >= LEAST_OF_INTERVAL * own->every && !is_repeated(own, run);
 }
 
 /* The folder is this job's from now on. */
@@ -46,12 +62,17 @@ static hawser_status identify(void *user, uint64_t run, const char *text, hawser
     own->identity = NULL;
     HAWSER_TRY(hw_copy_text(&own->identity, text, error));
     const hw_checkpoint here = {.build = own->build, .workers = own->job->settings.blocks, .identity = own->identity};
-    if (own->accepted || (own->from != NULL && run <= own->from->run)) /* a run before it is repeated */
+    hw_checkpoint_begun(own, run);
+    if (own->accepted)
         return HAWSER_OK;
-    if (own->from != NULL)
-        HAWSER_TRY(hw_checkpoint_same(own->from, &here, own->given, error));
-    if (own->from == NULL || run == own->from->run + 1)
+    const hw_checkpoint *from = hw_checkpoint_of_run(own, run);
+    if (from != NULL)
+        HAWSER_TRY(hw_checkpoint_same(from, &here, own->given, error));
+    if (from == own->from)
         return accept(own, error);
+    if (from != NULL || run <= own->from->run) /* a run before it */
+        return HAWSER_OK;
+    HAWSER_TRY(hw_checkpoint_same(own->from, &here, own->given, error));
     return hawser_fail(error, HAWSER_BAD_OPTION,
                        "%s has a checkpoint of run %llu of a job, and this job has come to run %llu without it; choose "
                        "another folder or give --fresh",
@@ -85,7 +106,12 @@ static void announce(hw_checkpoints *own)
     own->went_on = true;
     if (own->node == 0)
         cut_logs(own);
-    if (!hawser_options_flag(own->job->options, "quiet"))
+    if (hawser_options_flag(own->job->options, "quiet"))
+        return;
+    if (from->ended)
+        hw_notify(own->job->messages, HAWSER_NOTE, 0, "goes on from the end of '%s' (%s, %.0f s old)", from->loop,
+                  own->given, fmax(hw_wall_seconds() - from->time, 0));
+    else
         hw_notify(own->job->messages, HAWSER_NOTE, 0, "goes on from clock %llu of '%s' (%s, %.0f s old)",
                   (unsigned long long)from->clock, from->loop, own->given, fmax(hw_wall_seconds() - from->time, 0));
 }
@@ -95,10 +121,11 @@ static hawser_status give(void *user, const hw_record_piece *piece, void **bytes
     hw_checkpoints *own = user;
     *bytes = NULL;
     *size = 0;
-    if (own->from == NULL || own->from->run + 1 != piece->run)
+    const hw_checkpoint *from = hw_checkpoint_of_run(own, piece->run);
+    if (from == NULL)
         return HAWSER_OK;
     HAWSER_TRY(hw_checkpoint_piece(own, piece, bytes, size, error));
-    if (piece->kind == HW_PIECE_POSITION)
+    if (piece->kind == HW_PIECE_POSITION && from == own->from)
         announce(own);
     return HAWSER_OK;
 }
@@ -129,7 +156,12 @@ static hawser_status open_folder(hw_checkpoints *own, hawser_error *error)
     HAWSER_TRY(find_path(own, error));
     memcpy(own->token, own->folder->token, sizeof own->token);
     own->clears = hawser_options_flag(options, "fresh");
-    return own->clears ? HAWSER_OK : hw_folder_find(own->folder, own->job->messages, &own->from, error);
+    if (own->clears)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_folder_find(own->folder, own->job->messages, &own->from, error));
+    if (own->from == NULL)
+        return HAWSER_OK;
+    return hw_folder_ends(own->folder, own->from, own->job->messages, &own->ends, &own->end_count, error);
 }
 
 static hawser_status start(hw_checkpoints *own, hawser_error *error)
@@ -143,8 +175,8 @@ static hawser_status make(hawser_job *job, const char *path, hawser_error *error
     hw_checkpoints *own = NULL;
     HAWSER_TRY(HW_NEW(&own, 1, "checkpoints", error));
     bool leads = hawser_job_leads(job);
-    own->own = leads ? (hw_checkpointer){own, identify, is_due, note_logs, hw_checkpoint_take, give}
-                     : (hw_checkpointer){own, NULL, NULL, NULL, hw_checkpoint_hold, give};
+    own->own = leads ? (hw_checkpointer){own, identify, is_due, keeps_end, note_logs, hw_checkpoint_take, give}
+                     : (hw_checkpointer){own, NULL, NULL, NULL, NULL, hw_checkpoint_hold, give};
     own->job = job;
     own->cluster = job->cluster;
     own->node = hawser_job_node(job);
@@ -243,6 +275,9 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
     job->checkpointer = NULL;
     job->checkpoints = NULL;
     hw_checkpoint_free(own->from);
+    for (size_t i = 0; i < own->end_count; i++)
+        hw_checkpoint_free(own->ends[i]);
+    free(own->ends);
     hw_folder_free(own->folder);
     pthread_mutex_destroy(&own->mutex);
     pthread_mutex_destroy(&own->reading);

@@ -54,11 +54,14 @@ typedef struct hw_checkpoints {
     char token[HW_TOKEN_SIZE]; /* of node 0's folder */
     hw_folder *folder;         /* of node 0 */
     hw_checkpoint *from;       /* from which the job goes on; NULL: from the start */
-    bool clears;               /* --fresh: the checkpoints in the folder are deleted when the first run is accepted */
-    bool accepted;             /* on node 0: no option or datum differs, so the folder is this job's */
-    bool went_on;              /* a run has */
-    bool written;              /* a checkpoint, by this job; of the thread, until it has ended */
-    double every, last;        /* seconds; when one was begun */
+    hw_checkpoint **ends;      /* of runs before it, which are not repeated */
+    size_t end_count;
+    uint64_t begun;     /* the last run with a loop; guarded by `mutex` */
+    bool clears;        /* --fresh: the checkpoints in the folder are deleted when the first run is accepted */
+    bool accepted;      /* on node 0: no option or datum differs, so the folder is this job's */
+    bool went_on;       /* a run has */
+    bool written;       /* a checkpoint, by this job; of the thread, until it has ended */
+    double every, last; /* seconds; when one was begun */
     char build[HW_BUILD_SIZE];
     char *identity;            /* of the run that writes */
     hw_log_mark logs[HW_LOGS]; /* where they ended at the checkpoint that is taken; driver's thread */
@@ -66,7 +69,7 @@ typedef struct hw_checkpoints {
     bool threaded; /* there is a thread */
     pthread_mutex_t mutex;
     pthread_cond_t more;
-    bool ends;
+    bool over;                       /* the thread ends when nothing waits */
     hw_checkpoint_letter *letters;   /* replies to node 0's thread, or what node 0 tells another node's thread */
     struct hw_checkpoint_held *held; /* pieces of this node that node 0 has not done with */
     struct hw_checkpoint_fetch *fetches;
@@ -140,7 +143,9 @@ hawser_status hw_checkpoint_member_start(hw_checkpoints *own, hawser_error *erro
 /* Waits until node 0 has done with this node's pieces, or a node is lost, and ends the thread. */
 void hw_checkpoint_member_end(hw_checkpoints *own);
 
-/* checkpoint_reader.c: reads a piece of the checkpoint from which the job goes on; the caller frees *bytes. */
+/* checkpoint_reader.c: hw_checkpoint_of_run finds the checkpoint from which a run goes on; NULL: it begins from the start.
+ * hw_checkpoint_piece reads a piece of it; the caller frees *bytes. */
+const hw_checkpoint *hw_checkpoint_of_run(const hw_checkpoints *own, uint64_t run);
 hawser_status hw_checkpoint_piece(hw_checkpoints *own, const hw_record_piece *piece, void **bytes, size_t *size,
                                   hawser_error *error) HAWSER_MUST_USE;
 
@@ -167,6 +172,8 @@ bool hw_checkpoint_writer_idle(hw_checkpoints *own);
 /* Takes a piece for the thread (hw_checkpointer.take). hw_checkpoint_offered takes that of another node, or its request. */
 hawser_status hw_checkpoint_take(void *user, const hw_record_piece *piece, const hw_checkpoint_about *about, void *bytes,
                                  size_t size, hawser_error *error) HAWSER_MUST_USE;
+/* The end of a run is written when another run begins: one run alone needs none. */
+void hw_checkpoint_begun(hw_checkpoints *own, uint64_t run);
 void hw_checkpoint_offered(hw_checkpoints *own, uint32_t node, const hw_checkpoint_head *head, bool reads);
 
 /* checkpoint_nodes.c: joins the nodes. hw_checkpoint_nodes_share sends what node 0 has found to all others; `status` and
