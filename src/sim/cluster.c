@@ -16,6 +16,13 @@ static int node_main(void *argument)
     return node->cluster->main(node->cluster->user, node->number);
 }
 
+uint64_t sim_cluster_bytes(uint32_t nodes)
+{
+    /* Measured from 8 to 1,000 nodes: stacks and records of a node, and what it keeps of each other node. */
+    const uint64_t own = 160 << 10, other = 1500;
+    return nodes * (own + nodes * other);
+}
+
 sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes)
 {
     uint32_t nodes = cluster->nodes, per_host = cluster->per_host > 0 ? cluster->per_host : 1;
@@ -24,6 +31,7 @@ sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes)
     if (all == NULL)
         abort();
     sim_open(cluster->seed, nodes);
+    sim_limit_memory(cluster->memory);
     sim_network_open(&cluster->rates, hosts);
     sim_nets_open();
     sim_compute_open(&cluster->costs, hosts);

@@ -14,6 +14,7 @@ typedef struct sim_cluster {
     sim_rates rates;
     sim_costs costs;
     double limit;                           /* seconds of virtual time, from the beginning */
+    uint64_t memory;                        /* bytes that this process may have; 0: no limit */
     const sim_faults *faults;               /* NULL: none */
     int (*main)(void *user, uint32_t node); /* of each node, returns its exit code */
     void *user;
@@ -26,6 +27,8 @@ typedef struct sim_outcome {
     uint64_t bytes, busiest; /* that left up-links, heads included: of all hosts, of the one that sent most */
 } sim_outcome;
 
+/* Returns the bytes that the nodes of a cluster need, besides the states and data of their program. */
+uint64_t sim_cluster_bytes(uint32_t nodes);
 /* Runs one job of all nodes in a world of its own. codes: of each node, -1 if it was killed or has not ended; NULL: not
  * asked for. */
 sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes);

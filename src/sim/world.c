@@ -5,17 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/random.h"
 #include "runtime/exec/coroutine.h"
 
 enum {
-    STACKS = 64,        /* in one mapping */
-    LOOKS = 64,         /* reads of a clock before time passes */
-    LOOK_TIME = 10000,  /* the time that passes then */
-    STEPS = 64,         /* of so many steps in a drawn world, one is a pause, */
-    SWITCHES = 12,      /* and so many let another thread run */
-    PAUSE_MOST = 400000 /* longest pause */
+    STACKS = 64,         /* in one mapping */
+    LOOKS = 64,          /* reads of a clock before time passes */
+    LOOK_TIME = 10000,   /* the time that passes then */
+    STEPS = 64,          /* of so many steps in a drawn world, one is a pause, */
+    SWITCHES = 12,       /* and so many let another thread run */
+    PAUSE_MOST = 400000, /* longest pause */
+    MEMORY_TURNS = 1024  /* turns of threads between two looks at the memory of the process */
 };
 /* Stacks are side by side: a page without access between them would need a mapping for each. This word is at the end. */
 #define GUARD UINT64_C(0x5afe5afe5afe5afe)
@@ -44,7 +46,7 @@ typedef struct sim_event {
 } sim_event;
 
 typedef struct sim_world {
-    uint64_t now, order, events;
+    uint64_t now, order, events, turns, memory; /* memory: most bytes of the process; 0: no limit */
     bool drawn;
     hw_random random;
     sim_event *heap;
@@ -463,9 +465,33 @@ static void run_thread(sim_thread *thread)
         end_thread(thread);
 }
 
+void sim_limit_memory(uint64_t bytes)
+{
+    world->memory = bytes;
+}
+
+/* Returns the bytes that this process has in memory now; 0: unknown. */
+static uint64_t resident(void)
+{
+    unsigned long long pages = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file == NULL || fscanf(file, "%*u %llu", &pages) != 1)
+        pages = 0;
+    if (file != NULL)
+        (void)fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static bool is_full(void)
+{
+    return world->memory > 0 && world->turns++ % MEMORY_TURNS == 0 && resident() > world->memory;
+}
+
 sim_end sim_run(uint64_t limit)
 {
     while (world->running > 0) {
+        if (is_full())
+            return SIM_FULL;
         if (world->ready_count > 0) {
             run_thread(next_ready());
             continue;

@@ -44,13 +44,16 @@ typedef struct sim_process {
 typedef enum sim_end {
     SIM_DONE,  /* every process has ended */
     SIM_STUCK, /* a process waits for what never happens */
-    SIM_LATE   /* the limit of time has passed */
+    SIM_LATE,  /* the limit of time has passed */
+    SIM_FULL   /* the process has more memory than sim_limit_memory allows */
 } sim_end;
 
 /* Makes the world. seed 0: no orders and delays are drawn. `processes`: capacity. */
 void sim_open(uint64_t seed, uint32_t processes);
 /* Adds a process that runs main(argument) from the present time on. */
 sim_process *sim_start(uint32_t host, int (*main)(void *argument), void *argument);
+/* Sets the memory that this process may have while the world runs, in bytes; 0: no limit. */
+void sim_limit_memory(uint64_t bytes);
 /* Runs the world to its end, at most to the time `limit`. */
 sim_end sim_run(uint64_t limit);
 /* Frees the world. Memory of threads that had not ended is lost. */

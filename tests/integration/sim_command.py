@@ -116,6 +116,16 @@ with tempfile.TemporaryDirectory() as folder:
             (("lasso",), "unexpected argument 'lasso'")):
         said = call(SIM, *options, "--", *TRAIN, code=2).stderr
         assert said.startswith(f"hawser-sim: {text}"), (options, said)
+    for options, text in (
+            (("--nodes", "400"), "400 nodes need about 291 MiB (0.73 MiB each), besides states and data, and --memory-limit is 100 MiB"),
+            (("--sweep", "nodes=2,400"), "400 nodes need about 291 MiB")):
+        said = call(SIM, *options, "--memory-limit", "100M", "--", *TRAIN, code=5).stderr
+        assert said.startswith(f"hawser-sim: {text}"), (options, said)
+    # The states are not in the estimate: a simulation that takes more than its limit ends.
+    said = call(SIM, "--nodes", "20", "--memory-limit", "4M", "--", *TRAIN, code=10).stderr
+    assert "the simulated job did not end: --memory-limit after" in said, said
+    said = call(SIM, "--memory-limit", "1k", "--", *TRAIN, code=2).stderr
+    assert said.startswith("hawser-sim: --memory-limit: '1k' is not within [1M,8E)"), said
     with open(scenario, "w", encoding="utf-8") as file:
         file.write("t=1 stop 0\n\nt=2 heal 0 5\n")
     said = call(SIM, "--scenario", scenario, "--", *TRAIN, code=2).stderr

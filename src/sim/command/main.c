@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "cli/cli.h"
 #include "report/option_text.h"
 #include "sim/command/training.h"
@@ -28,6 +29,8 @@ static const hawser_option rows[] = {
      "a fault, such as 't=2.5 kill 3' or 'clock=40 stop h2'; separate several by ';'", NULL, 0},
     {"scenario", HAWSER_PATH, NULL, NULL, "FILE", "a file of faults, one per line", NULL, 0},
     {"limit", HAWSER_TEXT, "1000000s", NULL, "T", "virtual time after which the simulation ends as a failure", NULL, 0},
+    {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
+     "memory that the simulator may take; default: that of this machine", NULL, 0},
     {"sweep", HAWSER_TEXT, NULL, NULL, "nodes=N,N", "simulate each of these numbers of nodes, and print a table instead",
      NULL, 0},
     {"help", HAWSER_FLAG, "no", NULL, NULL, "print this, and leave", NULL, 'h'},
@@ -85,6 +88,20 @@ static hawser_status read_sweep(const char *text, sim_setup *setup, hawser_error
     return sim_read_counts("--sweep nodes", text + 6, NODES_MOST, setup->sweep, &setup->sweep_count, error);
 }
 
+/* Refuses nodes that cannot be simulated, before a long time has passed. */
+static hawser_status check_memory(const sim_setup *setup, uint32_t nodes, hawser_error *error)
+{
+    const double mib = 1 << 20;
+    double needed = (double)sim_cluster_bytes(nodes);
+    if (needed <= (double)setup->cluster.memory)
+        return HAWSER_OK;
+    return hawser_fail(error, HAWSER_NO_MEMORY,
+                       "%" PRIu32
+                       " nodes need about %.0f MiB (%.2f MiB each), besides states and data, and --memory-limit is %.0f "
+                       "MiB: simulate fewer nodes",
+                       nodes, needed / mib, needed / mib / nodes, (double)setup->cluster.memory / mib);
+}
+
 static hawser_status read_setup(const hawser_options *options, sim_setup *setup, hawser_error *error)
 {
     sim_cluster *cluster = &setup->cluster;
@@ -102,7 +119,12 @@ static hawser_status read_setup(const hawser_options *options, sim_setup *setup,
     if (scenario != NULL)
         HAWSER_TRY(sim_faults_load(scenario, cluster->nodes, &setup->faults, error));
     cluster->faults = &setup->faults;
-    return read_sweep(hawser_options_text(options, "sweep"), setup, error);
+    bool limited = hawser_options_has(options, "memory-limit");
+    cluster->memory = limited ? hawser_options_bytes(options, "memory-limit") : hw_machine_memory(1);
+    HAWSER_TRY(read_sweep(hawser_options_text(options, "sweep"), setup, error));
+    for (size_t i = 0; i < setup->sweep_count; i++)
+        HAWSER_TRY(check_memory(setup, setup->sweep[i], error));
+    return setup->sweep_count > 0 ? HAWSER_OK : check_memory(setup, cluster->nodes, error);
 }
 
 static int run_one(const sim_setup *setup, int count, char *const *words)

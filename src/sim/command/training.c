@@ -51,8 +51,10 @@ sim_call_result sim_call(sim_cluster cluster, int count, char *const *words)
     for (uint32_t i = 1; i < cluster.nodes && result.code == 0; i++)
         result.code = codes[i] > 0 ? codes[i] : 0;
     if (result.outcome.end != SIM_DONE) {
-        hw_say(stderr, "the simulated job did not end: %s after %.3f s of virtual time",
-               result.outcome.end == SIM_STUCK ? "every thread waits" : "--limit", result.outcome.seconds);
+        const char *const ends[] = {
+            [SIM_STUCK] = "every thread waits", [SIM_LATE] = "--limit", [SIM_FULL] = "--memory-limit"};
+        hw_say(stderr, "the simulated job did not end: %s after %.3f s of virtual time", ends[result.outcome.end],
+               result.outcome.seconds);
         result.code = HW_EXIT_CUT;
     }
     result.code = result.code < 0 ? HW_EXIT_PEER : result.code; /* node 0 was killed */
