@@ -4,6 +4,7 @@
 The nodes are scripts. Each start of a node leaves a file, and the launcher's channel (descriptor 3) reports progress."""
 import concurrent.futures
 import contextlib
+import glob
 import json
 import os
 import random
@@ -340,6 +341,34 @@ def wrong_words_are_refused():
     assert "note: a restart begins bash from the start, except with what it has saved itself\n" in run.err, run.err
 
 
+def a_start_has_no_more_nodes_than_the_checkpoint_has_workers():
+    """The workers are those of the checkpoint, so more nodes than that would have nothing to do."""
+    data = "y,x0,x1\n" + "".join(f"{i * i % 7},{i},{i * 3 % 5}\n" for i in range(40))
+    words = ["train", "lasso", "n.csv", "--path", "40", "--checkpoint", "ck", "--checkpoint-every", "0"]
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "n.csv"), "w", encoding="utf-8") as file:
+            file.write(data)
+        training = subprocess.Popen([HAWSER, *words, "--workers", "2", "--slow", "0:60"], cwd=folder, env=CLEAN, stderr=subprocess.DEVNULL,
+                                    stdout=subprocess.DEVNULL)
+        until(lambda: glob.glob(os.path.join(folder, "ck", "*.json")), "a checkpoint")
+        training.kill()
+        training.wait()
+        begin = lambda script, nodes, *more: Run(script, hosts=["a:2", "b:2"], nodes=nodes, words=[  # noqa: E731
+            "bash", "-c", NODE + script, "program", "--checkpoint", os.path.join(folder, "ck"), *more])
+        run = begin("exit 0", "1:4").end(0)
+        assert f"note: at most 2 nodes, since the checkpoint in {folder}/ck is of 2 workers\n" in run.err, run.err
+        assert "hawser run: 2 nodes (-n 1:4)\n" in run.err, run.err
+        run = begin("exit 0", "3:4").end(2)
+        assert "is of 2 workers: each node needs a worker; the least may be 2" in run.err, run.err
+        os.rename(os.path.join(folder, "ck"), os.path.join(folder, "other"))
+        assert "hawser run: 4 nodes (-n 1:4)\n" in begin("exit 0", "1:4").end(0).err
+        # A checkpoint that the first start has written holds for the second.
+        script = f'if [ $start = 0 ]; then mv {folder}/other {folder}/ck; die 9; fi; [ $nodes = 2 ]'
+        run = Run(script, "--restarts", "1", hosts=["a:2", "b:2"], nodes="1:4",
+                  words=["bash", "-c", NODE + script, "program", f"--checkpoint={folder}/ck"]).end(0)
+        assert "hawser run: 4 nodes (-n 1:4)\n" in run.err and "hawser run: 2 nodes (-n 1:4)\n" in run.err, run.err
+
+
 def timed(test):
     begun = time.monotonic()
     test()
@@ -397,7 +426,7 @@ def main():
     tests = (a_training_goes_on_from_its_checkpoints, a_killed_node_is_repeated, a_lost_peer_is_repeated, an_error_is_not_repeated, restarts_are_counted, nodes_killed_at_drawn_moments,
                  two_restarts_in_a_row_without_progress_are_the_last, an_end_by_request_is_not_repeated, an_end_by_request_after_a_failure_is_not_repeated,
                  a_spare_host_takes_the_place_of_a_lost_one, as_many_nodes_as_hosts_answer, a_range_has_a_least_and_a_most,
-                 a_host_that_failed_holds_up_no_restart, a_host_that_comes_back_is_waited_for, an_end_by_request_while_hosts_are_asked,
+                 a_host_that_failed_holds_up_no_restart, a_host_that_comes_back_is_waited_for, an_end_by_request_while_hosts_are_asked, a_start_has_no_more_nodes_than_the_checkpoint_has_workers,
                  output_of_all_starts_is_kept, each_start_reads_the_input_from_its_beginning, wrong_words_are_refused)
     wanted = [test for test in tests if not sys.argv[1:] or test.__name__ in sys.argv[1:]]
     with concurrent.futures.ThreadPoolExecutor(3) as threads:  # most of them wait most of the time

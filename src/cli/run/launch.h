@@ -86,6 +86,7 @@ typedef struct hw_launch {
     bool may_keep_checkpoints, keeps_checkpoints; /* a subcommand has an option for it, which is given */
     bool fresh;                                   /* each start would delete the checkpoints of the one before */
     uint32_t workers;                             /* 0: unknown */
+    char *checkpoint;                             /* the folder from which each start may go on; NULL: none */
     uint32_t least, most;                         /* nodes */
     char range[32];                               /* as it was given; "": a number */
     bool gathers;                                 /* finds the hosts that answer before it places nodes */

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "checkpoint/folder.h"
 #include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/run/agent.h"
@@ -84,16 +85,24 @@ static hawser_status cause_words(hw_call *call, hw_launch *launch, hawser_error 
                        command->name, command->name);
 }
 
+/* Returns the value of an option ("--workers") of a program of the user's own; NULL: it is not given. */
+static const char *value_among(char *const *words, size_t count, const char *option)
+{
+    const char *value = NULL;
+    size_t length = strlen(option);
+    for (size_t i = 0; i < count; i++)
+        if (strncmp(words[i], option, length) == 0 && words[i][length] == '=')
+            value = words[i] + length + 1;
+        else if (strcmp(words[i], option) == 0 && i + 1 < count)
+            value = words[i + 1];
+    return value;
+}
+
 /* Returns the workers that a program of the user's own is given, or 0. */
 static uint32_t workers_among(char *const *words, size_t count)
 {
-    uint64_t workers = 0;
-    for (size_t i = 0; i < count; i++) {
-        const char *value = strncmp(words[i], "--workers=", 10) == 0              ? words[i] + 10
-                            : strcmp(words[i], "--workers") == 0 && i + 1 < count ? words[i + 1]
-                                                                                  : NULL;
-        workers = value != NULL ? strtoull(value, NULL, 10) : workers;
-    }
+    const char *value = value_among(words, count, "--workers");
+    uint64_t workers = value != NULL ? strtoull(value, NULL, 10) : 0;
     return workers <= HW_PLACE_NODES_MOST ? (uint32_t)workers : 0;
 }
 
@@ -125,6 +134,9 @@ static hawser_status read_own(const hw_call *call, hw_launch *launch, hawser_err
     for (size_t i = 0; i < 2; i++)
         *deadlines[i] = hawser_options_number(call->options, keys[i]);
     launch->workers = workers_among(call->words, call->count);
+    const char *folder = value_among(call->words, call->count, "--checkpoint");
+    if (folder != NULL)
+        HAWSER_TRY(hw_copy_text(&launch->checkpoint, folder, error));
     if (!launch->own)
         return HAWSER_OK;
     const hw_command *command = hw_command_find(call->words, call->count, &used);
@@ -164,6 +176,29 @@ static bool read_range(const char *text, uint32_t *least, uint32_t *most)
     *least = (uint32_t)low;
     *most = (uint32_t)high;
     return *end == '\0' && low >= 1 && low <= high && high <= HW_PLACE_NODES_MOST;
+}
+
+/* The workers are those of the checkpoint from which a start goes on. A folder that this host does not see, and one that is
+ * damaged, are left to the nodes. */
+static hawser_status limit_by_checkpoint(hw_launch *launch, hawser_error *error)
+{
+    hw_checkpoint *newest = NULL;
+    hawser_error ignored = {0};
+    if (launch->checkpoint == NULL || launch->range[0] == '\0' || launch->fresh ||
+        hw_folder_newest(launch->checkpoint, &newest, &ignored) != HAWSER_OK || newest == NULL)
+        return HAWSER_OK;
+    uint32_t workers = newest->workers;
+    hw_checkpoint_free(newest);
+    if (workers < launch->least)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "-n %s, and the checkpoint in %s is of %u workers: each node needs a worker; the least may be %u",
+                           launch->range, launch->checkpoint, workers, workers);
+    if (workers >= launch->most)
+        return HAWSER_OK;
+    fprintf(launch->stream_err, "hawser run: note: at most %u nodes, since the checkpoint in %s is of %u workers\n", workers,
+            launch->checkpoint, workers);
+    launch->most = workers;
+    return HAWSER_OK;
 }
 
 /* A node without a worker would have nothing to do. */
@@ -230,6 +265,9 @@ static hawser_status start_all(hw_call *call, const hw_launch *fresh, hawser_err
     bool again;
     do {
         hw_launch launch = *fresh;
+        status = limit_by_checkpoint(&launch, error);
+        if (status != HAWSER_OK)
+            break;
         status = hw_start(&launch, error);
         again = status == HAWSER_OK && hw_restarts_next(&launch);
         if (status == HAWSER_OK && !again)
@@ -285,6 +323,7 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
         hw_signals_close(&before, launch.signals);
     }
     free(logs.names);
+    free(launch.checkpoint);
     hw_hosts_free(&hosts);
     return status;
 }
