@@ -94,6 +94,8 @@ static inline void hw_applied(hw_checker *checker, hw_rule rule)
  * *policy: all changes of iterations below the result must be in before a read in `iteration`, or before a change in it. */
 hawser_status hw_check_turns(hw_checker *checker, hawser_error *error) HAWSER_MUST_USE;
 uint64_t hw_turns_due(const hw_checker *checker, uint64_t table, uint64_t iteration, bool changes, uint32_t *policy);
+/* Returns whether loops of a program have run over tables of this store. */
+bool hw_is_of_program(const hw_checker *checker, uint32_t run);
 
 /* shape.c: checks that each record has the fields of its kind and no others. */
 void hw_check_shapes(hw_checker *checker);

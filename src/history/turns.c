@@ -154,6 +154,12 @@ static size_t above(const hw_turns *turns, uint64_t table, uint64_t iteration)
     return low;
 }
 
+bool hw_is_of_program(const hw_checker *checker, uint32_t run)
+{
+    size_t next = above(&checker->turns, ((uint64_t)run << 32) + UINT32_MAX, UINT64_MAX);
+    return next > 0 && checker->turns.entries[next - 1].table >> 32 == run;
+}
+
 static uint64_t due_in(const hw_event_record *turn, uint64_t iteration, bool changes)
 {
     uint64_t slack = turn->part == HW_EVENT_SSP || turn->part == HW_EVENT_DELAY ? turn->count : 0;

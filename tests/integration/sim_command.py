@@ -46,6 +46,18 @@ with tempfile.TemporaryDirectory() as folder:
         facts = [call(HAWSER, "info", path, "--coefficients").stdout for path in (model, other)]
         assert facts[0] == facts[1] and len(facts[0]) > 100
 
+    # The history of a run that was abandoned, and of one that lost a node, under data-centric sync: their results are read in no iteration.
+    history = os.path.join(folder, "h")
+    descent = ("train", "linear", data, "--solver", "minibatch", "--epochs", "100000", "--sync", "dc:0", "-k", "4", "--quiet",
+               "--record-history", history)
+    stops = ("--fault", "t=0.05 stop 2; t=4.5 continue 2", "--", *descent, "--time-limit", "0.1", "--grace", "2")
+    for seed, end, code in ((1, stops, 0), (2, ("--fault", "t=0.08 kill 2", "--", *descent), 8)):
+        call(SIM, "--nodes", "3", "--seed", str(seed), *end, code=code)
+        said = json.loads(call(HAWSER, "check", history, "--json", code=10).stdout)
+        assert said["holds"] and said["checked"]["definition-3"] > 10, said
+        for node in ("", ".1", ".2"):
+            os.remove(history + node)
+
     # A call repeats itself, with and without a seed, and seeds differ.
     for options in ((), ("--seed", "7")):
         assert simulate("--nodes", "3", *options) == simulate("--nodes", "3", *options)

@@ -12,8 +12,12 @@
 #include "hawser/hawser.h"
 #include "hawser/stored.h"
 
+#ifndef PROGRAM_BLOCKS
+#define PROGRAM_BLOCKS 4
+#endif
+
 enum {
-    BLOCKS = 4,
+    BLOCKS = PROGRAM_BLOCKS, /* at most */
     STATES = 5,
     UNITS = 10,
     OPERATORS = 32,

@@ -310,16 +310,6 @@ static size_t size_of(hawser_type type)
     return type == HAWSER_F64 || type == HAWSER_I64 ? 8 : 4;
 }
 
-/* Stores numbers of a state as doubles, which hold all of them exactly. */
-static void to_doubles(hawser_type type, const void *values, size_t count, double *out)
-{
-    for (size_t i = 0; i < count; i++)
-        out[i] = type == HAWSER_F64   ? ((const double *)values)[i]
-                 : type == HAWSER_F32 ? (double)((const float *)values)[i]
-                 : type == HAWSER_I64 ? (double)((const int64_t *)values)[i]
-                                      : (double)((const int32_t *)values)[i];
-}
-
 static void from_double(hawser_type type, double value, void *values, size_t i)
 {
     if (type == HAWSER_F64)
@@ -977,12 +967,11 @@ static hawser_status run_drawn(hawser_job *job, drawn *d, double (*made)[STATES]
         status = hawser_run_program(job, program, &run, error);
     }
     for (uint32_t s = 0; status == HAWSER_OK && s < d->states; s++, name[0]++)
-        to_doubles(d->state[s].type, result_of(run, name, d->state[s].type, NULL), d->state[s].count, out->of[s]);
+        status = get_result(run, name, d->state[s].type, d->state[s].count, out->of[s], error);
     if (status == HAWSER_OK && d->moving.there)
-        to_doubles(d->moving.type, result_of(run, "n", d->moving.type, NULL), d->moving.offsets[d->moving.lines],
-                   out->parts);
+        status = get_result(run, "n", d->moving.type, d->moving.offsets[d->moving.lines], out->parts, error);
     if (status == HAWSER_OK && d->entries.there)
-        to_doubles(d->entries.type, result_of(run, "z", d->entries.type, NULL), entries_before(d, d->rows), out->entries);
+        status = get_result(run, "z", d->entries.type, entries_before(d, d->rows), out->entries, error);
     d->clocks = d->bytes = 0;
     for (uint32_t b = 0; status == HAWSER_OK && b < d->blocks; b++) {
         d->clocks += hawser_run_figures(run)->worker[b].clocks;

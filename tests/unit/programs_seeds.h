@@ -19,13 +19,13 @@ static uint64_t seed_asked(void)
     return seed != NULL ? strtoull(seed, NULL, 10) : 0;
 }
 
-static uint64_t first_seed(void)
+static inline uint64_t first_seed(void)
 {
     return seed_asked() > 0 ? seed_asked() : 1;
 }
 
 /* A sanitizer judges paths, and sees them all in an eighth of the draws. */
-static uint64_t last_seed(uint64_t count)
+static inline uint64_t last_seed(uint64_t count)
 {
     if (seed_asked() > 0)
         return seed_asked();
@@ -51,9 +51,9 @@ static bool is_sum(const drawn_state *state)
     return state->kind == ADDED || (state->kind == REPLICATED && !state->bounded);
 }
 
-/* Checks that a replicated state, or a stored one to which blocks add, has all changes that the units have made, whenever
- * and in whatever form they were sent. */
-static void check_sums(const drawn *d, double (*made)[STATES][SIZE], const drawn_values *got, const char *how)
+/* Returns whether a replicated state, or a stored one to which blocks add, lacks changes that the units have made, whenever
+ * and in whatever form they were sent. `why` gets the first. */
+static bool lacks_changes(const drawn *d, double (*made)[STATES][SIZE], const drawn_values *got, char *why, size_t size)
 {
     for (uint32_t s = 0; s < d->states; s++)
         for (size_t i = 0; i < d->state[s].count && is_sum(&d->state[s]); i++) {
@@ -61,10 +61,46 @@ static void check_sums(const drawn *d, double (*made)[STATES][SIZE], const drawn
             for (uint32_t b = 0; b < d->blocks; b++)
                 sum = combined(&d->state[s], sum, made[b][s][i]);
             sum += first_value(d, s, i);
-            if (!(fabs(sum - got->of[s][i]) <= error * (1 + fabs(sum))))
-                fail_drawn(d, how, "state %c, entry %zu is %.17g, but its changes sum to %.17g", (char)('a' + s), i,
+            if (fabs(sum - got->of[s][i]) <= error * (1 + fabs(sum)))
+                continue;
+            (void)snprintf(why, size, "state %c, entry %zu is %.17g, but its changes sum to %.17g", (char)('a' + s), i,
                            got->of[s][i], sum);
+            return true;
         }
+    return false;
+}
+
+static inline void check_sums(const drawn *d, double (*made)[STATES][SIZE], const drawn_values *got, const char *how)
+{
+    char why[200];
+    if (lacks_changes(d, made, got, why, sizeof why))
+        fail_drawn(d, how, "%s", why);
+}
+
+/* Returns whether results differ. `why` gets the first difference. */
+static bool differs(const drawn *d, const drawn_values *wanted, const drawn_values *got, char *why, size_t size)
+{
+    for (uint32_t s = 0; s < d->states; s++)
+        for (size_t i = 0; i < d->state[s].count; i++)
+            if (wanted->of[s][i] != got->of[s][i])
+                return snprintf(why, size, "state %c, entry %zu is %.17g and not %.17g", (char)('a' + s), i, got->of[s][i],
+                                wanted->of[s][i]) > 0;
+    for (size_t i = 0; d->moving.there && i < d->moving.offsets[d->moving.lines]; i++)
+        if (wanted->parts[i] != got->parts[i])
+            return snprintf(why, size, "number %zu of moving state n is %.17g and not %.17g", i, got->parts[i],
+                            wanted->parts[i]) > 0;
+    for (size_t i = 0; d->entries.there && i < entries_before(d, d->rows); i++)
+        if (wanted->entries[i] != got->entries[i])
+            return snprintf(why, size, "entry %zu of state z is %.17g and not %.17g", i, got->entries[i],
+                            wanted->entries[i]) > 0;
+    return false;
+}
+
+static inline void compare(const drawn *d, const drawn_values *wanted, const drawn_values *got, const char *how)
+{
+    char why[200];
+    if (differs(d, wanted, got, why, sizeof why))
+        fail_drawn(d, how, "%s", why);
 }
 
 #endif

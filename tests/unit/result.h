@@ -17,4 +17,24 @@ static inline const void *result_of(const hawser_run *run, const char *state, ha
     return numbers;
 }
 
+/* Stores numbers of a state as doubles, which hold all of them exactly. */
+static inline void to_doubles(hawser_type type, const void *values, size_t count, double *out)
+{
+    for (size_t i = 0; i < count; i++)
+        out[i] = type == HAWSER_F64   ? ((const double *)values)[i]
+                 : type == HAWSER_F32 ? (double)((const float *)values)[i]
+                 : type == HAWSER_I64 ? (double)((const int64_t *)values)[i]
+                                      : (double)((const int32_t *)values)[i];
+}
+
+/* Other nodes send their parts of a result, so it may fail as the run may. */
+static inline hawser_status get_result(const hawser_run *run, const char *state, hawser_type type, size_t count, double *out,
+                                       hawser_error *error)
+{
+    const void *numbers = NULL;
+    HAWSER_TRY(hawser_result_as(run, state, type, &numbers, NULL, error));
+    to_doubles(type, numbers, count, out);
+    return HAWSER_OK;
+}
+
 #endif

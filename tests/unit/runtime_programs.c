@@ -23,21 +23,6 @@
 
 /* ------------------------------------------------------------------------------------------------------------- runs ---- */
 
-static void compare(const drawn *d, const drawn_values *wanted, const drawn_values *got, const char *how)
-{
-    for (uint32_t s = 0; s < d->states; s++)
-        for (size_t i = 0; i < d->state[s].count; i++)
-            if (wanted->of[s][i] != got->of[s][i])
-                fail_drawn(d, how, "state %c, entry %zu is %.17g and not %.17g", (char)('a' + s), i, got->of[s][i],
-                           wanted->of[s][i]);
-    for (size_t i = 0; d->moving.there && i < d->moving.offsets[d->moving.lines]; i++)
-        if (wanted->parts[i] != got->parts[i])
-            fail_drawn(d, how, "number %zu of moving state n is %.17g and not %.17g", i, got->parts[i], wanted->parts[i]);
-    for (size_t i = 0; d->entries.there && i < entries_before(d, d->rows); i++)
-        if (wanted->entries[i] != got->entries[i])
-            fail_drawn(d, how, "entry %zu of state z is %.17g and not %.17g", i, got->entries[i], wanted->entries[i]);
-}
-
 /* Checks that a program was refused if it had to be, for one of these reasons. Returns true if it ran. */
 static bool has_run(const drawn *d, refusal_set reasons, hawser_status status, const hawser_error *error, const char *how)
 {

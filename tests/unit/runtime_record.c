@@ -88,24 +88,6 @@ void __wrap_hawser_record_array(hawser_record *record, void **array, size_t size
 
 /* ------------------------------------------------------------------------------------------------- random programs ---- */
 
-static void compare(const drawn *d, const drawn_values *wanted, const drawn_values *got, const char *how)
-{
-    char text[200];
-    for (uint32_t s = 0; s < d->states; s++)
-        for (size_t i = 0; i < d->state[s].count; i++)
-            if (wanted->of[s][i] != got->of[s][i]) {
-                (void)snprintf(text, sizeof text, "state %c, entry %zu is %.17g and not %.17g", (char)('a' + s), i,
-                               got->of[s][i], wanted->of[s][i]);
-                fail_drawn(d, how, "%s", text);
-            }
-    for (size_t i = 0; d->moving.there && i < d->moving.offsets[d->moving.lines]; i++)
-        if (wanted->parts[i] != got->parts[i])
-            fail_drawn(d, how, "the moving state differs");
-    for (size_t i = 0; d->entries.there && i < entries_before(d, d->rows); i++)
-        if (wanted->entries[i] != got->entries[i])
-            fail_drawn(d, how, "the entries state differs");
-}
-
 /* How a program is run. */
 typedef struct manner {
     memory_checkpointer *checkpoints; /* NULL: none are taken */

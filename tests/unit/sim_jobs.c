@@ -134,32 +134,6 @@ static int node_main(void *user, uint32_t node)
 
 /* ----------------------------------------------------------------------------------------------------- the worlds ---- */
 
-/* Returns whether no node may be lost: none is killed, and none silent for the failure timeout, all in all. */
-static bool must_survive(const sim_faults *faults)
-{
-    const double timeout = 5;
-    double silent = 0;
-    for (size_t i = 0; i < faults->count; i++) {
-        const sim_fault *fault = &faults->list[i];
-        if (fault->kind == SIM_FAULT_KILL)
-            return false;
-        if (fault->kind == SIM_FAULT_STOP || fault->kind == SIM_FAULT_CUT)
-            silent += faults->list[i + 1].at - fault->at;
-    }
-    return silent < timeout;
-}
-
-static void add_faults(const sim_faults *faults, verdict *said)
-{
-    for (size_t i = 0; i < faults->count && said->why[0] != '\0'; i++) {
-        size_t used = strlen(said->why);
-        if (used + 80 > sizeof said->why)
-            break;
-        said->why[used++] = '\n';
-        sim_fault_text(&faults->list[i], said->why + used, sizeof said->why - used);
-    }
-}
-
 /* After drawn faults a node has the right result, or has ended with a reason. */
 static void judge_drawn(const setting *how, verdict *said)
 {

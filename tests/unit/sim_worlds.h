@@ -70,4 +70,30 @@ static inline void run_worlds(const char *test, world_body *body, uint64_t count
     }
 }
 
+/* Returns whether no node may be lost: none is killed, and none silent for the failure timeout, all in all. */
+static inline bool must_survive(const sim_faults *faults)
+{
+    const double timeout = 5;
+    double silent = 0;
+    for (size_t i = 0; i < faults->count; i++) {
+        const sim_fault *fault = &faults->list[i];
+        if (fault->kind == SIM_FAULT_KILL)
+            return false;
+        if (fault->kind == SIM_FAULT_STOP || fault->kind == SIM_FAULT_CUT)
+            silent += faults->list[i + 1].at - fault->at;
+    }
+    return silent < timeout;
+}
+
+static inline void add_faults(const sim_faults *faults, verdict *said)
+{
+    for (size_t i = 0; i < faults->count && said->why[0] != '\0'; i++) {
+        size_t used = strlen(said->why);
+        if (used + 80 > sizeof said->why)
+            break;
+        said->why[used++] = '\n';
+        sim_fault_text(&faults->list[i], said->why + used, sizeof said->why - used);
+    }
+}
+
 #endif

@@ -162,8 +162,9 @@ static hawser_status take_state(const hw_session *session, const hawser_state *s
     for (uint32_t i = 0; i < session->local; i++) {
         hw_state_part *part = &session->workers[i].parts[state->number];
         hw_kept_share *share = &values->shares[session->own[i]];
-        bool apart = was_abandoned(session) || session->workers[i].apart;
-        HAWSER_TRY(part->kind->take_share(&session->workers[i], part, apart, &share->values, error));
+        hw_worker *worker = &session->workers[i];
+        bool apart = was_abandoned(session) || worker->apart || worker->in_phase; /* in_phase: it has failed there */
+        HAWSER_TRY(part->kind->take_share(worker, part, apart, &share->values, error));
     }
     return HAWSER_OK;
 }

@@ -244,8 +244,9 @@ void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster)
     if (recorder == NULL)
         return;
     if (recorder->fd >= 0) {
-        uint32_t lost = recorder->ended != HAWSER_OK ? hw_recorder_lost(cluster) : HW_HISTORY_NONE;
-        hw_close_make(recorder->batches, recorder->records, recorder->ended, lost, &head, &record);
+        uint32_t lost = hw_recorder_lost(cluster); /* outside of a run, too: in a load */
+        hawser_status ended = recorder->ended == HAWSER_OK && lost != HW_HISTORY_NONE ? HAWSER_PEER_LOST : recorder->ended;
+        hw_close_make(recorder->batches, recorder->records, ended, lost, &head, &record);
         write_batch(recorder, &head, &record);
         (void)!fsync(recorder->fd);
         (void)close(recorder->fd);
