@@ -5,10 +5,10 @@ from certificate import read_model, read_svmlight
 from command import run, some
 
 
-def train(nodes, algorithm, data, model, *words):
+def train(nodes, algorithm, data, model, *words, workers=3):
     start = () if nodes == 1 else ("run", "-n", str(nodes), "--")
-    return json.loads(run(*start, "train", algorithm, data, "--index-base", "1", "--json", "--quiet", "-o", model, "--workers", "3",
-                          *words).splitlines()[-1])
+    return json.loads(run(*start, "train", algorithm, data, "--index-base", "1", "--json", "--quiet", "-o", model, "--workers",
+                          str(workers), *words).splitlines()[-1])
 
 
 def check(certify, algorithm, kind, data, model, words, tolerance, ratio, intercept):
@@ -34,3 +34,22 @@ def check(certify, algorithm, kind, data, model, words, tolerance, ratio, interc
     objective, gap, _ = certify(target, matrix, *read_model(model), cut["lambda"], ratio, intercept)
     assert cut["stop_reason"] == "clocks" and abs(cut["objective"] - objective) <= 1e-10 * zero, (cut["objective"], objective)
     assert objective > done["objective"]
+
+
+def check_many(certify, kind, data, model, words, tolerance):
+    """With many blocks one of them solves a lasso's set on the residual: they send less than three that share each product, and the model is
+    still the optimum with bits that depend neither on threads nor on processes."""
+    words += ("--tol", str(tolerance), "--no-intercept")
+    few, many, first = train(1, "lasso", data, model, *words), {}, None
+    for nodes in (1, 2):
+        many = train(nodes, "lasso", data, model, *words, workers=20)
+        found = read_model(model)
+        first = first or found
+        assert many["repeatable"] and found == first, (kind, "other bits", nodes)
+    with open(data) as file:
+        target, matrix = read_svmlight(file.read())
+    objective, gap, zero = certify(target, matrix, *first, many["lambda"], 1.0, False)
+    assert abs(many["objective"] - objective) <= 1e-10 * zero and 0 <= gap <= 1.001 * tolerance * zero, (objective, gap)
+    sent = [sum(flow["bytes_sent"] for flow in done["flows"] if flow.get("kind") == "share") for done in (few, many)]
+    print("%s: sums of 3 and 20 blocks: %d and %d bytes" % (kind, *sent))
+    assert 0 < sent[1] < sent[0], sent

@@ -14,6 +14,7 @@
 
 enum {
     SMALLEST_SET = 100,  /* columns of all blocks' working sets together if the support is small */
+    JOINT_SHARERS = 16,  /* blocks for which a joint set is larger */
     MOST_ADDED = 1 << 16 /* numbers of one reduction: longer sums take several, and less memory */
 };
 
@@ -285,12 +286,21 @@ void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work,
 
 /* ------------------------------------------------------------------------------------------------------------ units ---- */
 
+/* Returns how many blocks make the smallest set larger. A joint set is solved as one, and the cost of its Gram matrix grows
+ * with its square, so it does not grow with every block. */
+static double sharers(const hawser_context *context)
+{
+    const hw_linear *linear = hawser_user(context);
+    double blocks = hawser_blocks(context);
+    return linear->choices.route == HW_LINEAR_JOINT ? fmin(blocks, JOINT_SHARERS) : blocks;
+}
+
 /* Stores in *most how many columns may enter this block's working set. The blocks' counts by grade are added up. */
 static hawser_status find_entering(hawser_context *context, const hw_linear_scan *scan, const hw_linear_columns *columns,
                                    const double *alpha, double least, size_t *most)
 {
     double own[HW_LINEAR_GRADES], all[HW_LINEAR_GRADES];
-    double support = hawser_metric(context, "nonzeros"), smallest = SMALLEST_SET + 8.0 * hawser_blocks(context);
+    double support = hawser_metric(context, "nonzeros"), smallest = SMALLEST_SET + 8.0 * sharers(context);
     hw_linear_candidates candidates = hw_linear_scan_candidates(scan, alpha);
     hw_linear_grade(columns, &candidates, hawser_metric(context, "lambda"), hawser_metric(context, "zero_objective"), own);
     memcpy(all, own, sizeof all);

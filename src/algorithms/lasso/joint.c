@@ -12,6 +12,10 @@ enum { COLUMN, GRADIENT, COEFFICIENT, NORM, MEAN, L1, L2 }; /* fields of a membe
 /* Cost of a product in touched numbers below which a sum over all blocks takes longer than it saves. */
 static const double WORTH_SHARING = 40e3;
 
+/* Without a Gram matrix each block repeats the passes over the columns, which take as long as the products that are divided.
+ * More blocks than these leave both to one block. */
+enum { MOST_REPEATED = 16 };
+
 /* Returns the most new products that processes divide, because exchanging them costs too. */
 static size_t most_products(const hawser_matrix *whole)
 {
@@ -226,6 +230,7 @@ hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_li
     block->joint_stale = false;
     joint->plan.use_gram = joint->shared->use_gram;
     joint->plan.divided =
+        (joint->plan.use_gram || block->lasso->choices.blocks <= MOST_REPEATED) &&
         hw_linear_product_cost(&joint->whole, members->columns, members->count, joint->plan.use_gram) >= WORTH_SHARING;
     if (joint->plan.use_gram)
         HAWSER_TRY(fill(joint, own, block->lasso->choices.blocks, stop, error));

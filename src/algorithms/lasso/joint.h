@@ -4,10 +4,11 @@
  *
  * The expensive work is divided: scans, column statistics and the union's Gram matrix, of which each block computes a part.
  * The blocks of a process have one matrix. On large sets the products of conjugate gradients are divided too: a block sums
- * over its own rows, or computes its own slots. All blocks do the rest of the descent alike. One block solves a small set
- * for all, because a sum over all blocks would cost more than it saves. Each block then moves its own coefficients, and v is
- * derived from them. Since the solution is joint, blocks need not allow for each other. A set that is too large for its
- * block's share of the gathered sets is solved by CoCoA rounds instead.
+ * over its own rows, or computes its own slots. All blocks do the rest of the descent alike. One block solves for all a
+ * small set, because a sum over all blocks would cost more than it saves, and a set without a Gram matrix if there are many
+ * blocks, because each would repeat the passes. Each block then moves its own coefficients, and v is derived from them.
+ * Since the solution is joint, blocks need not allow for each other. A set that is too large for its block's share of the
+ * gathered sets is solved by CoCoA rounds instead.
  */
 #ifndef HW_ALGORITHMS_LASSO_JOINT_H
 #define HW_ALGORITHMS_LASSO_JOINT_H
