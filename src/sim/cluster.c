@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "sim/disk.h"
 #include "sim/machine.h"
 #include "sim/nets.h"
 
@@ -23,6 +24,14 @@ uint64_t sim_cluster_bytes(uint32_t nodes)
     return nodes * (own + nodes * other);
 }
 
+static bool crashes(const sim_faults *faults)
+{
+    for (size_t i = 0; faults != NULL && i < faults->count; i++)
+        if (faults->list[i].kind == SIM_FAULT_CRASH)
+            return true;
+    return false;
+}
+
 sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes)
 {
     uint32_t nodes = cluster->nodes, per_host = cluster->per_host > 0 ? cluster->per_host : 1;
@@ -35,6 +44,7 @@ sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes)
     sim_network_open(&cluster->rates, hosts);
     sim_nets_open();
     sim_compute_open(&cluster->costs, hosts);
+    sim_disks_open(cluster->sync, crashes(cluster->faults), hosts);
     sim_form_job(0, nodes);
     for (uint32_t i = 0; i < nodes; i++) {
         all[i] = (sim_node){cluster, i};
@@ -52,6 +62,7 @@ sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes)
     }
     for (uint32_t i = 0; codes != NULL && i < nodes; i++)
         codes[i] = sim_process_at(i)->state == SIM_ENDED ? sim_process_at(i)->code : -1;
+    sim_disks_close();
     sim_compute_close();
     sim_nets_close();
     sim_network_close();

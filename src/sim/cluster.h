@@ -13,6 +13,7 @@ typedef struct sim_cluster {
     uint32_t per_host; /* nodes on each host; 0: one */
     sim_rates rates;
     sim_costs costs;
+    double sync;                            /* seconds that syncing a file takes */
     double limit;                           /* seconds of virtual time, from the beginning */
     uint64_t memory;                        /* bytes that this process may have; 0: no limit */
     const sim_faults *faults;               /* NULL: none */

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "hawser/options.h"
 #include "sim/compute.h"
+#include "sim/disk.h"
 #include "sim/nets.h"
 #include "sim/network.h"
 #include "sim/quantity.h"
@@ -24,6 +25,7 @@ typedef struct sim_fault_row {
 
 static const sim_fault_row rows[] = {
     [SIM_FAULT_KILL] = {"kill", NOTHING},         [SIM_FAULT_STOP] = {"stop", NOTHING},
+    [SIM_FAULT_CRASH] = {"crash", NOTHING},       [SIM_FAULT_FULL] = {"full", NOTHING},
     [SIM_FAULT_CONTINUE] = {"continue", NOTHING}, [SIM_FAULT_CUT] = {"cut", OTHER},
     [SIM_FAULT_HEAL] = {"heal", OTHER},           [SIM_FAULT_SLOW] = {"slow", TIMES},
     [SIM_FAULT_LINK] = {"link", TIMES},           [SIM_FAULT_RATE] = {"rate", RATE},
@@ -126,7 +128,8 @@ static hawser_status read_line(const char *where, size_t number, const char *lin
     if (strlen(line) >= sizeof copy || !read_words(words, count, nodes, &fault))
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
-            "%s:%zu: '%.80s': expected t=SECONDS or clock=N and one of kill N, stop N, continue N, cut N N, heal N N, slow "
+            "%s:%zu: '%.80s': expected t=SECONDS or clock=N and one of kill N, crash N, full N, stop N, continue N, cut N "
+            "N, heal N N, slow "
             "N "
             "TIMES, link N TIMES, rate N RATE, with nodes from 0 to %u, or turn slow (or link) TIMES every N clocks",
             where, number, line, nodes - 1);
@@ -229,12 +232,23 @@ static void turn(const sim_fault *fault, uint64_t number)
     slow_down(fault->kind, sim_process_at((uint32_t)(number % nodes))->host, fault->times);
 }
 
+/* All processes of a host end, and its disk loses what was not synced. */
+static void crash(uint32_t host)
+{
+    for (uint32_t i = 0; i < sim_process_count(); i++)
+        if (sim_process_at(i)->host == host)
+            sim_kill(sim_process_at(i));
+    sim_disk_crash(host);
+}
+
 static void happen(void *argument, uint64_t number)
 {
     const sim_fault *fault = argument;
     sim_process *process = sim_process_at(fault->node);
     switch (fault->kind) {
     case SIM_FAULT_KILL: sim_kill(process); break;
+    case SIM_FAULT_CRASH: crash(process->host); break;
+    case SIM_FAULT_FULL: sim_disk_fill(process->host); break;
     case SIM_FAULT_STOP: sim_stop(process); break;
     case SIM_FAULT_CONTINUE: sim_continue(process); break;
     case SIM_FAULT_CUT:

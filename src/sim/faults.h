@@ -2,11 +2,12 @@
  * faults.h - what fails in a world, and when.
  *
  * A line of text is one fault: `t=SECONDS WHAT`, or `clock=N WHAT` for the moment at which the first unit of clock N (from
- * 0) of a loop is about to run. WHAT is one of `kill NODE`, `stop NODE`, `continue NODE`, `cut NODE NODE` (what the first
- * one's host sends to the second one's), `heal NODE NODE`, `slow NODE TIMES` (computing on its host), `link NODE TIMES` (its
- * host's links) and `rate NODE RATE` (of its host's links, from then on). `turn slow TIMES every N clocks` and `turn link
- * TIMES every N clocks` slow one host down at a time: that of node 0 at clock 0, the next node's at clock N, and so on. A
- * node is a number, or h and a number.
+ * 0) of a loop is about to run. WHAT is one of `kill NODE`, `crash NODE` (its host: all processes there end, and what was
+ * not synced is lost), `full NODE` (its host's disk takes no more bytes), `stop NODE`, `continue NODE`, `cut NODE NODE`
+ * (what the first one's host sends to the second one's), `heal NODE NODE`, `slow NODE TIMES` (computing on its host), `link
+ * NODE TIMES` (its host's links) and `rate NODE RATE` (of its host's links, from then on). `turn slow TIMES every N clocks`
+ * and `turn link TIMES every N clocks` slow one host down at a time: that of node 0 at clock 0, the next node's at clock N,
+ * and so on. A node is a number, or h and a number.
  */
 #ifndef HW_SIM_FAULTS_H
 #define HW_SIM_FAULTS_H
@@ -20,6 +21,8 @@
 
 typedef enum sim_fault_kind {
     SIM_FAULT_KILL,
+    SIM_FAULT_CRASH,
+    SIM_FAULT_FULL,
     SIM_FAULT_STOP,
     SIM_FAULT_CONTINUE,
     SIM_FAULT_CUT,

@@ -78,6 +78,7 @@ with tempfile.TemporaryDirectory() as folder:
     middle = f"t={usual['simulated']['seconds'] / 2}"
     lost = simulate("--nodes", "3", "--fault", f"{middle} kill 2", code=8)
     assert lost["error"].startswith("node 2 (host2) was lost"), lost
+    assert simulate("--nodes", "3", "--fault", f"{middle} crash 2", code=8)["error"].startswith("node 2 (host2) was lost")
     scenario = os.path.join(folder, "faults")
     with open(scenario, "w", encoding="utf-8") as file:
         file.write(f"# a pause\n{middle} stop 1\n\nt=3 continue 1\n")

@@ -37,6 +37,7 @@ SAMPLER, LISTS, DRAWN, TOPICS = LDA + "sampler.c", LDA + "document_topics.c", "t
 NEW = "test_algorithms_topics"
 RECORD = "test_runtime_record"
 WORLDS = "test_sim_jobs"
+WORLDS_OF_PROGRAMS, WORLDS_OF_CHECKPOINTS = "test_sim_programs", "test_sim_checkpoints"
 PROGRAMS = "test_runtime_programs"  # must notice the mutants that name no other test
 MUTANTS = [
     # Vectors.
@@ -251,6 +252,7 @@ MUTANTS = [
     ("a node that has left is waited for", "src/cluster/join.c", "joiner->left |= leaves;", "(void)leaves;", WORLDS),
     ("a store does not notice that a server has left", "src/runtime/store/open.c", ".left = hw_hub_node_left,", "", WORLDS),
     ("a node that cannot join any more goes on to dial", "src/cluster/join.c", "if (!cluster->formed && cluster->net != NULL && is_over(cluster))", "if (cluster->net == NULL)", WORLDS),
+    ("a file gets its name before it is synced", "src/base/file.c", "if (status == HAWSER_OK && file->temporary != NULL && fsync(file->fd) != 0)", "if (status == HAWSER_OK && file->temporary != NULL && file->fd < 0)", WORLDS_OF_CHECKPOINTS),
     ("simulator: a link reorders its frames", "src/sim/network.c", "channel->reaches = begin > channel->reaches ? begin : channel->reaches;", "channel->reaches = begin;", WORLDS),
     ("simulator: a goodbye overtakes what was sent before", "src/sim/mesh.c", "sim_send(&from->out, &parcel->item);", "if (what.kind == SIM_GOODBYE) { left(&parcel->item); arrived(&parcel->item); } else sim_send(&from->out, &parcel->item);", WORLDS),
     ("simulator: a mutex admits two", "src/sim/threads.c", "while (mutex->owner != NULL)", "while (mutex->owner != NULL && !sim_is_drawn())", WORLDS),
