@@ -76,11 +76,22 @@ HAWSER_API void hawser_metric_numbers_fits(hawser_program *program, const char *
  *  --log-json show them. */
 HAWSER_API void hawser_progress_gain(hawser_progress *progress, const char *state, double gain);
 HAWSER_API void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sync sync);
-/** What may change of a loop while it runs: how much a block does between two exchanges. */
+/** Changes the form of a state's updates, within a run whose options let forms change (--auto, --encoding auto) for a state
+ *  that a HAWSER_ADAPT names. It holds on all blocks from the first clock that is announced next, like a gain. */
+HAWSER_API void hawser_progress_encoding(hawser_progress *progress, const char *state, hawser_form form);
+/** Returns the gain of the state of a HAWSER_ADAPT for another work or staleness of its loop. `user` is the program's. */
+typedef double hawser_gain_of(double work, uint32_t staleness, void *user);
+/** What may change of a loop while it runs. Tests change it by the calls below. Under --auto the driver does so by itself:
+ *  it measures what blocks wait for, and keeps what makes the metric fall faster (docs/adaptation.md). */
 typedef struct hawser_adapt_spec {
     hawser_operator *loop;
     double work_least, work_most; /**< of a clock; 1 is what it does as written, and lies between. 0 stands for 1 */
     bool shares;                  /**< a block may do a part of that alone, down to 1/8: a slow one, for which others wait */
+    uint32_t staleness_most;      /**< a loop under bsp may run under ssp up to this; 0: it stays bsp */
+    const char *metric;           /**< a declared metric, which falls: what the driver judges changes by; NULL: nothing */
+    bool metric_is_gap;           /**< it falls to 0, so progress is the fall of its logarithm */
+    hawser_state *state;          /**< a replicated state of floats whose encoding, quota and gain may change; NULL: none */
+    hawser_gain_of *gain_of;      /**< its gain by work and staleness; NULL: the gain that it has, and no other */
 } hawser_adapt_spec;
 /** Declares what may change of a loop: HAWSER_ADAPT(program, .loop = rounds, .work_least = 0.25, .work_most = 4). Units of
  *  the loop then do as much as hawser_work says. */
@@ -248,7 +259,7 @@ typedef struct hawser_fit_number {
 } hawser_fit_number;
 /** The most changes that hawser_figures.changes lists: 10 MB. */
 #define HAWSER_CHANGES_MOST 16384
-/** A change of a policy during a run (hawser_progress_sync, _gain, _work, _share, _quota). Long names are cut. */
+/** A change of a policy during a run (hawser_progress_sync, _gain, _work, _share, _quota, _encoding). Long names are cut. */
 typedef struct hawser_policy_change {
     uint64_t run;   /**< the run of the job in which it occurred; the first one is 1 */
     uint64_t clock; /**< own iteration of the loop, from which on all blocks obey the new policy */
@@ -260,7 +271,9 @@ typedef struct hawser_policy_change {
     double share[2];     /**< old and new share of a block in it; 0: the change is another one */
     uint32_t block;      /**< that block */
     uint64_t quota[2];   /**< old and new quota of the state; 0: the change is another one */
-    char by[100];        /**< what asked for it: "stop test of loop 'rounds'" */
+    hawser_form form[2]; /**< old and new form of the state's updates; equal: the change is another one */
+    char by[100];        /**< what asked for it: "stop test of loop 'rounds'", "adaptation of loop 'rounds'" */
+    char reason[160];    /**< of an adaptation: why; else "" */
     hawser_fit_number fit[HAWSER_FIT_METRICS]; /**< the fit that began with the new policy or was in progress */
 } hawser_policy_change;
 /** What workers wait for in a window of clocks. */

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '2acb653231f051263e931a8ffe1d00abae722e21e784a12af83b655073f36909'
+DIGEST = 'f14d211b9652896a2a6939dc988636008681b119aa1952277617232e3a70ce3b'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -432,6 +432,11 @@ class hawser_adapt_spec(Structure):
     work_least: float
     work_most: float
     shares: bool
+    staleness_most: int
+    metric: bytes | None
+    metric_is_gap: bool
+    state: Any
+    gain_of: Any
 
 
 class hawser_opening(Structure):
@@ -514,7 +519,9 @@ class hawser_policy_change(Structure):
     share: Any
     block: int
     quota: Any
+    form: Any
     by: bytes
+    reason: bytes
     fit: Any
 
 
@@ -961,6 +968,7 @@ hawser_owner = CFUNCTYPE(c_uint32, c_uint32, c_uint64, c_uint32, c_void_p)
 hawser_observer = CFUNCTYPE(None, POINTER(hawser_progress), c_void_p)
 hawser_record_function = CFUNCTYPE(None, POINTER(hawser_record), c_void_p)
 hawser_scratch_visit = CFUNCTYPE(None, POINTER(hawser_record), POINTER(hawser_context))
+hawser_gain_of = CFUNCTYPE(c_double, c_double, c_uint32, c_void_p)
 hawser_local_solver = CFUNCTYPE(c_int, POINTER(hawser_context), POINTER(hawser_subproblem))
 hawser_row_numbers = CFUNCTYPE(c_int, c_size_t, c_size_t, POINTER(c_double), c_void_p)
 hawser_error._fields_ = [
@@ -1204,6 +1212,11 @@ hawser_adapt_spec._fields_ = [
     ("work_least", c_double),
     ("work_most", c_double),
     ("shares", c_bool),
+    ("staleness_most", c_uint32),
+    ("metric", c_char_p),
+    ("metric_is_gap", c_bool),
+    ("state", POINTER(hawser_state)),
+    ("gain_of", hawser_gain_of),
 ]
 hawser_opening._fields_ = [
     ("messages", POINTER(hawser_messages)),
@@ -1279,7 +1292,9 @@ hawser_policy_change._fields_ = [
     ("share", c_double * 2),
     ("block", c_uint32),
     ("quota", c_uint64 * 2),
+    ("form", c_int * 2),
     ("by", c_char * 100),
+    ("reason", c_char * 160),
     ("fit", hawser_fit_number * 4),
 ]
 hawser_cause_figures._fields_ = [
@@ -1875,6 +1890,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_metric_numbers_fits": (None, [POINTER(hawser_program), c_char_p]),
     "hawser_progress_gain": (None, [POINTER(hawser_progress), c_char_p, c_double]),
     "hawser_progress_sync": (None, [POINTER(hawser_progress), c_char_p, hawser_sync]),
+    "hawser_progress_encoding": (None, [POINTER(hawser_progress), c_char_p, c_int]),
     "hawser_adapt": (None, [POINTER(hawser_program), POINTER(hawser_adapt_spec)]),
     "hawser_work": (c_double, [POINTER(hawser_context)]),
     "hawser_progress_work": (None, [POINTER(hawser_progress), c_char_p, c_double]),

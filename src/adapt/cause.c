@@ -8,7 +8,8 @@
 hawser_status hw_window_open(hw_window *window, uint32_t blocks, hawser_error *error)
 {
     *window = (hw_window){.blocks = blocks};
-    double **const arrays[] = {&window->seconds, &window->units, &window->waits, &window->input, &window->sorted};
+    double **const arrays[] = {&window->seconds, &window->units, &window->waits, &window->input,
+                               &window->sorted,  &window->part,  &window->worked};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         HAWSER_TRY(HW_NEW(arrays[i], blocks, "a window of clocks", error));
     return HW_NEW(&window->slowest, blocks, "a window of clocks", error);
@@ -21,6 +22,8 @@ void hw_window_close(hw_window *window)
     free(window->waits);
     free(window->input);
     free(window->sorted);
+    free(window->part);
+    free(window->worked);
     free(window->slowest);
 }
 
@@ -73,7 +76,20 @@ static double share(hw_window *window, double *spent)
     return median(window, spent, true);
 }
 
-static void empty(hw_window *window)
+hw_window_shares hw_window_measure(hw_window *window)
+{
+    hw_window_shares shares = {.units_by_block = window->worked};
+    memcpy(window->worked, window->units, window->blocks * sizeof *window->units);
+    for (uint32_t b = 0; b < window->blocks; b++)
+        window->part[b] = window->seconds[b] > 0 ? window->units[b] / window->seconds[b] : 0;
+    shares.units = median(window, window->part, false);
+    for (uint32_t b = 0; b < window->blocks; b++)
+        window->part[b] = window->seconds[b] > 0 ? 1 - (window->units[b] + window->waits[b]) / window->seconds[b] : 0;
+    shares.exchanging = median(window, window->part, false);
+    return shares;
+}
+
+void hw_window_empty(hw_window *window)
 {
     double *const arrays[] = {window->seconds, window->units, window->waits, window->input};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
@@ -107,6 +123,6 @@ hw_finding hw_window_find(hw_window *window, double busy, uint32_t node)
         found = (hw_finding){HAWSER_CAUSE_TURNS, found.clocks, found.seconds, found.waited, ratio, 0};
     else
         found.cause = HAWSER_CAUSE_OTHER;
-    empty(window);
+    hw_window_empty(window);
     return found;
 }

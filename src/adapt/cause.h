@@ -35,7 +35,8 @@ typedef struct hw_window {
     uint64_t clocks;
     double *seconds, *units, *waits, *input; /* sums by block */
     uint64_t *slowest;                       /* by block: clocks in which its units took longest */
-    double *sorted;                          /* memory to find medians */
+    double *sorted, *part;                   /* memory to find medians, and shares by block */
+    double *worked;                          /* `units` of the last hw_window_measure */
     double ratios, extra;                    /* sums over clocks: units of the slowest block by the median, and less it */
 } hw_window;
 
@@ -48,10 +49,20 @@ typedef struct hw_finding {
     uint32_t number;
 } hw_finding;
 
+/* What else a window says. */
+typedef struct hw_window_shares {
+    double units, exchanging;     /* shares of the time of the median block: in units, and neither there nor waiting */
+    const double *units_by_block; /* seconds; the window has them until the next call */
+} hw_window_shares;
+
 hawser_status hw_window_open(hw_window *window, uint32_t blocks, hawser_error *error) HAWSER_MUST_USE;
 void hw_window_close(hw_window *window);
 /* Adds a clock. Returns whether the window is full. */
 bool hw_window_add(hw_window *window, const hw_clock_times *times);
+/* Measures a window before hw_window_find empties it. */
+hw_window_shares hw_window_measure(hw_window *window);
+/* Drops what a window has: a setting has changed. */
+void hw_window_empty(hw_window *window);
 /* Finds the cause of the waits in a window, and empties it. `busy` is the share of the time in which the busiest link of
  * node `node` had something to send; 0 if that is unknown. */
 hw_finding hw_window_find(hw_window *window, double busy, uint32_t node);

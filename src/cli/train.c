@@ -14,6 +14,7 @@
 #include "cli/plot_path.h"
 #include "cli/rescue.h"
 #include "cli/summary.h"
+#include "codec/forms.h"
 #include "program/program.h"
 #include "runtime/job/enter.h"
 #include "runtime/job/signals.h"
@@ -103,6 +104,10 @@ static void log_changes(hw_monitor *monitor, const hawser_figures *figures)
             hw_json_text(event, "state", change->state, &ok);
             hw_json_count(event, "old_quota", change->quota[0], &ok);
             hw_json_count(event, "quota", change->quota[1], &ok);
+        } else if (change->form[0] != change->form[1]) {
+            hw_json_text(event, "state", change->state, &ok);
+            hw_json_text(event, "old_encoding", hw_form_row_of((unsigned)change->form[0])->word, &ok);
+            hw_json_text(event, "encoding", hw_form_row_of((unsigned)change->form[1])->word, &ok);
         } else if (change->state[0] != '\0') {
             hw_json_text(event, "state", change->state, &ok);
             hw_json_number(event, "old_gain", change->gain[0], &ok);
@@ -112,6 +117,8 @@ static void log_changes(hw_monitor *monitor, const hawser_figures *figures)
             hw_json_text(event, "sync", hw_sync_text(change->sync[1], text[1]), &ok);
         }
         hw_json_text(event, "by", change->by, &ok);
+        if (change->reason[0] != '\0')
+            hw_json_text(event, "reason", change->reason, &ok);
         hw_monitor_log(monitor, event, ok);
     }
     if (figures != NULL && figures->changes_left_out != 0) {

@@ -57,6 +57,7 @@ typedef struct hw_replica_spec {
     hawser_rule rule;          /* damping and gain already resolved (never 0) */
     hw_filter filter;
     hw_width rounding; /* HW_F64: none. Deltas are sent rounded; the remainder is held and added to the entry's next delta */
+    bool narrows;      /* the rounding may change (hw_replica_set_rounding) */
     const void *initial;     /* count values or NULL */
     uint64_t seed;           /* for the random filter */
     uint32_t sources;        /* how many blocks update the state: 1 if one block makes all updates, else blocks */
@@ -92,6 +93,8 @@ hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const vo
                              hawser_error *error) HAWSER_MUST_USE;
 /* Changes the quota of a filter that has one, from the next cut on. */
 void hw_replica_set_quota(hw_replica *replica, uint64_t quota);
+/* Changes the rounding of a replica that `narrows`, from the next cut on. */
+void hw_replica_set_rounding(hw_replica *replica, hw_width rounding);
 void hw_replica_set_gain(hw_replica *replica, double gain); /* takes effect at the next clock, which recomputes the cache */
 /* Return the gain and the damping of the exchange in progress. Both are 1 if one block alone updates the state in it. With
  * one block the damping is 1. */

@@ -32,7 +32,7 @@ static hawser_status check_spec(const hw_replica_spec *spec, hawser_error *error
     bool rule = isfinite(spec->rule.damping) && spec->rule.damping != 0 && isfinite(spec->rule.gain) && spec->rule.gain > 0;
     bool whole = hw_numbers_of(spec->type)->whole;
     bool plain = spec->rule.damping == 1 && spec->rule.gain == 1 && spec->rule.merge == NULL;
-    if (whole && !(plain && spec->rounding == HW_F64 && spec->filter.kind != HW_FILTER_RELATIVE))
+    if (whole && !(plain && spec->rounding == HW_F64 && !spec->narrows && spec->filter.kind != HW_FILTER_RELATIVE))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                            "state '%s' is of integers: it has no damping, gain, merge function, rounding or relative filter",
                            spec->name);
@@ -52,7 +52,7 @@ static bool needs_filter(const hw_replica_spec *spec)
 
 static bool needs_rounding(const hw_replica_spec *spec)
 {
-    return spec->rounding != HW_F64 && spec->blocks > 1 && !spec->values;
+    return (spec->rounding != HW_F64 || spec->narrows) && spec->blocks > 1 && !spec->values;
 }
 
 static hawser_status new_entries(const hw_replica *replica, char **out, size_t n, const char *what, hawser_error *error)
@@ -75,7 +75,7 @@ static hawser_status allocate_held(hw_replica *replica, hawser_error *error)
     }
     if (needs_rounding(spec))
         HAWSER_TRY(HW_NEW(&replica->rest, hw_words(n), "the remainders of rounding", error));
-    if (needs_rounding(spec) && spec->rounding == HW_INT8)
+    if (needs_rounding(spec) && (spec->rounding == HW_INT8 || spec->narrows))
         HAWSER_TRY(HW_NEW(&replica->scales, replica->tiles, "scales of rounded updates", error));
     return HAWSER_OK;
 }
@@ -260,6 +260,12 @@ hawser_status hw_replica_inc(hw_replica *replica, const uint64_t *keys, const vo
 void hw_replica_set_quota(hw_replica *replica, uint64_t quota)
 {
     replica->spec.filter.quota = quota;
+}
+
+void hw_replica_set_rounding(hw_replica *replica, hw_width rounding)
+{
+    if (replica->rest != NULL && replica->spec.narrows)
+        replica->spec.rounding = rounding;
 }
 
 void hw_replica_set_gain(hw_replica *replica, double gain)

@@ -26,7 +26,7 @@ static void find_scale(hw_replica *replica, size_t tile)
 void hw_round_selected(hw_replica *replica)
 {
     for (size_t tile = 0; tile < replica->tiles; tile++) {
-        if (replica->scales != NULL)
+        if (replica->spec.rounding == HW_INT8)
             find_scale(replica, tile);
         for (size_t i = tile * HW_TILE; i < hw_tile_end(replica, tile); i++) {
             if (!hw_bit(replica->selected, i) || hw_rounded(replica, i) != 0)

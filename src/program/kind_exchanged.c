@@ -116,6 +116,10 @@ static hawser_status describe(const hw_plan *plan, hw_state_plan *own, hawser_er
     const hw_form_row *form = hw_form_row_of(rounded ? (unsigned)chosen : HAWSER_EXACT);
     own->rounding = form->width;
     own->encoding = form->plan;
+    own->narrows = !held && !values && hw_plan_narrows(plan, own->state, chosen);
+    if (own->narrows && !rounded)
+        own->encoding = "exact, and to bf16 or int8 where the link holds the training up; dense or sparse";
+    rounded = rounded || own->narrows;
     own->filter_class = hw_filter_class(held ? own->filter.kind : HW_FILTER_NONE);
     own->guarantee = held && rounded ? "all but what is held, and but the rounding of what was sent last"
                      : held          ? "all but what is held"
@@ -241,7 +245,7 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
     const in_flight flights = flights_of(plan, state);
     bool values = !hw_kind_of(state)->summed || own->sources == 1;
     uint64_t copies = 2 + (flights.loose && blocks > 1) + (own->filter.kind != HW_FILTER_NONE ? FILTERED : 0) +
-                      (own->rounding != HW_F64 ? ROUNDED : 0);
+                      (own->rounding != HW_F64 || own->narrows ? ROUNDED : 0);
     own->block_bytes = copies * doubles * size;
     uint64_t sent = flights.loose ? in_loose_updates(plan, doubles, flights.usual, values) + in_relays(plan, own, doubles)
                                   : in_step_updates(plan, doubles, values);

@@ -10,6 +10,16 @@
 #include "exchange/topology.h"
 #include "program/program.h"
 
+/* What options let the driver change of loops. */
+typedef enum hw_adapts {
+    HW_ADAPTS_SYNC = 1,
+    HW_ADAPTS_ENCODING = 2,
+    HW_ADAPTS_QUOTA = 4,
+    HW_ADAPTS_WORK = 8,
+    HW_ADAPTS_GAIN = 16,
+    HW_ADAPTS_ALL = 31
+} hw_adapts;
+
 /* The input of a plan's decisions, from the job's options and the machine. */
 typedef struct hw_plan_settings {
     uint32_t blocks;
@@ -28,7 +38,9 @@ typedef struct hw_plan_settings {
     hw_filter filter;              /* max_held 0: the loop's staleness + 1 */
     const hawser_options *options; /* with filters, quotas and forms of single states; NULL: none */
     uint64_t seed;
-    char chosen[200]; /* the numbers that decided on the blocks; empty: the user has set their number */
+    unsigned adapts;         /* hw_adapts: what may change of loops that declare it (HAWSER_ADAPT) */
+    uint32_t staleness_most; /* the greatest s of an adapted loop */
+    char chosen[200];        /* the numbers that decided on the blocks; empty: the user has set their number */
 } hw_plan_settings;
 
 /* The operators between which a state lives, from before the first to after the last, in depth-first order. */
@@ -51,6 +63,7 @@ typedef struct hw_state_plan {
     uint32_t updater;     /* the block when sources == 1 */
     hw_filter filter;
     hw_width rounding;       /* of deltas */
+    bool narrows;            /* and it may change in a run */
     const void *loaded;      /* first values in place of the program's; NULL: none */
     const char *loaded_from; /* the file that they come from */
     uint64_t loaded_digest;
@@ -166,8 +179,12 @@ hw_stages hw_plan_use(const hw_plan *plan, const hawser_operator *op, const haws
 /* Returns whether updates of a state are held back or rounded. */
 static inline bool hw_plan_holds(const hw_state_plan *own)
 {
-    return (own->filter.kind != HW_FILTER_NONE && own->filter.quota > 0) || own->rounding != HW_F64;
+    return (own->filter.kind != HW_FILTER_NONE && own->filter.quota > 0) || own->rounding != HW_F64 || own->narrows;
 }
+/* Returns whether the driver may change the encoding of a state in a run (--auto), which begins with `form`. */
+bool hw_plan_narrows(const hw_plan *plan, const hawser_state *state, hawser_form form);
+/* Returns whether it may change that of any state: TRIGGER and CREDIT then have the forms. */
+bool hw_plan_any_narrows(const hw_plan *plan);
 /* Returns whether both a unit on one block and a unit on all blocks update a state in a loop, which it then stores. */
 bool hw_plan_mixes(const hw_plan *plan, const hawser_state *state, const hawser_operator **loop);
 /* Returns the position of an operator in the plan's order. */

@@ -76,6 +76,11 @@ struct hawser_operator {
     bool adapted;     /* loop: its work may change (HAWSER_ADAPT), */
     bool shares;      /* and the share of a block in it */
     double work_least, work_most;
+    uint32_t staleness_most; /* of an adapted loop; 0: it stays bsp */
+    uint32_t metric;         /* number of the metric by which changes are judged; UINT32_MAX: none */
+    bool metric_is_gap;
+    hawser_state *adapts; /* the state whose encoding, quota and gain may change; NULL: none */
+    double (*gain_of)(double work, uint32_t staleness, void *user);
 };
 
 typedef struct hw_metric {

@@ -111,3 +111,25 @@ hawser_status hw_plan_sending(const hw_plan *plan, hw_state_plan *own, hawser_fo
     HAWSER_TRY(check_filter(own, error));
     return check_held(plan, own, *form, error);
 }
+
+bool hw_plan_narrows(const hw_plan *plan, const hawser_state *state, hawser_form form)
+{
+    const hawser_program *program = plan->program;
+    const hawser_operator *mixes;
+    bool adapts = (plan->settings.adapts & HW_ADAPTS_ENCODING) != 0 && plan->settings.blocks > 1 && form == HAWSER_EXACT &&
+                  state->rule.merge == NULL && !hw_plan_mixes(plan, state, &mixes);
+    for (size_t i = 0; adapts && i < program->operator_count; i++) {
+        const hawser_operator *loop = program->operators[i];
+        if (loop->adapted && loop->adapts == state && hw_operator_shipped(loop))
+            return true;
+    }
+    return false;
+}
+
+bool hw_plan_any_narrows(const hw_plan *plan)
+{
+    for (uint32_t i = 0; i < plan->program->state_count; i++)
+        if (plan->states[i].narrows)
+            return true;
+    return false;
+}

@@ -1,6 +1,7 @@
 /* run_json.c - what --json has of every run. */
 #include <inttypes.h>
 
+#include "codec/forms.h"
 #include "data/formats.h"
 #include "program/program.h"
 #include "report/json.h"
@@ -71,6 +72,57 @@ static json_t *causes_json(const hawser_figures *figures, bool *ok)
             json_decref(one);
         }
     }
+    return list;
+}
+
+/* Puts a number, under `what`. */
+static void put_change(json_t *one, const char *what, double from, double to, bool *ok)
+{
+    hw_json_text(one, "what", what, ok);
+    hw_json_number(one, "old", from, ok);
+    hw_json_number(one, "new", to, ok);
+}
+
+static void put_words(json_t *one, const char *what, const char *from, const char *to, bool *ok)
+{
+    hw_json_text(one, "what", what, ok);
+    hw_json_text(one, "old", from, ok);
+    hw_json_text(one, "new", to, ok);
+}
+
+static json_t *change_json(const hawser_policy_change *change, bool *ok)
+{
+    char text[2][HW_SYNC_TEXT];
+    json_t *one = json_object();
+    hw_json_text(one, "loop", change->loop, ok);
+    hw_json_count(one, "clock", change->clock, ok);
+    if (change->state[0] != '\0')
+        hw_json_text(one, "state", change->state, ok);
+    if (change->work[1] > 0)
+        put_change(one, "work", change->work[0], change->work[1], ok);
+    else if (change->share[1] > 0)
+        put_change(one, "share", change->share[0], change->share[1], ok);
+    else if (change->quota[1] > 0)
+        put_change(one, "quota", (double)change->quota[0], (double)change->quota[1], ok);
+    else if (change->form[0] != change->form[1])
+        put_words(one, "encoding", hw_form_row_of((unsigned)change->form[0])->word,
+                  hw_form_row_of((unsigned)change->form[1])->word, ok);
+    else if (change->state[0] != '\0')
+        put_change(one, "gain", change->gain[0], change->gain[1], ok);
+    else
+        put_words(one, "sync", hw_sync_text(change->sync[0], text[0]), hw_sync_text(change->sync[1], text[1]), ok);
+    if (change->share[1] > 0)
+        hw_json_count(one, "worker", change->block, ok);
+    hw_json_text(one, "by", change->by, ok);
+    hw_json_text(one, "reason", change->reason[0] != '\0' ? change->reason : NULL, ok);
+    return one;
+}
+
+static json_t *changes_json(const hawser_figures *figures, bool *ok)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < figures->change_count; i++)
+        hw_json_append(list, change_json(&figures->changes[i], ok), ok);
     return list;
 }
 
@@ -161,6 +213,7 @@ void hw_json_run(json_t *object, const hawser_job *job, const hawser_run *run, c
     hw_json_count(object, "most_lead", figures->most_lead, ok);
     hw_json_take(object, "worker", workers_json(figures, load, ok), ok);
     hw_json_take(object, "waits_for", causes_json(figures, ok), ok);
+    hw_json_take(object, "changes", changes_json(figures, ok), ok);
     hw_json_take(object, "links", links_json(figures, ok), ok);
     hw_json_take(object, "accepts", accepts_json(figures, ok), ok);
     hw_json_take(object, "flows", flows_json(figures, ok), ok);

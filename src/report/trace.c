@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "checkpoint/folder.h"
+#include "codec/forms.h"
 #include "program/program.h"
 
 static void keep_failure(hw_trace *trace)
@@ -106,6 +107,13 @@ static void add_change(FILE *file, const hawser_policy_change *change)
     }
     if (change->state[0] == '\0') {
         fprintf(file, ": sync %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
+        return;
+    }
+    if (change->form[0] != change->form[1]) {
+        fputs(": encoding of state ", file);
+        add_text(file, change->state);
+        fprintf(file, " %s -> %s", hw_form_row_of((unsigned)change->form[0])->word,
+                hw_form_row_of((unsigned)change->form[1])->word);
         return;
     }
     fputs(change->quota[1] > 0 ? ": quota of state " : ": gain of state ", file);

@@ -24,7 +24,8 @@ def call(*words, code=0):
 
 def simulate(*options, code=0):
     """The JSON of a simulated training, without what is of the real machine."""
-    said = json.loads(call(SIM, *options, "--", *TRAIN, code=code).stdout.splitlines()[-1])
+    words = options if "--" in options else (*options, "--", *TRAIN)
+    said = json.loads(call(SIM, *words, code=code).stdout.splitlines()[-1])
     assert said["simulated"].pop("seconds_real") >= 0
     return said
 
@@ -73,6 +74,25 @@ with tempfile.TemporaryDirectory() as folder:
     assert usual["simulated"]["bytes_busiest"] >= usual["simulated"]["bytes_per_node"] > 1000
     slow = simulate("--nodes", "3", "--fault", "t=0 slow 1 50; t=0 link 2 50")
     assert slow["seconds_train"] > 2 * usual["seconds_train"] and slow["objective"] == usual["objective"]
+
+    # --auto changes what holds rounds up: fewer bits on a slow link, less work for a slow host. It never asks for rounds.
+    rounds = ("--solver", "cd", "--exchange-every", "1", "--tol", "1e-5", "--lambda-ratio", "0.01")
+    wide = os.path.join(folder, "wide.svm")
+    call(HAWSER, "data", "generate", "url", "-o", wide, "--rows", "3000", "--cols", "3000", "--per-row", "40", "--seed", "3")
+    TRAIN = ("train", "lasso", wide, "--json", "--quiet", *rounds)
+    for setup, what, most in ((("--link", "10mbit"), "encoding", 0.7),
+                              (("--compute", "1us,1us,0.5ns", "--fault", "t=0 slow 2 4"), "share", 1)):
+        fixed = simulate("--nodes", "4", *setup)
+        fast = simulate("--nodes", "4", *setup, "--", *TRAIN, "--auto")
+        assert fixed["changes"] == [] and fixed["repeatable"], fixed["changes"]
+        assert fast["changes"][0]["what"] == what and fast["changes"][0]["reason"], fast["changes"]
+        assert not fast["repeatable"] and "--auto" in fast["repeatable_reason"]
+        assert fast["seconds_train"] < most * fixed["seconds_train"], (setup, fast["seconds_train"], fixed["seconds_train"])
+        assert abs(fast["objective"] - fixed["objective"]) < 1e-4 * fixed["objective"]
+    TRAIN = ("train", "lasso", data, "--lambda-ratio", "0.1", "--json")
+    note = call(SIM, "--nodes", "3", "--", *TRAIN, "--auto")
+    assert "no loop says what may change of it" in note.stderr and json.loads(note.stdout.splitlines()[-1])["repeatable"], note
+    TRAIN = (*TRAIN, "--quiet")
 
     # A killed node is named, and a stopped one is waited for.
     middle = f"t={usual['simulated']['seconds'] / 2}"

@@ -118,7 +118,7 @@ SPECIAL = {
     ("hawser_matrix_columns", "begin"): "0", ("hawser_matrix_rows", "begin"): "0",
     ("hawser_dataset_free", "dataset"): "NULL", ("hawser_job_fetch", "matrix"): "&f->matrix",
     ("hawser_progress_sync", "loop"): '"loop"', ("hawser_progress_work", "loop"): '"loop"', ("hawser_progress_share", "loop"): '"loop"',
-    ("hawser_progress_share", "share"): "0.5", ("hawser_progress_quota", "state"): '"filtered"', ("hawser_progress_quota", "quota"): "8", ("hawser_loop", "name"): '"fresh"', ("hawser_branch", "name"): '"fresh"',
+    ("hawser_progress_share", "share"): "0.5", ("hawser_progress_quota", "state"): '"filtered"', ("hawser_progress_quota", "quota"): "8", ("hawser_progress_encoding", "state"): '"filtered"', ("hawser_progress_encoding", "form"): "HAWSER_EXACT", ("hawser_loop", "name"): '"fresh"', ("hawser_branch", "name"): '"fresh"',
     ("hawser_record_restore", "object"): "f->doubles_out", ("hawser_record_restore", "size"): "0",
     ("hawser_batch_pack", "memory"): "f->doubles_out", ("hawser_batch_pack", "bytes"): "sizeof f->doubles_out",
     ("hawser_store_clock", "first"): "0", ("hawser_store_clock", "last"): "0",

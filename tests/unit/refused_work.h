@@ -5,6 +5,12 @@
 #include "hawser/advanced.h"
 #include "refused.h"
 
+static double gain_of_work(double work, uint32_t staleness, void *user)
+{
+    (void)staleness, (void)user;
+    return work;
+}
+
 static void wrong_declarations_of_work_are_rejected(void **state)
 {
     (void)state;
@@ -15,7 +21,10 @@ static void wrong_declarations_of_work_are_rejected(void **state)
                  {{.work_most = 0.5}, "loop 'loop'", "has work from 1 to 0.5"},
                  {{.work_least = -1}, "loop 'loop'", "has work from -1 to 1"},
                  {{.work_most = INFINITY}, "loop 'loop'", "has work from 1 to inf"},
-                 {{.work_most = 1}, "nothing of loop 'loop'", "set .work_least"}};
+                 {{.work_most = 1}, "nothing of loop 'loop'", "set .work_least"},
+                 {{.work_most = 2, .metric = "none"}, "loop 'loop'", "metric 'none', which the program has not declared"},
+                 {{.staleness_most = 9}, "loop 'loop'", "has .staleness_most 9; the most is 8"},
+                 {{.work_most = 2, .gain_of = gain_of_work}, "loop 'loop'", ".gain_of without the .state"}};
     for (size_t i = 0; i <= sizeof wrong / sizeof *wrong; i++) {
         fixture f = make();
         hawser_operator *loop = hawser_loop(hawser_root(f.program), "loop", (hawser_until){.clocks = 3}, hawser_bsp());
@@ -31,6 +40,11 @@ static void wrong_declarations_of_work_are_rejected(void **state)
         refused(f, "loop 'loop'", "has a declaration already");
     }
     fixture f = make();
+    hawser_state *own = HAWSER_STATE(f.program, "own", HAWSER_LOCAL, .each = true, .rows = 1);
+    hawser_operator *judged = hawser_loop(hawser_root(f.program), "judged", (hawser_until){.clocks = 3}, hawser_bsp());
+    HAWSER_ADAPT(f.program, .loop = judged, .state = own);
+    refused(f, "'own'", "is no replicated state of f64 or f32");
+    f = make();
     HAWSER_ADAPT(f.program, .loop = hawser_root(f.program), .work_most = 2);
     refused(f, "hawser_adapt", "is no loop of this program");
 }

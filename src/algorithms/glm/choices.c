@@ -115,10 +115,16 @@ hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_jo
     return measure_blocks(choices, X, error);
 }
 
-uint64_t hw_linear_round_steps(const hw_linear_choices *choices, size_t columns)
+uint64_t hw_linear_round_steps(const hw_linear_choices *choices, size_t columns, double work)
 {
     double every = choices->route == HW_LINEAR_ASYNCHRONOUS ? 1.0 : choices->settings.exchange_every;
-    return every > 0.0 ? (uint64_t)ceil(every * (double)columns) : UINT64_MAX;
+    return every > 0.0 ? (uint64_t)ceil(every * work * (double)columns) : UINT64_MAX;
+}
+
+bool hw_linear_adapts_gain(const hw_linear_choices *choices)
+{
+    return choices->settings.adapts && choices->route == HW_LINEAR_ROUNDS && choices->sync.tightness == HAWSER_BSP &&
+           choices->settings.sigma <= 0.0 && choices->blocks > 1;
 }
 
 void hw_linear_choices_free(hw_linear_choices *choices)

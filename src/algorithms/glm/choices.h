@@ -19,6 +19,7 @@ typedef struct hw_linear_settings {
     double sigma;           /* 0: by the rule */
     double exchange_every;  /* H; 0: until the local subproblem is solved */
     uint64_t certify_every; /* clocks; 0: as needed */
+    bool adapts;            /* --auto: the runtime changes rounds while they run */
     bool stored;            /* a parameter server has the data that blocks share: the solvers below */
     size_t groups;          /* --solver dbpg: groups of a block's columns */
     hw_linear_split split;  /* --solver dbpg */
@@ -69,10 +70,13 @@ hawser_status hw_linear_check_sync(hawser_sync sync, const char *named, const hw
 /* Fills the fields that follow from choices->settings, from the job and from the shape of X; not `costs`. */
 hawser_status hw_linear_choose_route(hw_linear_choices *choices, const hawser_job *job, const hawser_matrix *X,
                                      hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether the runtime changes sigma' of rounds (HAWSER_ADAPT), so that the rules of driver.c do not. */
+bool hw_linear_adapts_gain(const hw_linear_choices *choices);
 void hw_linear_choices_free(hw_linear_choices *choices);
 /* Returns the most coordinate steps of a block with so many columns in a round. Under SSP and TAP, exact solutions of
- * subproblems that other blocks have changed already are wasted work, and blocks' sizes differ, so rounds are short. */
-uint64_t hw_linear_round_steps(const hw_linear_choices *choices, size_t columns);
+ * subproblems that other blocks have changed already are wasted work, and blocks' sizes differ, so rounds are short. `work`
+ * is that of the clock (hawser_work). */
+uint64_t hw_linear_round_steps(const hw_linear_choices *choices, size_t columns, double work);
 /* Returns true if rounds are in step, and extrapolation is over single rounds. */
 static inline bool hw_linear_in_step(const hw_linear_choices *choices)
 {

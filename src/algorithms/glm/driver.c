@@ -252,7 +252,8 @@ static void safeguard(hw_linear_driver *driver, hawser_progress *progress, doubl
     double safe = safe_gain(choices);
     bool rose = !isfinite(record->objective) ||
                 record->objective > before * (1.0 + 1e-9) + noise_of(choices, 1e-12) * record->zero_objective;
-    if (!rose || (!choices->settings.stored && choices->blocks < 2 && record->gain >= safe))
+    if (!rose || hw_linear_adapts_gain(choices) ||
+        (!choices->settings.stored && choices->blocks < 2 && record->gain >= safe))
         return;
     if (choices->settings.stored) {
         double caution = ldexp(1.0, (int)++record->doublings);

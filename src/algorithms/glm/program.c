@@ -18,6 +18,10 @@ enum {
     MOST_ADDED = 1 << 16 /* numbers of one reduction: longer sums take several, and less memory */
 };
 
+/* How far --auto may change rounds. */
+static const double LEAST_WORK = 0.25, MOST_WORK = 4.0;
+enum { MOST_STALENESS = 3 };
+
 static hawser_status linear_rebuild(hawser_context *context);
 static hawser_status validate(hawser_context *context);
 static hawser_status record(hawser_context *context);
@@ -262,11 +266,25 @@ void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, 
     HAWSER_UNIT(early, "keep", settle, .reads = {weights}, .updates = {frame->v, frame->alpha});
 }
 
+/* Returns sigma' that converges for any columns (Ma et al. 2015), whatever a round does. */
+static double gain_of(double work, uint32_t staleness, void *user)
+{
+    (void)work, (void)staleness;
+    return ((const hw_linear *)user)->choices.gain;
+}
+
 void hw_linear_rounds_work(const hw_linear_frame *frame, hawser_operator *work, uint64_t clocks, hawser_unit_function *sweep)
 {
     hawser_until done = {.clocks = clocks, .test = clocks > 0 ? NULL : hw_linear_rounds_done, .user = frame->driver};
     hawser_operator *rounds = hawser_loop(work, "rounds", done, frame->driver->linear->choices.sync);
     HAWSER_UNIT(rounds, "sweep", sweep, .reads = {frame->X}, .updates = {frame->v, frame->alpha});
+    const hw_linear_choices *choices = &frame->driver->linear->choices;
+    bool of_length = choices->settings.exchange_every > 0.0;
+    if (choices->route == HW_LINEAR_ROUNDS)
+        HAWSER_ADAPT(frame->program, .loop = rounds, .work_least = of_length ? LEAST_WORK : 1.0,
+                     .work_most = of_length ? MOST_WORK : 1.0, .shares = of_length, .staleness_most = MOST_STALENESS,
+                     .metric = "gap", .metric_is_gap = true, .state = frame->v,
+                     .gain_of = hw_linear_adapts_gain(choices) ? gain_of : NULL);
 }
 
 void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work,

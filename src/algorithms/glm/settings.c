@@ -98,6 +98,7 @@ hawser_status hw_linear_settings_read(hawser_job *job, const hawser_options *opt
     settings->sigma = hawser_options_number(options, "sigma");
     settings->exchange_every =
         hw_option_set(options, "exchange-every") ? hawser_options_number(options, "exchange-every") : 0.0;
+    settings->adapts = hawser_options_flag(options, "auto");
     settings->certify_every = (uint64_t)hawser_options_integer(options, "certify-every");
     const char *filter = hawser_options_text(options, "filter");
     settings->filtered = hawser_options_bytes(options, "quota") > 0 || (filter != NULL && strcmp(filter, "none") != 0) ||

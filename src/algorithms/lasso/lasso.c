@@ -108,7 +108,7 @@ static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block
                              .image = v,
                              .gap = hawser_metric(context, "gap"),
                              .tolerance = 0.3 * lasso->choices.settings.tolerance * hawser_metric(context, "zero_objective"),
-                             .steps = hw_linear_round_steps(&lasso->choices, block->columns.X.cols),
+                             .steps = hw_linear_round_steps(&lasso->choices, block->columns.X.cols, hawser_work(context)),
                              .draw = draw,
                              .source = context,
                              .stop = {hw_linear_must_stop, context}};

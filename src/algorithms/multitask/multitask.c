@@ -103,7 +103,8 @@ static hw_multitask_round make_round(hawser_context *context, const hw_multitask
                                 .gain = hawser_gain(context, "v"),
                                 .tolerance = block->strictness * linear->choices.settings.tolerance *
                                              hawser_metric(context, "zero_objective") / hawser_blocks(context),
-                                .steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols),
+                                .steps =
+                                    hw_linear_round_steps(&linear->choices, block->columns.X.cols, hawser_work(context)),
                                 .stop = {hw_linear_must_stop, context}};
 }
 

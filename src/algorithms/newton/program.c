@@ -206,7 +206,7 @@ static hawser_status sweep(hawser_context *context)
     const hw_linear *linear = block->linear;
     double slack = 0.0;
     hw_newton_effort effort = effort_of(context, linear, hawser_gain(context, "v"));
-    effort.steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols);
+    effort.steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols, hawser_work(context));
     effort.slack = &slack;
     HW_UNIT_TRY(context, hw_newton_rounds_sweep(block, &effort, alpha, v, &error));
     return hawser_report(context, "slack", slack < NEVER ? slack : NEVER);

@@ -3,20 +3,25 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/forms.h"
 #include "runtime/block/part.h"
 #include "runtime/block/phase.h"
 #include "runtime/session/fetch.h"
 
-/* The quotas follow the gains. */
+/* The quotas follow the gains, and then the forms if they may change. */
 static void put_gains(hw_worker *worker, const double *gains)
 {
     const uint64_t *quotas = (const uint64_t *)(gains + worker->session->program->state_count);
+    const hw_plan *plan = worker->session->plan;
+    const uint64_t *forms = hw_plan_any_narrows(plan) ? quotas + worker->session->program->state_count : NULL;
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
         if (part->kind->set_gain != NULL)
             part->kind->set_gain(part, gains[i]);
         if (part->replica != NULL && quotas[i] > 0)
             hw_replica_set_quota(part->replica, quotas[i]);
+        if (part->replica != NULL && forms != NULL && plan->states[i].narrows)
+            hw_replica_set_rounding(part->replica, hw_form_row_of((unsigned)forms[i])->width);
     }
 }
 
@@ -34,7 +39,8 @@ uint64_t hw_worker_choices(const hw_worker *worker, uint64_t clock)
 {
     const hawser_program *program = worker->session->program;
     const hw_control *control = worker->obeyed->payload;
-    const uint64_t *choices = (const uint64_t *)(control + 1) + program->metric_count + 2 * (size_t)program->state_count;
+    const size_t arrays = hw_plan_any_narrows(worker->session->plan) ? 3 : 2;
+    const uint64_t *choices = (const uint64_t *)(control + 1) + program->metric_count + arrays * program->state_count;
     assert(clock < control->limit && control->limit - clock <= control->choices);
     return choices[clock + control->choices - control->limit];
 }

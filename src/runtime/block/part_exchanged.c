@@ -28,6 +28,7 @@ static hw_replica_spec spec_of(const hw_worker *worker, const hw_state_part *par
                              .rule = state->rule,
                              .filter = plan->filter,
                              .rounding = plan->rounding,
+                             .narrows = plan->narrows,
                              .seed = session->job->settings.seed,
                              .sources = plan->sources,
                              .source = plan->updater,

@@ -716,7 +716,7 @@ static hawser_status flush_held(hw_worker *worker)
         if (is_rebuilt(worker, part))
             hw_replica_forget_held(part->replica);
         else
-            held = held || plan->filter.kind != HW_FILTER_NONE || plan->rounding != HW_F64;
+            held = held || plan->filter.kind != HW_FILTER_NONE || plan->rounding != HW_F64 || plan->narrows;
     }
     if (!held)
         return HAWSER_OK;

@@ -58,12 +58,19 @@ void hw_causes_add(hw_driver *driver)
         input[b] = report->waits[HW_WAIT_INPUT];
         waits[b] = input[b] + report->waits[HW_WAIT_CREDIT] + report->waits[HW_WAIT_REDUCTION];
     }
+    if (driver->remeasures) {
+        driver->remeasures = false;
+        hw_window_empty(&causes->window);
+        return;
+    }
     if (!hw_window_add(&causes->window, &(hw_clock_times){seconds, units, waits, input}))
         return;
     uint32_t node = 0;
     double busy = hw_status_table_link(driver->session->status_table, &node);
+    const hw_window_shares shares = hw_window_measure(&causes->window);
     hw_finding found = hw_window_find(&causes->window, busy, node);
     add(&causes->found[found.cause], &found);
+    hw_adapt_window(driver, &shares, &found);
 }
 
 void hw_causes_figures(const hw_driver *driver, hawser_cause_figures figures[HAWSER_CAUSES])

@@ -78,6 +78,7 @@ static hawser_status add(hw_driver *driver, const hw_asker *asker, hawser_policy
     (void)snprintf(change.loop, sizeof change.loop, "%s", loop != NULL ? loop : "");
     (void)snprintf(change.by, sizeof change.by, "%s '%s'", asker->kind != NULL ? asker->kind : "",
                    asker->name != NULL ? asker->name : "");
+    (void)snprintf(change.reason, sizeof change.reason, "%s", asker->reason);
     name_fit(driver, &change);
     changes->all[changes->count++] = change;
     return HAWSER_OK;
@@ -98,11 +99,27 @@ static hawser_status add_quotas(hw_driver *driver, uint64_t clock)
     return HAWSER_OK;
 }
 
-/* Adds the changes of gains and quotas since blocks were told last. */
+/* Adds the changes of forms since blocks were told last. */
+static hawser_status add_forms(hw_driver *driver, uint64_t clock)
+{
+    for (const hawser_state *state = driver->session->program->states; state != NULL; state = state->next) {
+        hw_sent_form *form = &driver->forms[state->number];
+        if (form->sent == form->now)
+            continue;
+        hawser_policy_change change = {.clock = clock, .form = {form->sent, form->now}};
+        (void)snprintf(change.state, sizeof change.state, "%s", state->name);
+        form->sent = form->now;
+        HAWSER_TRY(add(driver, &form->asker, change));
+    }
+    return HAWSER_OK;
+}
+
+/* Adds the changes of gains, quotas and forms since blocks were told last. */
 static hawser_status add_gains(hw_driver *driver, uint64_t clock)
 {
     hw_policies *policies = &driver->policies;
     HAWSER_TRY(add_quotas(driver, clock));
+    HAWSER_TRY(add_forms(driver, clock));
     for (const hawser_state *state = driver->session->program->states; state != NULL; state = state->next) {
         uint32_t i = state->number;
         if (policies->gains[i] == driver->gains[i])
@@ -179,10 +196,10 @@ hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit)
     return add_gains(driver, clock);
 }
 
-/* Returns whether clocks were judged after a change was asked for: what the last test asks for needs no clock. */
+/* Returns whether clocks were judged after a test asked for a change: what the last one asks for needs no clock. */
 static bool came_too_late(const hw_driver *driver, const hw_asker *asker)
 {
-    return asker->name != NULL && asker->clocks < driver->clocks;
+    return asker->name != NULL && asker->reason[0] == '\0' && asker->clocks < driver->clocks;
 }
 
 void hw_policies_report(const hw_driver *driver)

@@ -9,7 +9,8 @@ static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_c
     const hawser_program *program = driver->session->program;
     size_t metrics = program->metric_count * sizeof(double), gains = program->state_count * sizeof(double);
     size_t choices = driver->choice_count * sizeof *driver->choices;
-    HAWSER_TRY(hw_message_new(sizeof *head + metrics + 2 * gains + choices, out, &driver->error));
+    size_t forms = hw_plan_any_narrows(driver->session->plan) ? program->state_count : 0;
+    HAWSER_TRY(hw_message_new(sizeof *head + metrics + 2 * gains + forms * sizeof(uint64_t) + choices, out, &driver->error));
     char *payload = (*out)->payload;
     memcpy(payload, head, sizeof *head);
     ((hw_control *)(void *)payload)->choices = driver->choice_count;
@@ -21,8 +22,11 @@ static hawser_status control(hw_driver *driver, hw_message_kind kind, const hw_c
     uint64_t *quotas = (uint64_t *)(void *)(payload + sizeof *head + metrics + gains);
     for (uint32_t i = 0; i < program->state_count; i++)
         quotas[i] = driver->quotas[i].now;
+    uint64_t *rest = quotas + program->state_count;
+    for (size_t i = 0; i < forms; i++)
+        *rest++ = (uint64_t)driver->forms[i].now;
     if (choices != 0)
-        memcpy(quotas + program->state_count, driver->choices, choices);
+        memcpy(rest, driver->choices, choices);
     (*out)->envelope.kind = (uint8_t)kind;
     return HAWSER_OK;
 }

@@ -233,6 +233,8 @@ static hawser_status judge(hw_shipment *shipment)
         /* the last clocks count for a run that goes on, too */
         shipment->early = hw_until_ends(&shipment->until, driver, clock) == NULL;
     }
+    if (shipment->reason == NULL && shipment->sync.tightness == HAWSER_BSP)
+        hw_adapt_point(driver, shipment->loop);
     HAWSER_TRY(driver->error.status);
     if ((sync_changed(shipment) || driver->points.ends_phase) && !shipment->final)
         return end_now(shipment, !sync_changed(shipment)); /* clocks before a change of policy are run by all blocks */
@@ -291,7 +293,7 @@ static void plan_phase(hw_shipment *shipment)
      * moving ones, whose parts would pile up before a slow block. */
     bool tied = shipment->sync.tightness != HAWSER_TAP && !hw_operator_moves(shipment->loop) &&
                 (shipment->sync.tightness == HAWSER_CENTRIC || !hw_operator_stores(shipment->loop));
-    shipment->at_once = hw_loop_untested(shipment->loop) && tied;
+    shipment->at_once = hw_loop_untested(shipment->loop) && tied && !hw_loop_adapts(driver, shipment->loop);
     uint64_t window = window_of(shipment);
     shipment->limit = shipment->at_once ? shipment->cap : least(shipment->cap, shipment->step + window);
     shipment->final = shipment->limit == shipment->cap;
@@ -331,6 +333,7 @@ static hawser_status trigger(hw_shipment *shipment)
 static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
 {
     hw_driver_check(driver);
+    hw_adapt_point(driver, shipment->loop);
     shipment->first = shipment->until.first;
     shipment->reason = driver->stopping;
     shipment->early = driver->stopping != NULL;

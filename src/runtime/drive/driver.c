@@ -146,6 +146,7 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(hw_policies_open(driver, error));
     HAWSER_TRY(hw_knobs_open(driver, error));
     HAWSER_TRY(hw_causes_open(driver, error));
+    HAWSER_TRY(hw_adapt_open(driver, error));
     HAWSER_TRY(hw_memories_open(driver, error));
     HAWSER_TRY(hw_points_new(driver, error));
     HAWSER_TRY(hw_position_open(driver, error));
@@ -184,6 +185,7 @@ void hw_driver_close(hw_driver *driver)
     hw_policies_close(&driver->policies);
     hw_knobs_close(driver);
     hw_causes_close(driver);
+    hw_adapt_close(driver);
     hw_memories_close(&driver->memories);
     hw_points_free(&driver->points);
     hw_position_close(driver);

@@ -2,6 +2,7 @@
 #ifndef HW_RUNTIME_DRIVER_H
 #define HW_RUNTIME_DRIVER_H
 
+#include "adapt/cause.h"
 #include "exchange/exchange.h"
 #include "runtime/session/session.h"
 
@@ -14,6 +15,7 @@ typedef struct hw_reports {
 typedef struct hw_asker {
     const char *kind, *name; /* "stop test of loop", and the loop's name */
     uint64_t clocks;         /* judged before */
+    char reason[160];        /* of an adaptation */
 } hw_asker;
 
 /* Policies of which blocks have been told, and the requests to change them. */
@@ -106,6 +108,12 @@ typedef struct hw_quota {
     hw_asker asker;
 } hw_quota;
 
+/* The form of a state's updates. */
+typedef struct hw_sent_form {
+    hawser_form now, sent;
+    hw_asker asker;
+} hw_sent_form;
+
 typedef struct hw_driver {
     hw_session *session;
     hw_mailbox mailbox;
@@ -118,6 +126,9 @@ typedef struct hw_driver {
     double *gains;                /* by state number */
     hawser_sync *syncs;           /* by operator number */
     hw_quota *quotas;             /* by state number */
+    hw_sent_form *forms;          /* by state number */
+    bool remeasures;              /* a setting has changed: the window of clocks begins again */
+    struct hw_adapter **adapters; /* by operator number: what decides on changes of a loop; NULL: nothing changes it */
     struct hw_causes *causes;     /* NULL: there is one block */
     hw_knobs *knobs;              /* by operator number */
     hw_policies policies;
@@ -212,6 +223,14 @@ void hw_knobs_close(hw_driver *driver);
 uint64_t hw_knobs_share(const hw_driver *driver, const hawser_operator *op, uint32_t block);
 hawser_status hw_knobs_save(const hw_driver *driver, struct hw_position *position, hawser_error *error) HAWSER_MUST_USE;
 void hw_knobs_restore(hw_driver *driver, const struct hw_position *from);
+/* adapt.c: decides on changes of loops by what blocks wait for, if options ask for it. hw_adapt_window takes a window that
+ * is about to be emptied, with the finding of its cause. hw_adapt_point looks at the metric of a loop at a point at which
+ * all blocks have the same values. hw_loop_adapts returns whether something decides on a loop. */
+hawser_status hw_adapt_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
+void hw_adapt_close(hw_driver *driver);
+bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop);
+void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found);
+void hw_adapt_point(hw_driver *driver, const hawser_operator *loop);
 /* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 

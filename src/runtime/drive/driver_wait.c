@@ -108,7 +108,7 @@ hawser_status hw_driver_wait(hw_driver *driver, bool (*ready)(void *argument), v
 
 static hw_watched_before call_begin(hw_driver *driver, const char *kind)
 {
-    driver->policies.asking = (hw_asker){kind, driver->progress.name, driver->clocks};
+    driver->policies.asking = (hw_asker){.kind = kind, .name = driver->progress.name, .clocks = driver->clocks};
     atomic_store_explicit(&driver->mailbox.work.clock, driver->progress.clock + 1, memory_order_relaxed);
     return hw_call_begin(&driver->mailbox, kind, driver->progress.name);
 }

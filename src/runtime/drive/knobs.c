@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "codec/forms.h"
 #include "hawser/advanced.h"
 #include "program/position.h"
 #include "runtime/drive/driver.h"
@@ -31,6 +32,7 @@ hawser_status hw_knobs_open(hw_driver *driver, hawser_error *error)
     HAWSER_TRY(HW_NEW(&driver->quotas, program->state_count, "the quotas of states", error));
     for (uint32_t i = 0; i < program->state_count; i++)
         driver->quotas[i].now = driver->quotas[i].sent = quota_of(driver, i);
+    HAWSER_TRY(HW_NEW(&driver->forms, program->state_count, "the forms of states", error));
     HAWSER_TRY(HW_NEW(&driver->knobs, program->operator_count, "the work of loops", error));
     for (size_t i = 0; i < program->operator_count; i++) {
         driver->knobs[i].work = driver->knobs[i].sent_work = 1;
@@ -48,6 +50,7 @@ void hw_knobs_close(hw_driver *driver)
     }
     free(driver->knobs);
     free(driver->quotas);
+    free(driver->forms);
 }
 
 uint64_t hw_knobs_share(const hw_driver *driver, const hawser_operator *op, uint32_t block)
@@ -179,4 +182,25 @@ void hawser_progress_quota(hawser_progress *progress, const char *state, uint64_
     if (own->now != quota)
         own->asker = driver->policies.asking;
     own->now = quota;
+}
+
+void hawser_progress_encoding(hawser_progress *progress, const char *state, hawser_form form)
+{
+    if (progress == NULL)
+        return;
+    hw_driver *driver = progress->driver;
+    const hawser_state *found = state != NULL ? hw_program_state(driver->session->program, state) : NULL;
+    if (found == NULL || !driver->session->plan->states[found->number].narrows || hw_form_row_of((unsigned)form) == NULL) {
+        if (driver->error.status == HAWSER_OK)
+            (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM,
+                              "hawser_progress_encoding: form %d for '%s'; it takes a form of hawser_form, and a state that "
+                              "a HAWSER_ADAPT "
+                              "names in a run that lets forms change (--auto), on more than one block and without a filter",
+                              (int)form, state != NULL ? state : "");
+        return;
+    }
+    hw_sent_form *own = &driver->forms[found->number];
+    if (own->now != form)
+        own->asker = driver->policies.asking;
+    own->now = form;
 }

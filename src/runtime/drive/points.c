@@ -66,7 +66,8 @@ static bool keeps_within(const hw_driver *driver, const hawser_operator *loop)
         if (!state->keeps || !hw_state_is_exchanged(state) || !hw_operator_updates(loop, state))
             continue;
         hw_stages use = hw_plan_use(plan, loop, state);
-        if (((use.updates | use.reads) & 1) == 0 || own->filter.kind != HW_FILTER_NONE || own->rounding != HW_F64)
+        if (((use.updates | use.reads) & 1) == 0 || own->filter.kind != HW_FILTER_NONE || own->rounding != HW_F64 ||
+            own->narrows)
             return false;
     }
     return !keeps_sums(plan->program, loop);

@@ -3,6 +3,7 @@
 
 #include "base/argument.h"
 #include "base/text.h"
+#include "codec/forms.h"
 #include "runtime/drive/collect.h"
 
 static void print_workers(const hawser_figures *figures, FILE *out)
@@ -100,11 +101,16 @@ static void print_changes(const hawser_figures *figures, FILE *out)
             fprintf(out, "share of block %" PRIu32 ": %g -> %g", change->block, change->share[0], change->share[1]);
         else if (change->quota[1] > 0)
             fprintf(out, "quota of state '%s': %" PRIu64 " -> %" PRIu64, change->state, change->quota[0], change->quota[1]);
+        else if (change->form[0] != change->form[1])
+            fprintf(out, "encoding of state '%s': %s -> %s", change->state, hw_form_row_of((unsigned)change->form[0])->word,
+                    hw_form_row_of((unsigned)change->form[1])->word);
         else if (change->state[0] != '\0')
             fprintf(out, "gain of state '%s': %g -> %g", change->state, change->gain[0], change->gain[1]);
         else
             fprintf(out, "sync: %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
         fprintf(out, ", by the %s", change->by);
+        if (change->reason[0] != '\0')
+            fprintf(out, " (%s)", change->reason);
         for (size_t k = 0; k < HAWSER_FIT_METRICS && change->fit[k].metric[0] != '\0'; k++)
             fprintf(out, ", %s %g", change->fit[k].metric, change->fit[k].value);
         if (figures->changes[0].run != figures->changes[figures->change_count - 1].run)

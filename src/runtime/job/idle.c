@@ -203,6 +203,25 @@ static bool runs_apart(const hw_plan *plan)
     return false;
 }
 
+/* Returns whether the driver may change anything of a loop (drive/adapt.c). */
+static bool may_adapt(const hw_plan *plan)
+{
+    for (size_t i = 0; i < plan->program->operator_count; i++)
+        if (plan->program->operators[i]->adapted && hw_operator_shipped(plan->program->operators[i]))
+            return true;
+    return false;
+}
+
+static idle_kind judge_auto(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
+{
+    (void)job, (void)key;
+    *why = "one worker waits for no other";
+    if (plan->settings.blocks == 1)
+        return IDLE_HERE;
+    *why = "no loop says what may change of it (HAWSER_ADAPT); the rounds of a linear model do, with --exchange-every H";
+    return may_adapt(plan) ? USED : IDLE_HERE;
+}
+
 /* A model is for trainings, which read the option; files of states are read before (first_values.c). */
 static idle_kind judge_init(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
 {
@@ -270,6 +289,7 @@ static const struct {
     {"sync", judge_read},
     {"merge", judge_read},
     {"exchange-every", judge_read},
+    {"auto", judge_auto},
     {"init", judge_init},
     {"topology", judge_nodes},
     {"backlog", judge_nodes},

@@ -21,6 +21,8 @@
 #include "codec/forms.h"
 #include "exchange/merges.h"
 
+enum { STALENESS_MOST = 3 }; /* of a loop that --auto adapts */
+
 static hawser_status read_slow(hawser_job *job, const char *text, hawser_error *error)
 {
     job->slow_block = UINT32_MAX;
@@ -131,6 +133,9 @@ static hawser_status resolve(hawser_job *job, const worker_report *all, hawser_e
                                                                                                 : HW_FILTER_NONE,
                                    .quota = hawser_options_bytes(options, "quota"),
                                    .max_held = (uint64_t)hawser_options_integer(options, "max-held-clocks")};
+    if (hawser_options_flag(options, "auto"))
+        settings->adapts = HW_ADAPTS_ALL & ~(unsigned)HW_ADAPTS_QUOTA;
+    settings->staleness_most = STALENESS_MOST;
     job->backlog = hawser_options_bytes(options, "backlog");
     job->max_clocks = (uint64_t)hawser_options_integer(options, "max-clocks");
     job->time_limit = hw_time_left(hawser_options_number(options, "time-limit"), environ, hw_wall_seconds());

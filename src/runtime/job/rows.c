@@ -16,6 +16,11 @@ static const hawser_option job_rows[] = {
      "how far workers may be apart. In lock-step (bsp), at most N clocks apart (ssp:N) or unbounded (tap); if a parameter "
      "server keeps the weights, also bounded delay (delay:N) or chunk by chunk without a barrier (dc:N)",
      NULL, 's'},
+    {"auto", HAWSER_FLAG, "no", NULL, NULL,
+     "measure what workers wait for, and change what makes the training faster while it runs: the form of updates, the work "
+     "between two exchanges and its shares, the staleness and sigma'. What other options set stays. Results then depend on "
+     "the times of a run",
+     "Exchange between workers", 0},
     {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "seed of all random numbers", NULL, 0},
     {"init", HAWSER_PATH, NULL, NULL, HW_BY_STATE "FILE",
      "start from a model, or with w=FILE state w of a program from the numbers of an .npy file or of a text with one per "

@@ -164,8 +164,8 @@ hawser_status hw_loss_reason(hw_mailbox *mailbox, hawser_status status) HAWSER_M
 /* Fails with the lost node and the phase of the job: `at` on this mailbox, or NULL: the driver's last reported phase. */
 hawser_status hw_fail_loss(hw_mailbox *mailbox, const hw_loss *loss, const char *at, uint64_t clock) HAWSER_MUST_USE;
 
-/* Head of TRIGGER and CREDIT payloads; the metrics, per state the gain, per state the quota (0: it has none), and the
- * choices of branches follow. */
+/* Head of TRIGGER and CREDIT payloads; the metrics, per state the gain, per state the quota (0: it has none), if the form of
+ * a state may change per state the form, and the choices of branches follow. */
 typedef struct hw_control {
     uint64_t limit;       /* clocks of this phase that may run */
     uint64_t first_clock; /* the loop's own iteration that is clock 0 of this phase */

@@ -1,0 +1,483 @@
+#include "adapt/decide.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+
+static const double GAP_NOISE = 0.05; /* the least rise of a gap's logarithm that counts as one */
+static const double NOISE = 1e-6;     /* the same of other metrics, by their size */
+static const double LEAST_SHARE_STEP = 1.5;
+
+hawser_status hw_decider_open(hw_decider *decider, const hw_bounds *bounds, uint32_t blocks, hawser_error *error)
+{
+    *decider = (hw_decider){.bounds = *bounds,
+                            .blocks = blocks,
+                            .rate = (double)NAN,
+                            .in_step = (double)NAN,
+                            .clock_seconds = (double)NAN,
+                            .best = INFINITY};
+    memcpy(decider->value, bounds->start, sizeof decider->value);
+    memcpy(decider->sent, bounds->start, sizeof decider->sent);
+    HAWSER_TRY(HW_NEW(&decider->shares, blocks, "shares of work", error));
+    HAWSER_TRY(HW_NEW(&decider->sent_shares, blocks, "shares of work", error));
+    for (uint32_t b = 0; b < blocks; b++)
+        decider->shares[b] = decider->sent_shares[b] = 1;
+    return HAWSER_OK;
+}
+
+void hw_decider_close(hw_decider *decider)
+{
+    free(decider->shares);
+    free(decider->sent_shares);
+}
+
+static bool may_change(const hw_bounds *bounds, hw_knob knob)
+{
+    return bounds->least[knob] < bounds->most[knob];
+}
+
+bool hw_bounds_allow(const hw_bounds *bounds)
+{
+    for (int knob = 0; knob < HW_KNOBS; knob++)
+        if (may_change(bounds, (hw_knob)knob))
+            return true;
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------ changes ---- */
+
+static double *place_of(hw_decider *d, hw_knob knob, uint32_t block)
+{
+    return knob == HW_KNOB_SHARE ? &d->shares[block] : &d->value[knob];
+}
+
+HAWSER_PRINTF(2, 3) static void say(hw_decider *d, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(d->reason, sizeof d->reason, format, arguments);
+    va_end(arguments);
+}
+
+/* Sets a value. What was measured before is that of another setting. */
+static void set(hw_decider *d, hw_knob knob, uint32_t block, double to)
+{
+    *place_of(d, knob, block) = to;
+    d->rate = (double)NAN;
+    d->clock_seconds = (double)NAN;
+    d->moved = 0;
+    d->measuring.begun = false;
+}
+
+/* Remembers the change that the guard undoes first. */
+static void keep(hw_decider *d, hw_knob knob, uint32_t block, double from)
+{
+    d->changed = true;
+    d->last_knob = knob;
+    d->last_block = block;
+    d->last_from = from;
+    d->rises = 0;
+}
+
+/* Returns to the start's settings, for the rest of the run. */
+static void give_up(hw_decider *d)
+{
+    d->defaulted = true;
+    d->changed = false;
+    d->trial.stage = HW_TRIAL_NONE;
+    memcpy(d->value, d->bounds.start, sizeof d->value);
+    for (uint32_t b = 0; b < d->blocks; b++)
+        d->shares[b] = 1;
+}
+
+/* Counts a change that was undone. The third one ends all changes. */
+static void count_undone(hw_decider *d)
+{
+    if (++d->undone < HW_UNDONE_MOST)
+        return;
+    char last[HW_REASON];
+    memcpy(last, d->reason, sizeof last);
+    give_up(d);
+    say(d, "three changes were undone, so the settings of the start stay; the last: %.90s", last);
+}
+
+/* Lets a knob wait for 2, 4, 8 ... windows. */
+static void let_wait(hw_decider *d, hw_knob knob)
+{
+    uint32_t times = d->losses[knob]++;
+    d->waits[knob] = d->windows + (UINT64_C(2) << (times < 20 ? times : 20));
+}
+
+bool hw_decider_next(hw_decider *d, hw_instruction *instruction)
+{
+    for (int k = 0; k < HW_KNOB_SHARE; k++) {
+        if (!(d->value[k] < d->sent[k] || d->value[k] > d->sent[k]))
+            continue;
+        *instruction = (hw_instruction){(hw_knob)k, 0, d->sent[k], d->value[k], d->reason};
+        d->sent[k] = d->value[k];
+        return true;
+    }
+    for (uint32_t b = 0; b < d->blocks; b++) {
+        if (!(d->shares[b] < d->sent_shares[b] || d->shares[b] > d->sent_shares[b]))
+            continue;
+        *instruction = (hw_instruction){HW_KNOB_SHARE, b, d->sent_shares[b], d->shares[b], d->reason};
+        d->sent_shares[b] = d->shares[b];
+        return true;
+    }
+    return false;
+}
+
+/* ------------------------------------------------------------------------------------------------------- choice ---- */
+
+static void explain(char *text, size_t size, const hw_feedback *feedback)
+{
+    const hw_finding *found = &feedback->found;
+    const double waited = 100 * found->waited;
+    if (found->cause == HAWSER_CAUSE_LINK)
+        (void)snprintf(text, size, "link of node %u busy %.0f %% (limit %.0f %%), waits %.0f %%", found->number,
+                       100 * found->measure, 100 * HW_LINK_BUSY, waited);
+    else if (found->cause == HAWSER_CAUSE_WORKER)
+        (void)snprintf(text, size, "worker %u %.1f times the median (limit %g), waits %.0f %%", found->number,
+                       found->measure, HW_SLOW, waited);
+    else if (found->cause == HAWSER_CAUSE_TURNS)
+        (void)snprintf(text, size, "slowest in turn, %.1f times the median (limit %g), waits %.0f %%", found->measure,
+                       HW_SLOW, waited);
+    else
+        (void)snprintf(text, size, "waits %.0f %% (limit %.0f %%)", waited, 100 * HW_WAITS);
+}
+
+/* Returns whether a knob can take a value now. */
+static bool is_open(const hw_decider *d, hw_knob knob, uint32_t block, double to)
+{
+    double now = knob == HW_KNOB_SHARE ? d->shares[block] : d->value[knob];
+    bool inside = to >= d->bounds.least[knob] && to <= d->bounds.most[knob];
+    return may_change(&d->bounds, knob) && inside && (to < now || to > now) && !d->barred[knob] &&
+           d->windows >= d->waits[knob];
+}
+
+/* Changes encoding or quota at once: the next window shows whether clocks get shorter. */
+static bool change(hw_decider *d, hw_knob knob, double to, double clock_seconds, const char *why)
+{
+    if (!is_open(d, knob, 0, to))
+        return false;
+    d->trial = (hw_trial){.stage = HW_TRIAL_CHECK,
+                          .knob = knob,
+                          .from = d->value[knob],
+                          .to = to,
+                          .before = d->in_step,
+                          .clock_seconds = clock_seconds};
+    say(d, "%s", why);
+    keep(d, knob, 0, d->value[knob]);
+    set(d, knob, 0, to);
+    return true;
+}
+
+/* Begins a trial at the next BSP point at which progress under the present setting is known. The first lost trial is free;
+ * after it lost trials take a small share of all clocks. */
+static bool try(hw_decider *d, hw_knob knob, uint32_t block, double to, const char *why)
+{
+    bool affordable = d->lost <= 0 || d->lost + d->interval <= HW_LOST_SHARE * d->clocks;
+    if (!d->bounds.measured || !is_open(d, knob, block, to) || !affordable)
+        return false;
+    d->trial =
+        (hw_trial){.stage = HW_TRIAL_WAITS, .knob = knob, .block = block, .from = *place_of(d, knob, block), .to = to};
+    (void)snprintf(d->trial.reason, sizeof d->trial.reason, "%s", why);
+    return true;
+}
+
+/* Returns the share with which a block would be as fast as the median one. */
+static double even_share(const hw_decider *d, const hw_feedback *feedback, uint32_t block)
+{
+    double share = feedback->pace[block] > 0 ? 1 / feedback->pace[block] : 1;
+    return fmin(fmax(share, d->bounds.least[HW_KNOB_SHARE]), d->bounds.most[HW_KNOB_SHARE]);
+}
+
+/* Raises the share of a block that was slow and is not so any more. */
+static bool give_back(hw_decider *d, const hw_feedback *feedback)
+{
+    for (uint32_t b = 0; feedback->pace != NULL && may_change(&d->bounds, HW_KNOB_SHARE) && b < d->blocks; b++) {
+        double even = even_share(d, feedback, b);
+        char why[80];
+        (void)snprintf(why, sizeof why, "worker %u is %.1f times the median per work", b, feedback->pace[b]);
+        if (d->shares[b] < 1 && even > HW_SLOW * d->shares[b] && try(d, HW_KNOB_SHARE, b, even, why))
+            return true;
+    }
+    return false;
+}
+
+static void choose_for_link(hw_decider *d, const hw_feedback *feedback, const char *why)
+{
+    const double clock = feedback->found.seconds / (double)feedback->found.clocks;
+    if (change(d, HW_KNOB_ENCODING, d->value[HW_KNOB_ENCODING] + 1, clock, why))
+        return;
+    /* What the link carries while units compute: then it is not what blocks wait for. */
+    double quota = floor(feedback->sent * fmax(feedback->units, 0.125));
+    if (quota < d->value[HW_KNOB_QUOTA] / HW_SHORTER &&
+        change(d, HW_KNOB_QUOTA, fmax(quota, d->bounds.least[HW_KNOB_QUOTA]), clock, why))
+        return;
+    if (try(d, HW_KNOB_WORK, 0, 2 * d->value[HW_KNOB_WORK], why))
+        return;
+    if (feedback->units >= HW_UNITS_OVERLAP && d->value[HW_KNOB_SYNC] < 1 && try(d, HW_KNOB_SYNC, 0, 1, why))
+        return;
+    (void)try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why); /* fewer clocks are less to send, too */
+}
+
+/* Chooses a change for the cause of a window; the order of the knobs is that of docs/adaptation.md. */
+static void choose(hw_decider *d, const hw_feedback *feedback)
+{
+    char why[HW_REASON / 2];
+    explain(why, sizeof why, feedback);
+    const uint32_t block = feedback->found.number;
+    if (give_back(d, feedback))
+        return;
+    switch (feedback->found.cause) {
+    case HAWSER_CAUSE_LINK: choose_for_link(d, feedback, why); break;
+    case HAWSER_CAUSE_WORKER:
+        if (feedback->pace != NULL && block < d->blocks &&
+            even_share(d, feedback, block) < d->shares[block] / LEAST_SHARE_STEP)
+            (void)try(d, HW_KNOB_SHARE, block, even_share(d, feedback, block), why);
+        break;
+    case HAWSER_CAUSE_TURNS: (void)try(d, HW_KNOB_SYNC, 0, d->value[HW_KNOB_SYNC] + 1, why); break;
+    case HAWSER_CAUSE_NONE:
+        if (!try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why) && feedback->exchanging < HW_EXCHANGE_IDLE)
+            (void)try(d, HW_KNOB_WORK, 0, d->value[HW_KNOB_WORK] / 2, why);
+        break;
+    case HAWSER_CAUSE_OTHER: break;
+    }
+}
+
+/* Undoes a change of encoding or quota. */
+static void undo_check(hw_decider *d, const char *why, double measure)
+{
+    hw_trial *trial = &d->trial;
+    trial->stage = HW_TRIAL_NONE;
+    d->changed = false;
+    set(d, trial->knob, 0, trial->from);
+    let_wait(d, trial->knob);
+    say(d, "undone: %s %.2f times", why, measure);
+    count_undone(d);
+}
+
+/* Returns whether clocks changed their length by themselves for two windows: then what was found before counts no more. */
+static void watch_length(hw_decider *d, double clock)
+{
+    double before = d->clock_seconds;
+    if (isnan(before)) {
+        d->clock_seconds = clock;
+        return;
+    }
+    if (clock < HW_MOVED * before && before < HW_MOVED * clock) {
+        d->moved = 0;
+        return;
+    }
+    if (++d->moved < 2)
+        return;
+    d->moved = 0;
+    d->clock_seconds = clock;
+    memset(d->waits, 0, sizeof d->waits);
+    memset(d->losses, 0, sizeof d->losses);
+}
+
+void hw_decider_window(hw_decider *d, const hw_feedback *feedback)
+{
+    const double clocks = (double)feedback->found.clocks, clock = feedback->found.seconds / clocks;
+    d->clocks += clocks;
+    d->windows++;
+    d->measuring.windows++;
+    if (d->defaulted)
+        return;
+    if (d->trial.stage == HW_TRIAL_CHECK && d->trial.clock_seconds > 0) {
+        if (clock > d->trial.clock_seconds / HW_SHORTER) {
+            undo_check(d, "clocks got shorter by only", d->trial.clock_seconds / clock);
+            return;
+        }
+        d->trial.clock_seconds = 0; /* what remains is progress per clock, if there is a metric */
+        if (isnan(d->trial.before))
+            d->trial.stage = HW_TRIAL_NONE;
+    }
+    watch_length(d, clock);
+    if (d->trial.stage == HW_TRIAL_NONE)
+        choose(d, feedback);
+}
+
+/* ------------------------------------------------------------------------------------------- trials and the guard ---- */
+
+void hw_decider_restart(hw_decider *d)
+{
+    d->measuring.begun = false;
+    d->rate = d->in_step = (double)NAN;
+    d->best = INFINITY;
+    d->rises = 0;
+    if (d->trial.stage == HW_TRIAL_NEW || d->trial.stage == HW_TRIAL_BACK) {
+        say(d, "a trial ended without a result: another fit began");
+        set(d, d->trial.knob, d->trial.block, d->trial.from);
+    }
+    d->trial.stage = HW_TRIAL_NONE;
+}
+
+static void lose(hw_decider *d, double ratio)
+{
+    hw_trial *trial = &d->trial;
+    let_wait(d, trial->knob);
+    d->lost += d->clocks - trial->began;
+    say(d, "trial lost: progress per second %.2f times the old (limit %g)", ratio, HW_SHORTER);
+    if (trial->stage == HW_TRIAL_NEW)
+        set(d, trial->knob, trial->block, trial->from);
+    trial->stage = HW_TRIAL_NONE;
+}
+
+/* Ends a trial whose value is kept. */
+static void win(hw_decider *d, double ratio)
+{
+    hw_trial *trial = &d->trial;
+    trial->stage = HW_TRIAL_NONE;
+    d->losses[trial->knob] = 0;
+    say(d, "kept: %.2f times the progress per second; %s", ratio, trial->reason);
+    keep(d, trial->knob, trial->block, trial->from);
+}
+
+/* Returns the ratio of two rates of progress, of which the old one may be zero or below. */
+static double ratio_of(double now, double old)
+{
+    return old > 0 ? now / old : now > 0 ? HW_SHORTER : 0;
+}
+
+/* Goes on with a trial once progress under a setting is known. */
+static void step_trial(hw_decider *d, double rate)
+{
+    hw_trial *trial = &d->trial;
+    if (trial->stage == HW_TRIAL_WAITS) {
+        trial->stage = HW_TRIAL_NEW;
+        trial->before = rate;
+        trial->began = d->clocks;
+        say(d, "trial: %s", trial->reason);
+        set(d, trial->knob, trial->block, trial->to);
+    } else if (trial->stage == HW_TRIAL_NEW) {
+        trial->after = rate;
+        const double ratio = ratio_of(rate, trial->before);
+        if (ratio < HW_SHORTER) {
+            lose(d, ratio);
+            return;
+        }
+        if (ratio >= HW_PLAINLY) {
+            win(d, ratio);
+            return;
+        }
+        trial->stage = HW_TRIAL_BACK;
+        say(d, "trial: the old setting again, after %.2f times its progress per second", ratio_of(rate, trial->before));
+        set(d, trial->knob, trial->block, trial->from);
+    } else if (trial->stage == HW_TRIAL_BACK) {
+        double ratio = ratio_of(trial->after, rate);
+        if (ratio < HW_SHORTER) {
+            lose(d, ratio);
+            return;
+        }
+        win(d, fmin(ratio, ratio_of(trial->after, trial->before)));
+        set(d, trial->knob, trial->block, trial->to);
+    }
+}
+
+static bool is_at_start(const hw_decider *d)
+{
+    for (uint32_t b = 0; b < d->blocks; b++)
+        if (d->shares[b] < 1)
+            return false;
+    for (int k = 0; k < HW_KNOB_SHARE; k++)
+        if (d->value[k] < d->bounds.start[k] || d->value[k] > d->bounds.start[k])
+            return false;
+    return true;
+}
+
+/* Undoes what may have made the metric rise: the trial, else the last change, else all of them. */
+static void undo(hw_decider *d)
+{
+    hw_trial *trial = &d->trial;
+    d->rises = 0;
+    if (trial->stage == HW_TRIAL_NEW) {
+        d->lost += d->clocks - trial->began;
+        d->barred[trial->knob] = true;
+        set(d, trial->knob, trial->block, trial->from);
+    } else if (d->changed) {
+        d->barred[d->last_knob] = true;
+        set(d, d->last_knob, d->last_block, d->last_from);
+    } else {
+        give_up(d);
+    }
+    trial->stage = HW_TRIAL_NONE;
+    d->changed = false;
+    say(d, "undone and barred: the metric rose above its noise at two points, or is not finite");
+    count_undone(d);
+}
+
+/* Returns whether the guard has undone something at a point. */
+static bool guard(hw_decider *d, double y)
+{
+    bool new_value = d->trial.stage == HW_TRIAL_NEW || !is_at_start(d);
+    double least = d->bounds.is_gap ? GAP_NOISE : NOISE * fabs(d->best);
+    bool rose = !isfinite(y) || y > d->best + fmax(d->noise, least);
+    d->rises = rose ? d->rises + 1 : 0;
+    if (y < d->best)
+        d->best = y;
+    if (!new_value || (isfinite(y) ? d->rises < 2 : d->rises < 1))
+        return false;
+    undo(d);
+    return true;
+}
+
+/* Takes progress per clock of a measurement. Returns whether it has undone something. */
+static bool take_progress(hw_decider *d, double per_clock)
+{
+    if (d->value[HW_KNOB_SYNC] > 0) {
+        if (!(d->in_step > 0) || per_clock >= d->in_step / HW_FALLS_BEHIND)
+            return false;
+        d->barred[HW_KNOB_SYNC] = true;
+        if (d->trial.stage == HW_TRIAL_NEW)
+            d->lost += d->clocks - d->trial.began;
+        d->trial.stage = HW_TRIAL_NONE;
+        d->changed = false;
+        say(d, "undone and barred: progress per clock is %.2f of that under bsp (limit 1/%g)", per_clock / d->in_step,
+            HW_FALLS_BEHIND);
+        set(d, HW_KNOB_SYNC, 0, 0);
+        count_undone(d);
+        return true;
+    }
+    bool checks = d->trial.stage == HW_TRIAL_CHECK && d->trial.clock_seconds <= 0;
+    if (checks && d->trial.before > 0 && per_clock < d->trial.before / HW_FALLS_BEHIND) {
+        undo_check(d, "progress per clock became", per_clock / d->trial.before);
+        return true;
+    }
+    if (checks)
+        d->trial.stage = HW_TRIAL_NONE;
+    if (d->trial.stage == HW_TRIAL_NONE || d->trial.stage == HW_TRIAL_WAITS)
+        d->in_step = per_clock;
+    return false;
+}
+
+void hw_decider_point(hw_decider *d, double seconds, double clocks, double metric)
+{
+    const double y = d->bounds.is_gap && isfinite(metric) ? log(fmax(metric, DBL_MIN)) : metric;
+    hw_measuring *measuring = &d->measuring;
+    if (d->defaulted || (!isfinite(metric) && isinf(d->best)))
+        return;
+    if (measuring->begun && d->value[HW_KNOB_SYNC] <= 0 && d->trial.stage != HW_TRIAL_NEW)
+        d->noise = fmax(d->noise, is_at_start(d) && isfinite(y) ? y - measuring->y : 0);
+    if (guard(d, y) || !isfinite(y))
+        return;
+    if (measuring->begun && measuring->windows == 0)
+        return;
+    const hw_measuring from = *measuring;
+    *measuring = (hw_measuring){.begun = true, .seconds = seconds, .clocks = clocks, .y = y};
+    if (!from.begun || !(seconds > from.seconds) || !(clocks > from.clocks))
+        return;
+    double fall = from.y - y - (d->bounds.is_gap ? 0 : d->noise);
+    d->interval = clocks - from.clocks;
+    if (take_progress(d, fall / d->interval))
+        return;
+    d->rate = fall / (seconds - from.seconds);
+    step_trial(d, d->rate);
+}

@@ -1,0 +1,126 @@
+/*
+ * decide.h - decides from feedback what changes of a loop while it runs, one setting at a time. Pure.
+ *
+ * hw_decider_window takes what blocks waited for in a window of clocks. hw_decider_point takes the metric of the program at
+ * a BSP point, where all blocks have the same values. Both may ask for changes, which hw_decider_next gives one by one.
+ *
+ * Encoding and quota change at once, and are undone if clocks do not get shorter. Work, staleness, gain and shares are
+ * tried: old, new, old, between BSP points, and kept if progress per second was larger than in both; after new, if it was
+ * plainly larger. The guard undoes a
+ * change if the metric rises, and bars its setting. After three changes that were undone the settings of the start hold for
+ * the rest of the run.
+ */
+#ifndef HW_ADAPT_DECIDE_H
+#define HW_ADAPT_DECIDE_H
+
+#include "adapt/cause.h"
+
+/* What may change. Values are numbers: of an encoding 0 (exact), 1 (bf16) or 2 (int8), of a sync its staleness, of a quota
+ * bytes; work, gain and share are factors. */
+typedef enum hw_knob {
+    HW_KNOB_ENCODING,
+    HW_KNOB_QUOTA,
+    HW_KNOB_WORK,
+    HW_KNOB_SYNC,
+    HW_KNOB_GAIN,
+    HW_KNOB_SHARE, /* of one block */
+    HW_KNOBS
+} hw_knob;
+
+enum { HW_REASON = 160 };
+
+#define HW_SHORTER       1.1 /* times that clocks get shorter by another encoding or quota, and progress per second larger */
+#define HW_PLAINLY       1.5 /* times that progress per second is larger: a trial is kept without the old value again */
+#define HW_FALLS_BEHIND  1.5 /* times that progress per clock is smaller: a change is undone */
+#define HW_MOVED         1.5 /* times that clocks change their length in two windows by themselves: trials wait no longer */
+#define HW_LOST_SHARE    0.05 /* of all clocks, which lost trials take at most after the first one */
+#define HW_UNITS_OVERLAP 0.3  /* of a clock that units take, for sending to overlap with them: s = 1 */
+#define HW_EXCHANGE_IDLE 0.1  /* of a clock that the exchange takes, below which blocks may exchange more often */
+enum { HW_UNDONE_MOST = 3 };
+
+/* The value of each knob at the start, and its bounds. A knob whose bounds are equal stays as it is. */
+typedef struct hw_bounds {
+    double start[HW_KNOBS], least[HW_KNOBS], most[HW_KNOBS];
+    bool measured; /* there is a metric; else only encoding and quota change */
+    bool is_gap;   /* it falls to 0, so progress is the fall of its logarithm */
+} hw_bounds;
+
+/* A window. Shares are of the time of the median block. */
+typedef struct hw_feedback {
+    hw_finding found;
+    double units, exchanging;
+    double sent;        /* bytes of updates that a block sent per clock, as a mean */
+    const double *pace; /* by block: seconds of its units per work, by those of the median block; NULL: unknown */
+} hw_feedback;
+
+typedef struct hw_instruction {
+    hw_knob knob;
+    uint32_t block; /* of a share */
+    double from, to;
+    const char *reason; /* the decider owns it until its next call */
+} hw_instruction;
+
+typedef enum hw_trial_stage { HW_TRIAL_NONE, HW_TRIAL_WAITS, HW_TRIAL_NEW, HW_TRIAL_BACK, HW_TRIAL_CHECK } hw_trial_stage;
+
+/* A change that is not decided yet. */
+typedef struct hw_trial {
+    hw_trial_stage stage;
+    hw_knob knob;
+    uint32_t block;
+    double from, to;
+    double before, after; /* progress per second with the old and the new value */
+    double clock_seconds; /* with the old value */
+    double began;         /* clocks when the new value was set */
+    char reason[HW_REASON / 2 + 20];
+} hw_trial;
+
+/* What was measured since a BSP point. */
+typedef struct hw_measuring {
+    bool begun;
+    double seconds, clocks, y; /* at that point: y is the metric, or its logarithm */
+    uint64_t windows;          /* since then */
+} hw_measuring;
+
+typedef struct hw_decider {
+    hw_bounds bounds;
+    uint32_t blocks;
+    double value[HW_KNOBS], sent[HW_KNOBS]; /* as decided, and as hw_decider_next has given them */
+    double *shares, *sent_shares;
+    char reason[HW_REASON];
+    hw_trial trial;
+    hw_measuring measuring;
+    double clocks; /* so far, and those of lost trials */
+    double lost;
+    double interval;                   /* clocks of the last measurement */
+    double clock_seconds;              /* of the last window without a change */
+    double rate;                       /* progress per second under the present setting; NaN: not measured yet */
+    double in_step;                    /* progress per clock of the last measurement under bsp; NaN: there was none */
+    double noise;                      /* largest rise of y within measurements under bsp */
+    double best;                       /* least y at a point */
+    uint32_t rises;                    /* points in a row above it */
+    uint32_t moved;                    /* windows in a row whose clocks were longer or shorter without a change */
+    uint64_t windows, waits[HW_KNOBS]; /* so far, and the one up to which a knob is not tried again */
+    uint32_t losses[HW_KNOBS];
+    bool barred[HW_KNOBS];
+    bool changed; /* a change can be undone: the last one */
+    hw_knob last_knob;
+    uint32_t last_block;
+    double last_from;
+    uint32_t undone;
+    bool defaulted; /* the start's settings hold for the rest */
+} hw_decider;
+
+hawser_status hw_decider_open(hw_decider *decider, const hw_bounds *bounds, uint32_t blocks,
+                              hawser_error *error) HAWSER_MUST_USE;
+void hw_decider_close(hw_decider *decider);
+/* Returns whether the bounds let anything change. */
+bool hw_bounds_allow(const hw_bounds *bounds);
+void hw_decider_window(hw_decider *decider, const hw_feedback *feedback);
+/* Takes a BSP point: the seconds and clocks of the run, and the metric, which falls. */
+void hw_decider_point(hw_decider *decider, double seconds, double clocks, double metric);
+/* Forgets what was measured so far, because another fit begins with another metric. Settings stay. */
+void hw_decider_restart(hw_decider *decider);
+/* Gives the next change to be made; false: there is none. */
+bool hw_decider_next(hw_decider *decider, hw_instruction *instruction);
+
+#endif

@@ -1,0 +1,240 @@
+/* adapt.c - gives windows of clocks and metrics at BSP points to the decisions of adapt/decide.h, and makes the changes that
+ * they ask for. */
+#include "adapt/decide.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "codec/forms.h"
+#include "hawser/advanced.h"
+#include "runtime/drive/driver.h"
+
+/* The decisions on one loop. */
+struct hw_adapter {
+    hw_decider decider;
+    double gain;                     /* of the loop's state at the start */
+    double metric;                   /* at the last point */
+    double fits[HAWSER_FIT_METRICS]; /* the fit then */
+    double bytes;                    /* of all blocks at the last window */
+    double *pace;                    /* memory: see hw_feedback */
+    bool begun;
+};
+
+static const double LEAST_GAIN = 0.5, LEAST_SHARE = 0.125;
+
+/* The forms by the numbers of HW_KNOB_ENCODING. */
+static const hawser_form forms[] = {HAWSER_EXACT, HAWSER_AS_BF16, HAWSER_AS_INT8};
+enum { FORMS = sizeof forms / sizeof *forms };
+
+static uint32_t staleness_of(const hw_driver *driver, const hawser_operator *loop)
+{
+    const hw_plan_settings *settings = &driver->session->plan->settings;
+    bool may = loop->sync.tightness == HAWSER_BSP && hw_operator_reduces(loop) == 0 && hw_loop_branches(loop) == 0 &&
+               !hw_operator_stores(loop) && !hw_operator_moves(loop);
+    uint32_t most = loop->staleness_most < settings->staleness_most ? loop->staleness_most : settings->staleness_most;
+    return may ? most : 0;
+}
+
+/* Returns what may change of a loop by its declaration, the options and the plan. */
+static hw_bounds bounds_of(const hw_driver *driver, const hawser_operator *loop)
+{
+    const hw_plan *plan = driver->session->plan;
+    const unsigned adapts = plan->settings.adapts;
+    const hawser_state *state = loop->adapts;
+    hw_bounds bounds = {.is_gap = loop->metric_is_gap, .measured = loop->metric != UINT32_MAX};
+    for (int k = 0; k < HW_KNOBS; k++)
+        bounds.start[k] = bounds.least[k] = bounds.most[k] =
+            k == HW_KNOB_WORK || k == HW_KNOB_GAIN || k == HW_KNOB_SHARE ? 1 : 0;
+    if (state != NULL && plan->states[state->number].narrows)
+        bounds.most[HW_KNOB_ENCODING] = FORMS - 1;
+    if (state != NULL && (adapts & HW_ADAPTS_GAIN) != 0 && loop->gain_of != NULL)
+        bounds.least[HW_KNOB_GAIN] = LEAST_GAIN;
+    if ((adapts & HW_ADAPTS_WORK) != 0) {
+        bounds.least[HW_KNOB_WORK] = loop->work_least;
+        bounds.most[HW_KNOB_WORK] = loop->work_most;
+        bounds.least[HW_KNOB_SHARE] = loop->shares ? LEAST_SHARE : 1;
+    }
+    if ((adapts & HW_ADAPTS_SYNC) != 0)
+        bounds.most[HW_KNOB_SYNC] = staleness_of(driver, loop);
+    return bounds;
+}
+
+static hawser_status open_one(hw_driver *driver, const hawser_operator *loop, hawser_error *error)
+{
+    const hw_bounds bounds = bounds_of(driver, loop);
+    const uint32_t blocks = driver->session->blocks;
+    struct hw_adapter **place = &driver->adapters[loop->number];
+    if (!hw_bounds_allow(&bounds))
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(place, 1, "decisions on a loop", error));
+    (*place)->metric = (double)NAN;
+    HAWSER_TRY(HW_NEW(&(*place)->pace, blocks, "decisions on a loop", error));
+    return hw_decider_open(&(*place)->decider, &bounds, blocks, error);
+}
+
+hawser_status hw_adapt_open(hw_driver *driver, hawser_error *error)
+{
+    const hawser_program *program = driver->session->program;
+    if (driver->session->plan->settings.adapts == 0 || driver->session->blocks == 1)
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&driver->adapters, program->operator_count, "decisions on loops", error));
+    for (size_t i = 0; i < program->operator_count; i++)
+        if (program->operators[i]->adapted && hw_operator_shipped(program->operators[i]))
+            HAWSER_TRY(open_one(driver, program->operators[i], error));
+    return HAWSER_OK;
+}
+
+void hw_adapt_close(hw_driver *driver)
+{
+    for (size_t i = 0; driver->adapters != NULL && i < driver->session->program->operator_count; i++) {
+        if (driver->adapters[i] == NULL)
+            continue;
+        hw_decider_close(&driver->adapters[i]->decider);
+        free(driver->adapters[i]->pace);
+        free(driver->adapters[i]);
+    }
+    free(driver->adapters);
+}
+
+bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop)
+{
+    return driver->adapters != NULL && driver->adapters[loop->number] != NULL;
+}
+
+/* Takes the values from which a run goes on, and the gain that the program has chosen. */
+static void begin(const hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
+{
+    hw_decider *decider = &adapter->decider;
+    const hw_knobs *knobs = &driver->knobs[loop->number];
+    adapter->begun = true;
+    decider->value[HW_KNOB_WORK] = decider->sent[HW_KNOB_WORK] = knobs->work;
+    for (uint32_t b = 0; knobs->shares != NULL && b < driver->session->blocks; b++)
+        decider->shares[b] = decider->sent_shares[b] = knobs->shares[b];
+    if (loop->adapts != NULL)
+        adapter->gain = driver->gains[loop->adapts->number];
+}
+
+/* Sets the gain that belongs to the work, staleness and factor that were decided. */
+static void set_gain(hw_driver *driver, const hawser_operator *loop, const struct hw_adapter *adapter)
+{
+    const double *value = adapter->decider.value;
+    if (loop->gain_of == NULL)
+        return;
+    double gain = loop->gain_of(value[HW_KNOB_WORK], (uint32_t)value[HW_KNOB_SYNC], driver->session->program->user);
+    gain = gain > 0 && isfinite(gain) ? gain : adapter->gain;
+    hawser_progress_gain(&driver->progress, loop->adapts->name, gain * value[HW_KNOB_GAIN]);
+}
+
+static void obey(hw_driver *driver, const hawser_operator *loop, const struct hw_adapter *adapter,
+                 const hw_instruction *instruction)
+{
+    hawser_progress *progress = &driver->progress;
+    const uint32_t staleness = (uint32_t)instruction->to;
+    switch (instruction->knob) {
+    case HW_KNOB_ENCODING: hawser_progress_encoding(progress, loop->adapts->name, forms[(size_t)instruction->to]); break;
+    case HW_KNOB_QUOTA: hawser_progress_quota(progress, loop->adapts->name, (uint64_t)instruction->to); break;
+    case HW_KNOB_WORK:
+        hawser_progress_work(progress, loop->name, instruction->to);
+        set_gain(driver, loop, adapter);
+        break;
+    case HW_KNOB_SYNC:
+        hawser_progress_sync(progress, loop->name, staleness > 0 ? hawser_ssp(staleness) : hawser_bsp());
+        set_gain(driver, loop, adapter);
+        break;
+    case HW_KNOB_GAIN: set_gain(driver, loop, adapter); break;
+    case HW_KNOB_SHARE: hawser_progress_share(progress, loop->name, instruction->block, instruction->to); break;
+    case HW_KNOBS: break;
+    }
+}
+
+/* Makes all changes that were decided. */
+static void obey_all(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
+{
+    const hw_asker before = driver->policies.asking;
+    hw_instruction instruction;
+    while (hw_decider_next(&adapter->decider, &instruction)) {
+        hw_asker *asking = &driver->policies.asking;
+        *asking = (hw_asker){.kind = "adaptation of loop", .name = loop->name, .clocks = driver->clocks};
+        (void)snprintf(asking->reason, sizeof asking->reason, "%s", instruction.reason);
+        obey(driver, loop, adapter, &instruction);
+        driver->remeasures = true;
+        driver->repeatable = "settings were adapted to the times of the run (--auto)";
+    }
+    driver->policies.asking = before;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double *first = a, *second = b;
+    return (*first > *second) - (*first < *second);
+}
+
+/* Returns seconds per work by block, in terms of the median block's; NULL if blocks have no shares of the work. */
+static const double *pace_of(const hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter,
+                             const double *units)
+{
+    const uint32_t blocks = driver->session->blocks;
+    const double *shares = driver->knobs[loop->number].shares;
+    if (shares == NULL)
+        return NULL;
+    for (uint32_t b = 0; b < blocks; b++)
+        adapter->pace[b] = units[b] / shares[b];
+    qsort(adapter->pace, blocks, sizeof *adapter->pace, by_size);
+    const double middle = adapter->pace[(blocks - 1) / 2];
+    if (!(middle > 0))
+        return NULL;
+    for (uint32_t b = 0; b < blocks; b++)
+        adapter->pace[b] = units[b] / shares[b] / middle;
+    return adapter->pace;
+}
+
+void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found)
+{
+    const hawser_operator *loop = driver->policies.loop;
+    if (!hw_loop_adapts(driver, loop) || driver->stopping != NULL)
+        return;
+    struct hw_adapter *adapter = driver->adapters[loop->number];
+    const double sent = (driver->bytes - adapter->bytes) / (double)found->clocks / driver->session->blocks;
+    const hw_feedback feedback = {.found = *found,
+                                  .units = shares->units,
+                                  .exchanging = shares->exchanging,
+                                  .sent = sent,
+                                  .pace = pace_of(driver, loop, adapter, shares->units_by_block)};
+    adapter->bytes = driver->bytes;
+    hw_decider_window(&adapter->decider, &feedback);
+    obey_all(driver, loop, adapter);
+}
+
+/* Returns whether another fit has begun since the last point. */
+static bool fit_changed(const hw_driver *driver, struct hw_adapter *adapter)
+{
+    const hawser_program *program = driver->session->program;
+    double fits[HAWSER_FIT_METRICS] = {0};
+    for (uint32_t i = 0; i < program->fit_metric_count; i++)
+        fits[i] = driver->metrics[program->fit_metrics[i]];
+    bool changed = memcmp(fits, adapter->fits, sizeof fits) != 0;
+    memcpy(adapter->fits, fits, sizeof fits);
+    return changed;
+}
+
+void hw_adapt_point(hw_driver *driver, const hawser_operator *loop)
+{
+    if (!hw_loop_adapts(driver, loop) || driver->error.status != HAWSER_OK)
+        return;
+    struct hw_adapter *adapter = driver->adapters[loop->number];
+    if (!adapter->begun)
+        begin(driver, loop, adapter);
+    if (loop->metric == UINT32_MAX)
+        return;
+    if (fit_changed(driver, adapter))
+        hw_decider_restart(&adapter->decider);
+    const double metric = driver->metrics[loop->metric];
+    if (isnan(metric) || !(metric < adapter->metric || metric > adapter->metric || isnan(adapter->metric)))
+        return;
+    adapter->metric = metric;
+    hw_decider_point(&adapter->decider, hawser_progress_seconds(&driver->progress), (double)driver->clocks, metric);
+    obey_all(driver, loop, adapter);
+}

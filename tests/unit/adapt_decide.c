@@ -1,0 +1,346 @@
+/*
+ * Decisions on a loop: which change follows from which cause, that a number beyond its limit changes the decision, what
+ * trials keep, what the guard undoes; and over drawn feedback bounds, one change at a time, and what lost trials may take.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "adapt/decide.h"
+#include "base/random.h"
+
+enum { BLOCKS = 4 };
+
+static const hw_bounds wide = {
+    .start = {[HW_KNOB_WORK] = 1, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1},
+    .least = {[HW_KNOB_WORK] = 0.25, [HW_KNOB_GAIN] = 0.5, [HW_KNOB_SHARE] = 0.125},
+    .most = {[HW_KNOB_ENCODING] = 2, [HW_KNOB_WORK] = 4, [HW_KNOB_SYNC] = 3, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1},
+    .measured = true,
+    .is_gap = true};
+
+/* A run that is simulated by its rates. */
+typedef struct run {
+    hw_decider decider;
+    double seconds, clocks, y; /* y: the logarithm of the metric */
+} run;
+
+static run open_run(const hw_bounds *bounds)
+{
+    run r = {.y = 0};
+    hawser_error error = {0};
+    assert_int_equal(hw_decider_open(&r.decider, bounds, BLOCKS, &error), HAWSER_OK);
+    return r;
+}
+
+static hw_feedback feedback_of(hawser_cause cause, double clock_seconds)
+{
+    return (hw_feedback){.found = {.cause = cause, .clocks = 10, .seconds = 10 * clock_seconds, .waited = 0.5, .measure = 2},
+                         .units = 0.2,
+                         .exchanging = 0.05,
+                         .sent = 1000};
+}
+
+/* Takes a window, and then a point at which the metric has fallen by `fall` per clock. */
+static void pass(run *r, hw_feedback feedback, double fall)
+{
+    hw_decider_window(&r->decider, &feedback);
+    r->seconds += feedback.found.seconds;
+    r->clocks += (double)feedback.found.clocks;
+    r->y -= fall * (double)feedback.found.clocks;
+    hw_decider_point(&r->decider, r->seconds, r->clocks, exp(r->y));
+}
+
+static void expect_change(run *r, hw_knob knob, double from, double to)
+{
+    hw_instruction made;
+    if (!hw_decider_next(&r->decider, &made))
+        fail_msg("there is no change of knob %d to %g", (int)knob, to);
+    if (made.knob != knob || made.from != from || made.to != to)
+        fail_msg("knob %d: %g -> %g, not knob %d: %g -> %g", (int)made.knob, made.from, made.to, (int)knob, from, to);
+    assert_true(made.reason[0] != '\0');
+}
+
+static void expect_none(run *r)
+{
+    hw_instruction made;
+    if (hw_decider_next(&r->decider, &made))
+        fail_msg("knob %d changed: %g -> %g (%s)", (int)made.knob, made.from, made.to, made.reason);
+}
+
+/* Passes windows of one kind until something changes, which the caller looks at. */
+static void pass_until_change(run *r, hw_feedback feedback, double fall)
+{
+    for (int i = 0; i < 10 && memcmp(r->decider.value, r->decider.sent, sizeof r->decider.value) == 0 &&
+                    memcmp(r->decider.shares, r->decider.sent_shares, BLOCKS * sizeof(double)) == 0;
+         i++)
+        pass(r, feedback, fall);
+}
+
+/* A busy link first takes fewer bits, step by step while clocks get shorter. Work, which costs clocks, comes after. */
+static void a_busy_link_gets_fewer_bits_and_then_more_work(void **state)
+{
+    (void)state;
+    run r = open_run(&wide);
+    pass(&r, feedback_of(HAWSER_CAUSE_LINK, 1), 0.1);
+    expect_change(&r, HW_KNOB_ENCODING, 0, 1);
+    pass_until_change(&r, feedback_of(HAWSER_CAUSE_LINK, 0.5), 0.1);
+    expect_change(&r, HW_KNOB_ENCODING, 1, 2);
+    pass_until_change(&r, feedback_of(HAWSER_CAUSE_LINK, 0.3), 0.1);
+    expect_change(&r, HW_KNOB_WORK, 1, 2);
+    hw_decider_close(&r.decider);
+}
+
+/* Clocks get 1.12 or 1.08 times shorter; the limit is 1.1. */
+static void an_encoding_is_undone_if_clocks_stay_as_long(void **state)
+{
+    (void)state;
+    for (int shorter = 0; shorter < 2; shorter++) {
+        run r = open_run(&wide);
+        pass(&r, feedback_of(HAWSER_CAUSE_LINK, 1), 0.1);
+        expect_change(&r, HW_KNOB_ENCODING, 0, 1);
+        hw_feedback later = feedback_of(HAWSER_CAUSE_OTHER, 1 / (shorter ? 1.12 : 1.08));
+        hw_decider_window(&r.decider, &later);
+        if (shorter)
+            expect_none(&r);
+        else
+            expect_change(&r, HW_KNOB_ENCODING, 1, 0);
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* A slow worker has a pace of 4 medians, so it gets a quarter; at 1.4 the change would be too small. */
+static void a_slow_worker_gets_the_share_that_makes_it_even(void **state)
+{
+    (void)state;
+    for (int slow = 0; slow < 2; slow++) {
+        const double pace[BLOCKS] = {1, 1, slow ? 4 : 1.4, 1};
+        run r = open_run(&wide);
+        hw_feedback feedback = feedback_of(HAWSER_CAUSE_WORKER, 1);
+        feedback.found.number = 2;
+        feedback.pace = pace;
+        pass_until_change(&r, feedback, 0.1);
+        if (slow)
+            expect_change(&r, HW_KNOB_SHARE, 1, 0.25);
+        expect_none(&r);
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* Between old windows that progress by 1 per second, the new one does so by `faster`. */
+static void a_trial_is_kept_if_progress_was_larger_than_in_both_old_windows(void **state)
+{
+    (void)state;
+    static const double faster[] = {1.05, 1.2};
+    for (int kept = 0; kept < 2; kept++) {
+        run r = open_run(&wide);
+        hw_feedback turns = feedback_of(HAWSER_CAUSE_TURNS, 1);
+        pass_until_change(&r, turns, 1);
+        expect_change(&r, HW_KNOB_SYNC, 0, 1);
+        pass_until_change(&r, turns, faster[kept]);
+        expect_change(&r, HW_KNOB_SYNC, 1, 0);
+        if (!kept) {
+            assert_true(r.decider.lost > 0);
+        } else {
+            pass_until_change(&r, turns, 1);
+            expect_change(&r, HW_KNOB_SYNC, 0, 1);
+            assert_true(r.decider.lost <= 0);
+        }
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* A trial that is not better than what was measured before and after it is lost, also if the first old window was slow. */
+static void a_trial_that_the_second_old_window_matches_is_lost(void **state)
+{
+    (void)state;
+    run r = open_run(&wide);
+    hw_feedback turns = feedback_of(HAWSER_CAUSE_TURNS, 1);
+    pass_until_change(&r, turns, 1);
+    expect_change(&r, HW_KNOB_SYNC, 0, 1);
+    pass_until_change(&r, turns, 1.4);
+    expect_change(&r, HW_KNOB_SYNC, 1, 0);
+    pass(&r, turns, 1.4);
+    pass(&r, turns, 1.4);
+    expect_none(&r);
+    assert_true(r.decider.lost > 0);
+    hw_decider_close(&r.decider);
+}
+
+/* Runs a trial of sync that is kept. */
+static run with_staleness(void)
+{
+    run r = open_run(&wide);
+    hw_feedback turns = feedback_of(HAWSER_CAUSE_TURNS, 1);
+    pass_until_change(&r, turns, 1);
+    expect_change(&r, HW_KNOB_SYNC, 0, 1);
+    pass(&r, turns, 2); /* plainly more: there is no second old window */
+    pass(&r, feedback_of(HAWSER_CAUSE_OTHER, 1), 2);
+    expect_none(&r);
+    assert_true(r.decider.value[HW_KNOB_SYNC] == 1 && r.decider.trial.stage == HW_TRIAL_NONE);
+    return r;
+}
+
+static void progress_per_clock_that_falls_behind_ends_staleness_for_the_run(void **state)
+{
+    (void)state;
+    for (int behind = 0; behind < 2; behind++) {
+        run r = with_staleness();
+        hw_feedback other = feedback_of(HAWSER_CAUSE_OTHER, 1), turns = feedback_of(HAWSER_CAUSE_TURNS, 1);
+        pass(&r, other, 1);
+        pass(&r, other, behind ? 0.6 : 0.7); /* the limit is 1 / 1.5 */
+        if (!behind) {
+            expect_none(&r);
+        } else {
+            expect_change(&r, HW_KNOB_SYNC, 1, 0);
+            for (int i = 0; i < 200; i++)
+                pass(&r, turns, 1);
+            expect_none(&r);
+        }
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* The metric rises at one point, which may be noise, or at two; or it is not finite. */
+static void the_guard_undoes_the_last_change_if_the_metric_rises_twice(void **state)
+{
+    (void)state;
+    enum { ONCE, TWICE, NOT_FINITE };
+    for (int kind = ONCE; kind <= NOT_FINITE; kind++) {
+        run r = with_staleness();
+        hw_feedback other = feedback_of(HAWSER_CAUSE_OTHER, 1);
+        hw_decider_point(&r.decider, r.seconds, r.clocks, kind == NOT_FINITE ? INFINITY : exp(r.y + 1));
+        if (kind != NOT_FINITE)
+            expect_none(&r);
+        if (kind == TWICE)
+            hw_decider_point(&r.decider, r.seconds, r.clocks, exp(r.y + 1.1));
+        if (kind == ONCE)
+            expect_none(&r);
+        else
+            expect_change(&r, HW_KNOB_SYNC, 1, 0);
+        assert_int_equal(r.decider.barred[HW_KNOB_SYNC], kind != ONCE);
+        pass(&r, other, 1);
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* Encoding that never makes clocks shorter is tried after 2, 4, 8 windows, and after the third time never again. */
+static void three_changes_undone_end_all_changes(void **state)
+{
+    (void)state;
+    hw_bounds bounds = wide;
+    for (int k = 0; k < HW_KNOBS; k++)
+        if (k != HW_KNOB_ENCODING)
+            bounds.least[k] = bounds.most[k];
+    run r = open_run(&bounds);
+    hw_instruction made;
+    int tries = 0, windows[HW_UNDONE_MOST + 1] = {0};
+    for (int i = 0; i < 200; i++) {
+        pass(&r, feedback_of(HAWSER_CAUSE_LINK, 1), 0.1);
+        while (hw_decider_next(&r.decider, &made))
+            if (made.to > 0) {
+                assert_true(tries < HW_UNDONE_MOST);
+                windows[tries++] = i;
+            }
+    }
+    assert_int_equal(tries, HW_UNDONE_MOST);
+    assert_true(windows[2] - windows[1] > windows[1] - windows[0]);
+    assert_true(r.decider.defaulted);
+    hw_decider_close(&r.decider);
+}
+
+/* ---- drawn feedback ---- */
+
+typedef struct seen {
+    double value[HW_KNOBS], shares[BLOCKS];
+} seen;
+
+static double drawn(hw_random *random, double low, double high)
+{
+    return low + (high - low) * hw_random_uniform(random);
+}
+
+/* Checks all changes after one window or point against what holds before. */
+static void check_changes(run *r, const hw_bounds *bounds, seen *now)
+{
+    hw_instruction made;
+    int changes = 0;
+    bool was_defaulted = r->decider.defaulted;
+    while (hw_decider_next(&r->decider, &made)) {
+        double *place = made.knob == HW_KNOB_SHARE ? &now->shares[made.block] : &now->value[made.knob];
+        if (made.from != *place || made.to == made.from)
+            fail_msg("knob %d: %g -> %g, and it is %g", (int)made.knob, made.from, made.to, *place);
+        if (made.to < bounds->least[made.knob] || made.to > bounds->most[made.knob])
+            fail_msg("knob %d became %g, outside of %g to %g", (int)made.knob, made.to, bounds->least[made.knob],
+                     bounds->most[made.knob]);
+        *place = made.to;
+        changes++;
+    }
+    if (changes > 1 && !was_defaulted)
+        fail_msg("%d changes at once", changes);
+}
+
+static void check_drawn_run(uint64_t seed)
+{
+    hw_random random = hw_random_at(seed, 0, 0, 0);
+    hw_bounds bounds = wide;
+    bounds.is_gap = hw_random_uniform(&random) < 0.5;
+    run r = open_run(&bounds);
+    seen now;
+    memcpy(now.value, bounds.start, sizeof now.value);
+    for (int b = 0; b < BLOCKS; b++)
+        now.shares[b] = 1;
+    double first_lost = 0;
+    for (int i = 0; i < 200; i++) {
+        double pace[BLOCKS];
+        for (int b = 0; b < BLOCKS; b++)
+            pace[b] = drawn(&random, 0.5, 6);
+        hw_feedback feedback = feedback_of((hawser_cause)(5 * hw_random_uniform(&random)), drawn(&random, 0.1, 2));
+        feedback.found.number = (uint32_t)(BLOCKS * hw_random_uniform(&random));
+        feedback.units = hw_random_uniform(&random);
+        feedback.pace = pace;
+        hw_decider_window(&r.decider, &feedback);
+        check_changes(&r, &bounds, &now);
+        r.seconds += feedback.found.seconds;
+        r.clocks += 10;
+        r.y -= drawn(&random, -0.2, 1);
+        double metric = hw_random_uniform(&random) < 0.02 ? (double)NAN : bounds.is_gap ? exp(r.y) : r.y;
+        hw_decider_point(&r.decider, r.seconds, r.clocks, metric);
+        check_changes(&r, &bounds, &now);
+        first_lost = first_lost > 0 ? first_lost : r.decider.lost;
+        bool guarded = r.decider.undone > 0; /* the guard may end a trial, whose loss nothing could foresee */
+        if (!guarded && r.decider.lost > first_lost + HW_LOST_SHARE * r.clocks + 20)
+            fail_msg("seed %d: lost trials took %g of %g clocks", (int)seed, r.decider.lost, r.clocks);
+        assert_true(r.decider.undone <= HW_UNDONE_MOST);
+        if (r.decider.defaulted && memcmp(now.value, bounds.start, sizeof now.value) != 0)
+            fail_msg("seed %d: the settings are not those of the start", (int)seed);
+    }
+    hw_decider_close(&r.decider);
+}
+
+static void drawn_feedback_keeps_bounds_and_budget(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 2000; seed++)
+        check_drawn_run(seed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_busy_link_gets_fewer_bits_and_then_more_work),
+        cmocka_unit_test(an_encoding_is_undone_if_clocks_stay_as_long),
+        cmocka_unit_test(a_slow_worker_gets_the_share_that_makes_it_even),
+        cmocka_unit_test(a_trial_is_kept_if_progress_was_larger_than_in_both_old_windows),
+        cmocka_unit_test(a_trial_that_the_second_old_window_matches_is_lost),
+        cmocka_unit_test(progress_per_clock_that_falls_behind_ends_staleness_for_the_run),
+        cmocka_unit_test(the_guard_undoes_the_last_change_if_the_metric_rises_twice),
+        cmocka_unit_test(three_changes_undone_end_all_changes),
+        cmocka_unit_test(drawn_feedback_keeps_bounds_and_budget),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
