@@ -310,7 +310,8 @@ SIM_WRAP(bool, hw_net_path_of, hw_net *net, uint32_t node, hw_net_path *path)
                           .messages_received = link->messages_received,
                           .bytes_sent = link->bytes_sent,
                           .bytes_received = link->bytes_received,
-                          .queued = link->queued};
+                          .queued = link->queued,
+                          .busy = (double)sim_busy(&link->out) / 1e9};
     memcpy(path->peer, link->to->self.address, sizeof path->peer);
     return true;
 }

@@ -87,10 +87,26 @@ static void hand_over(sim_channel *channel, sim_item *first)
     }
 }
 
+/* Counts the time of a channel that has nothing on its way any more. */
+static void rest(sim_channel *channel)
+{
+    if (!channel->works || channel->flying > 0 || channel->first != NULL)
+        return;
+    channel->busy += sim_now() - channel->since;
+    channel->works = false;
+}
+
+uint64_t sim_busy(const sim_channel *channel)
+{
+    return channel->busy + (channel->works ? sim_now() - channel->since : 0);
+}
+
 static void arrive(void *argument, uint64_t unused)
 {
     sim_frame *frame = argument;
     (void)unused;
+    frame->channel->flying--;
+    rest(frame->channel);
     hand_over(frame->channel, frame->first);
     free(frame);
 }
@@ -120,6 +136,7 @@ static sim_frame *next_frame(sim_channel *channel, uint64_t most)
     if (frame == NULL)
         abort();
     frame->channel = channel;
+    channel->flying++;
     uint64_t taken = 0;
     while (channel->first != NULL && taken < most) {
         sim_item *item = channel->first;
@@ -203,6 +220,10 @@ void sim_send(sim_channel *channel, sim_item *item)
     item->next = NULL;
     *(channel->first == NULL ? &channel->first : &channel->last->next) = item;
     channel->last = item;
+    if (!channel->works) {
+        channel->works = true;
+        channel->since = sim_now();
+    }
     if (channel->from == channel->to) {
         send_nearby(channel);
         return;
@@ -230,6 +251,7 @@ sim_item *sim_take_back(sim_channel *channel, bool (*takes)(void *argument, cons
         end = &item->next;
     }
     channel->last = last;
+    rest(channel);
     return taken;
 }
 

@@ -32,6 +32,9 @@ typedef struct sim_channel {
     bool cut;                  /* nothing arrives until it is healed: */
     uint64_t cut_at;
     sim_item *kept, *kept_last; /* what has reached the cut */
+    uint32_t flying;            /* frames that have not arrived */
+    bool works;                 /* it has something to send or on its way, */
+    uint64_t since, busy;       /* since then, and for so long before */
 } sim_channel;
 
 typedef struct sim_rates {
@@ -45,6 +48,8 @@ void sim_network_close(void);
 void sim_slow_link(uint32_t host, double times);
 /* Sets the rate of a host's links, in bytes per second, for the frames from now on. */
 void sim_set_link_rate(uint32_t host, double rate);
+/* Returns the nanoseconds in which a channel had something to send or on its way. */
+uint64_t sim_busy(const sim_channel *channel);
 /* Sends an item. It is the channel's until it has arrived. */
 void sim_send(sim_channel *channel, sim_item *item);
 /* Takes back items of which nothing was sent yet, those for which takes(argument, item); linked by next. */
