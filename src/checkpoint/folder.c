@@ -244,17 +244,22 @@ static hawser_status read_manifest(const char *folder, const hw_checkpoint_label
 
 /* --------------------------------------------------------------------------------------------------------- deleting ---- */
 
-/* Deletes a file, unless another job has the folder now. */
-static hawser_status delete_one(const hw_folder *folder, const char *name, hawser_error *error)
+static hawser_status unlink_one(const hw_folder *folder, const char *name, hawser_error *error)
 {
     char *path = NULL;
-    HAWSER_TRY(check_token(folder, error));
     HAWSER_TRY(path_in(folder->path, name, &path, error));
     hawser_status status = HAWSER_OK;
     if (unlink(path) != 0 && errno != ENOENT)
         status = hawser_fail(error, HAWSER_IO, "cannot delete %s: %s", path, strerror(errno));
     free(path);
     return status;
+}
+
+/* Deletes a file, unless another job has the folder now. */
+static hawser_status delete_one(const hw_folder *folder, const char *name, hawser_error *error)
+{
+    HAWSER_TRY(check_token(folder, error));
+    return unlink_one(folder, name, error);
 }
 
 static hawser_status delete_manifest(const hw_folder *folder, const hw_checkpoint_label *label, hawser_error *error)
@@ -619,7 +624,8 @@ hawser_status hw_folder_commit(hw_folder *folder, hw_checkpoint *checkpoint, haw
     return status == HAWSER_BAD_OPTION ? hawser_fail(error, status, "%s", why.text) : HAWSER_OK;
 }
 
-/* Deletes the parts of an attempt that failed, to make room, as far as the disk allows. */
+/* Deletes the parts of an attempt that failed, to make room, as far as the disk allows. No manifest names them, and their
+ * names have this job's token, so it does not matter which job has the folder. */
 static void delete_attempt(const hw_folder *folder, const hw_checkpoint *attempt)
 {
     listing list;
@@ -633,7 +639,7 @@ static void delete_attempt(const hw_folder *folder, const hw_checkpoint *attempt
     for (size_t i = 0; !named && i < list.part_count; i++)
         if (hw_checkpoint_read_name(list.parts[i], &label) && label.number == attempt->number &&
             strcmp(label.token, folder->token) == 0)
-            (void)!delete_one(folder, list.parts[i], NULL);
+            (void)!unlink_one(folder, list.parts[i], NULL);
     free_listing(&list);
 }
 

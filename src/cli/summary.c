@@ -77,28 +77,6 @@ static json_t *crossed(const hawser_model *model, const char *fact, bool *ok)
     return object;
 }
 
-/* Makes the object resumed; null for a training that has begun from the start. */
-static json_t *resumed_json(const hawser_job *job, bool *ok)
-{
-    hw_resumed from;
-    if (!hw_job_resumed(job, &from))
-        return json_null();
-    json_t *object = json_object();
-    hw_json_count(object, "clock", from.clock, ok);
-    hw_json_text(object, "loop", from.loop, ok);
-    hw_json_number(object, "seconds", from.seconds, ok);
-    return object;
-}
-
-/* Makes the object checkpoints. */
-static json_t *checkpoints_json(const hawser_figures *figures, bool *ok)
-{
-    json_t *object = json_object();
-    hw_json_count(object, "taken", figures->checkpoints, ok);
-    hw_json_number(object, "wait_seconds", figures->checkpoint_wait_seconds, ok);
-    return object;
-}
-
 static hawser_status print_json(const hw_call *call, const hw_training_outcome *outcome, hawser_error *error)
 {
     const hawser_training *training = &outcome->training;
@@ -116,8 +94,6 @@ static hawser_status print_json(const hw_call *call, const hw_training_outcome *
     hw_json_count(object, "clocks", clocks_of(outcome), &ok);
     hw_json_number(object, "seconds_load", outcome->seconds_load, &ok);
     hw_json_number(object, "seconds_train", outcome->seconds_train, &ok);
-    hw_json_take(object, "resumed", resumed_json(outcome->job, &ok), &ok);
-    hw_json_take(object, "checkpoints", checkpoints_json(hawser_run_figures(training->run), &ok), &ok);
     hw_json_run(object, outcome->job, training->run, training->stop_reason, outcome->data, &ok);
     hw_json_text(object, "model", outcome->saved, &ok);
     hw_json_text(object, "policy", training->policy[0] != '\0' ? training->policy : NULL, &ok);

@@ -5,6 +5,7 @@
 #include "data/formats.h"
 #include "program/program.h"
 #include "report/json.h"
+#include "runtime/job/enter.h"
 #include "runtime/job/signals.h"
 
 /* Returns the rows that a worker has read. Parsers are the job's threads: rows of reader i count for worker i, round robin
@@ -49,6 +50,28 @@ static json_t *workers_json(const hawser_figures *figures, const hawser_load_fig
         hw_json_append(list, one, ok);
     }
     return list;
+}
+
+/* Makes the object resumed; null for a run that has begun from the start. */
+static json_t *resumed_json(const hawser_job *job, bool *ok)
+{
+    hw_resumed from;
+    if (!hw_job_resumed(job, &from))
+        return json_null();
+    json_t *object = json_object();
+    hw_json_count(object, "clock", from.clock, ok);
+    hw_json_text(object, "loop", from.loop, ok);
+    hw_json_number(object, "seconds", from.seconds, ok);
+    return object;
+}
+
+/* Makes the object checkpoints. */
+static json_t *checkpoints_json(const hawser_figures *figures, bool *ok)
+{
+    json_t *object = json_object();
+    hw_json_count(object, "taken", figures->checkpoints, ok);
+    hw_json_number(object, "wait_seconds", figures->checkpoint_wait_seconds, ok);
+    return object;
 }
 
 static json_t *causes_json(const hawser_figures *figures, bool *ok)
@@ -200,6 +223,8 @@ void hw_json_run(json_t *object, const hawser_job *job, const hawser_run *run, c
     const hawser_figures *figures = hawser_run_figures(run);
     const hawser_load_figures *load = data != NULL ? hawser_dataset_figures(data) : NULL;
     char sync[HW_SYNC_TEXT], name[20];
+    hw_json_take(object, "resumed", resumed_json(job, ok), ok);
+    hw_json_take(object, "checkpoints", checkpoints_json(figures, ok), ok);
     hw_json_count(object, "bytes_exchanged", figures->bytes_exchanged, ok);
     hw_json_count(object, "workers", figures->workers, ok);
     hw_json_count(object, "nodes", figures->nodes, ok);

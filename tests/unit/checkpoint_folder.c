@@ -543,6 +543,14 @@ static void a_folder_that_is_gone_for_a_while_is_used_again(void **state)
     assert_int_equal(mkdir("ck", 0777), 0); /* a mount point */
     assert_false(fails(folder, 3));
     assert_int_equal(files("ck"), 0);
+    hw_checkpoint late = world_facts(3); /* a part that is written after the file system has gone */
+    hw_checkpoint_part part;
+    late.number = 9;
+    memcpy(late.token, folder->token, HW_TOKEN_SIZE);
+    assert_int_equal(world_part(folder->path, &late, HW_CHECKPOINT_BLOCK, 0, 3, &part, &error), HAWSER_OK);
+    assert_int_equal(files("ck"), 1);
+    assert_int_equal(hw_folder_end(folder, &late, HAWSER_IO, &error, NULL, &error), HAWSER_OK);
+    assert_int_equal(files("ck"), 0);
     assert_int_equal(rmdir("ck"), 0);
     assert_int_equal(rename("away", "ck"), 0);
     write_clock(folder, 4);
