@@ -45,6 +45,16 @@ said = json.loads(open(sys.argv[1]).readlines()[-1])
 assert said["bench"] == "vector" and [row["bytes"] for row in said["rows"]] == [4096, 16384] and all(row["seconds"]["hawser"] > 0 for row in said["rows"]), said
 END
 
+"$top/bench/recovery/run" --quick --work "$work" --json >"$work/recovery"
+python3 - "$work/recovery" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "recovery" and said["kills"] == 2 and said["cost"]["taken"] > 0 and said["cost"]["wait_seconds"] == 0, said
+assert list(said["recovery"]) == ["all", "detection", "start", "load", "restore", "clock"], said
+whole = said["recovery"]["all"]["median"]
+assert abs(sum(part["median"] for name, part in said["recovery"].items() if name != "all") - whole) < 1e-6 * whole, said  # of two, the median is the mean
+END
+
 kernels=${HAWSER_BUILD:-$top/build/release}/bench/bench_kernels
 for wrong in "--data" "--data --json" "--jsno" "--small --data x.npy" "x.npy"; do
     status=0
