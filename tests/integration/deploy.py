@@ -2,6 +2,7 @@
 """deploy/: the units pass systemd's own check, the manifests are consistent, and their command lines work: they run as they
 are, by a user without rights, each pod with a root of its own that is read-only."""
 import atexit
+import json
 import os
 import re
 import shlex
@@ -357,23 +358,34 @@ def serve(scratch, store):
         check(os.path.exists(f"{data}/tables.safetensors"), f"{pod.name}: no tables were saved")
 
 
+def tensors(path):
+    """Returns the bytes of a model, without the facts of its header, which have the options."""
+    with open(path, "rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+        header.pop("__metadata__")
+        return header, file.read()
+
+
 def train(scratch, driver, nodes):
     data, secret = folders(scratch, "train", "job.key")
     hawser("data", "generate", "dense", "--rows", "500", "--cols", "200", "-o", f"{scratch}/train.svm")
     hawser("data", "convert", f"{scratch}/train.svm", "--index-base", "1", "-o", f"{data}/train.hwc")
     model = os.path.join(data, "model.safetensors")
 
-    pods = deploy(scratch, data, secret, driver, nodes, "whole")
+    options = {"HAWSER_TOL": "1e-9", "HAWSER_EXCHANGE_EVERY": "1"}
+    slow = {**options, "HAWSER_SLOW": "1:300", "HAWSER_TRACE": "/tmp/trace.csv", "HAWSER_CHECKPOINT_EVERY": "0"}
+    pods = deploy(scratch, data, secret, driver, nodes, "whole", **options)
     ended(pods, (0,), "a training")
     check(os.path.exists(model), "no model")
+    wanted = tensors(model)
     check("rejected" not in pods[0].said(), f"the probe is taken for an intruder: {pods[0].said()}")
     with open(os.path.join(data, "log.jsonl"), encoding="utf-8") as log:
         check('"event"' in log.readline(), "no log")
     os.unlink(model)
 
-    # SIGTERM, as when a pod is deleted: the model so far is saved, well within the grace period.
-    pods = deploy(scratch, data, secret, driver, nodes, "stopped", HAWSER_TOL="1e-15", HAWSER_EXCHANGE_EVERY="1", HAWSER_SLOW="1:1000",
-                  HAWSER_TRACE="/tmp/trace.csv")
+    # SIGTERM, as when a pod is deleted: a checkpoint and the model so far are saved, well within the grace period.
+    pods = deploy(scratch, data, secret, driver, nodes, "stopped", **slow)
     for pod in pods[1:]:
         live = pod.pod["containers"][0]["livenessProbe"]["exec"]["command"]
         check(pod.probe(live) == 0, f"{pod.name}: not alive: {pod.said()}")
@@ -386,18 +398,22 @@ def train(scratch, driver, nodes):
         check(False, f"SIGTERM: not within the grace period: {pods[0].said()}")
     ended(pods[1:], (0, 130), "SIGTERM")
     check(os.path.exists(model), f"SIGTERM: no model: {pods[0].said()}")
+    check("goes on with the same command (/data/checkpoint)" in pods[0].said(), f"SIGTERM: no checkpoint: {pods[0].said()}")
 
-    # A node is killed: the driver ends with a code after which it is started again, and then goes on from the model.
+    # A node is killed: the driver ends with a code after which it is started again, and goes on from the checkpoint to the model of the first training.
     os.unlink(trace)
-    pods = deploy(scratch, data, secret, driver, nodes, "lost", HAWSER_TOL="1e-15", HAWSER_EXCHANGE_EVERY="1", HAWSER_SLOW="1:1000",
-                  HAWSER_TRACE="/tmp/trace.csv")
+    pods = deploy(scratch, data, secret, driver, nodes, "lost", **slow)
     trace = os.path.join(scratch, "lost-driver", "tmp", "trace.csv")
     until(lambda: os.path.exists(trace) and sum(1 for _ in open(trace, encoding="ascii")) > 3, "clocks")
     pods[1].process.kill()
     ended(pods[:1], (8,), "a lost node")
     ended(pods[1:], (-signal.SIGKILL, 8), "a lost node")
-    pods = deploy(scratch, data, secret, driver, nodes, "again")
+    check("goes on from clock" in pods[0].said(), f"the start after SIGTERM began anew: {pods[0].said()}")
+    pods = deploy(scratch, data, secret, driver, nodes, "again", **options)
     ended(pods, (0,), "the start after a loss")
+    check("goes on from clock" in pods[0].said(), f"the start after a loss began anew: {pods[0].said()}")
+    check(tensors(model) == wanted, "the start after a loss has another model")
+    check(not os.listdir(os.path.join(data, "checkpoint")), "a training that has ended left checkpoints")
 
 
 def main():
