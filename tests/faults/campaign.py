@@ -22,7 +22,7 @@ from draw import FAULTS, Trial  # noqa: E402
 from jobs import HAWSER, OLD, PROBE, Job, World, limit  # noqa: E402
 from judge import Judge, exact  # noqa: E402
 from terminal import Terminal  # noqa: E402
-from watch import TIMEOUT, end_all, members, send, until  # noqa: E402
+from watch import LONG, TIMEOUT, end_all, members, send, until  # noqa: E402
 
 
 def end_servers(job):
@@ -37,7 +37,8 @@ def end_servers(job):
 
 def wait(job):
     """Returns the exit code of the front process, or None if it has not ended in time."""
-    until(lambda: job.front.poll() is not None)
+    seconds = LONG if job.trial.keeps else TIMEOUT
+    until(lambda: job.front.poll() is not None, seconds)
     if job.front.poll() is None:
         return None
     for helper in job.helpers:

@@ -9,7 +9,7 @@ import time
 
 import harm
 from jobs import HAWSER
-from watch import read, send, until
+from watch import LONG, read, send, until
 
 
 def manifests(job):
@@ -20,7 +20,7 @@ def manifests(job):
 def wait_for_checkpoints(job, least):
     """Waits for the training's checkpoint number `least`, then for the drawn moment."""
     number = lambda: int(os.path.basename((manifests(job) or ["-0-"])[-1]).split("-")[1])  # noqa: E731
-    until(lambda: number() >= least or job.front.poll() is not None)
+    until(lambda: number() >= least or job.front.poll() is not None, LONG)
     time.sleep(job.trial.moment / 4)
 
 
@@ -53,7 +53,7 @@ def goes_on(job, there, slow=False):
     """Starts the command again and complains unless it goes on from a checkpoint exactly if there is one."""
     start(job, slow)
     said = lambda: "goes on from clock" in job.text()  # noqa: E731
-    until(lambda: job.front.poll() is not None or said())
+    until(lambda: job.front.poll() is not None or said(), LONG)
     if said() != there:
         job.complaints.append(f"start {job.starts} {'goes on from no' if there else 'goes on from a'} checkpoint: {job.text()[-300:]}")
 
@@ -90,7 +90,7 @@ def full(job):
     gone = {"unmounted": lambda: harm.unmount(job.folder), "away": lambda: os.rename(job.folder, away)}
     warned = lambda: "no checkpoint was written" in job.text()  # noqa: E731
     gone.get(job.trial.victim, lambda: fill(filler))()
-    until(lambda: job.front.poll() is not None or warned())
+    until(lambda: job.front.poll() is not None or warned(), LONG)
     last = manifests(job)
     if job.front.poll() is None and job.trial.victim == "killed":
         kill_all(job)
@@ -101,7 +101,7 @@ def full(job):
     elif job.trial.victim == "away":
         time.sleep(job.trial.moment / 4)
         os.rename(away, job.folder)
-    until(lambda: job.front.poll() is not None)
+    until(lambda: job.front.poll() is not None, LONG)
     if job.text().count("no checkpoint was written") > 1:
         job.complaints.append("more than one warning of one failure")
     with contextlib.suppress(FileNotFoundError):
@@ -140,7 +140,7 @@ def damage(job):
         spoil(job, named[-1])
     if job.trial.victim == "all":
         start(job)
-        until(lambda: job.front.poll() is not None)
+        until(lambda: job.front.poll() is not None, LONG)
         if job.front.poll() == 0 or "--fresh" not in job.text():
             job.complaints.append(f"exit {job.front.poll()} with damaged checkpoints alone, and no line says --fresh: {job.text()[-300:]}")
         lines = job.text()
@@ -162,7 +162,7 @@ def two_jobs(job):
     first, others = job.front, {"same": (), "other": ("--seed", "77"), "larger": ("--workers", "4")}[job.trial.victim]
     model = os.path.join(job.path, "other.model")
     second = job.start("second", [HAWSER, *job.training(slow=False, model=model), *others])
-    if not until(lambda: second.poll() is not None):
+    if not until(lambda: second.poll() is not None, LONG):
         job.complaints.append("the second job does not end")
         second.kill()
     said = job.text("second.err")

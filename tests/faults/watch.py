@@ -6,6 +6,7 @@ import time
 
 MARK = "HAWSER_TEST_MARK"
 TIMEOUT = 60 * (5 if os.environ.get("HAWSER_SANITIZE") else 1)
+LONG = 4 * TIMEOUT  # of trainings that are started several times
 
 
 def until(condition, seconds=TIMEOUT):
