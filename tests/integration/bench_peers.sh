@@ -9,7 +9,7 @@ python=${PEERS_PYTHON:-python3}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-"$top/bench/lasso/run" --quick --tiny --repeat 1 --problems dense,url-0.02 --solvers hawser-1,hawser-2,scikit-learn \
+"$top/bench/lasso/run" --quick --tiny --repeat 1 --problems dense,many --solvers hawser-1,hawser-2,scikit-learn \
     --python "$python" --work "$work" --json >"$work/lasso"
 cat >"$work/check_kernels.py" <<'END'
 def check_kernels(problem):
@@ -25,7 +25,7 @@ PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$work" python3 - "$work/lasso" <<'END'
 import json, sys
 from check_kernels import check_kernels
 said = json.loads(open(sys.argv[1]).readlines()[-1])
-assert said["bench"] == "lasso" and [p["problem"] for p in said["problems"]] == ["dense", "url-0.02"]
+assert said["bench"] == "lasso" and [p["problem"] for p in said["problems"]] == ["dense", "many"]
 for problem in said["problems"]:
     assert problem["optimum"] < problem["zero_objective"]
     ratios = problem["ratios"]
