@@ -289,6 +289,12 @@ static size_t workers_of(size_t k)
     return SANITIZED ? (k % 3 == 2 && works[k].shape != LARGE) : works[k].shape != LARGE ? WORKERS : 1;
 }
 
+/* Whether a training is tried with workers[w]: each with one of these numbers, and in the longer form with all. */
+static bool chosen(size_t k, size_t w)
+{
+    return runs_long() || w == k % workers_of(k);
+}
+
 /* After each clock, and after drawn ones. */
 static void drops_do_not_change_models(void **state)
 {
@@ -297,7 +303,7 @@ static void drops_do_not_change_models(void **state)
         for (size_t w = 0; w < workers_of(k); w++) {
             seen.work = k;
             outcome kept = whole[k][w] = train(&works[k], workers[w], (drops){0});
-            for (uint64_t every = 1; every <= (w == 0 ? 5 : 3); every += 2) {
+            for (uint64_t every = 1; every <= (w == 0 ? 5 : runs_long() ? 3 : 1); every += 2) {
                 outcome dropped = train(&works[k], workers[w], (drops){.every = every, .seed = k});
                 if ((every == 1 && dropped.drops == 0) || (kept.repeatable && !same(kept, dropped)))
                     fail_msg("training %zu of %s, %s workers: after %" PRIu64 " drops it has other bits", k,
@@ -342,6 +348,8 @@ static void rehearsals_do_not_change_models(void **state)
     (void)state;
     for (size_t k = 0; k < WORKS; k++)
         for (size_t w = 0; w < workers_of(k); w++) {
+            if (!chosen(k, w))
+                continue;
             outcome rehearsed = train(&works[k], workers[w], (drops){.rehearse = w == 0 ? 1 : 3});
             if (whole[k][w].repeatable && !same(whole[k][w], rehearsed))
                 fail_msg("training %zu of %s, %s workers: under --rehearse it has other bits", k, works[k].algorithm,
@@ -486,6 +494,8 @@ static void trainings_go_on_from_their_bytes(void **state)
     size_t went_on = 0, all = 0;
     for (size_t k = 0; k < WORKS; k++)
         for (size_t w = 0; w < workers_of(k); w++) {
+            if (!chosen(k, w))
+                continue;
             if (whole[k][w].digest == 0)
                 whole[k][w] = train(&works[k], workers[w], (drops){0});
             memory_open(&kept, 1 + k % 3, 1 + (3 * k + w) % 12, k + 7 * w);
