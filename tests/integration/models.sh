@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the protocol models with Spin: the model must hold, and each mutation of it must be refused.
+# Checks the protocol models with Spin: the model must hold, and each mutation of it (in the shorter form every third) must be refused.
 set -u
 source=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 command -v spin >/dev/null && command -v gcc >/dev/null || { echo "skipped: spin and gcc are needed (script/setup)"; exit 77; }
@@ -7,12 +7,17 @@ room=$(mktemp -d) || exit 1
 trap 'rm -rf "$room"' EXIT
 cd "$room" || exit 1
 failed=0
+mutants=0
 level=-O0 # most have few states, and their compiler takes longer than they do
 
 # check MODEL holds|refused OPTIONS...
 check() {
     model=$1 want=$2
     shift 2
+    if [ "$want" = refused ]; then
+        mutants=$((mutants + 1))
+        [ "${HAWSER_TEST_LONG:-}" ] || [ $((mutants % 3)) = 1 ] || return 0
+    fi
     rm -f pan pan.*
     if ! spin -a "$@" "$source/models/$model" >spin.log 2>&1 || ! gcc $level -w -DSAFETY -DMEMLIM=1024 -o pan pan.c; then
         cat spin.log
