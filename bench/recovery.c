@@ -43,7 +43,7 @@ static hawser_status step(hawser_context *context)
     double sum = 0;
     for (size_t pass = 0; pass < it->passes && !hawser_stopping(context); pass++)
         for (size_t i = 0; i < count; i++)
-            sum += own[i] = 0.75 * own[i] + shared[i % SHARED] + 1e-3 * (double)(i % 7);
+            sum += own[i] = 0.75 * own[i] + shared[i % SHARED] + 1;
     shared[hawser_clock(context) % SHARED] += sum / (double)count / hawser_blocks(context);
     return hawser_report(context, "sum", sum);
 }
