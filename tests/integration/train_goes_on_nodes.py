@@ -24,6 +24,17 @@ DRAW = random.Random(int(os.environ.get("HAWSER_TEST_SEED", "1")))
 FORMS = {"n.csv": ("n.csv", "n.hwc"), "c.csv": ("c.csv", "c.hwc", "c-rows.hwc"), "p.csv": ("p.csv", "p.hwc"), "w.svm": ("w.svm", "w.hwc", "w-rows.hwc")}
 OWN_COLUMNS = ("multitask", "kmeans")  # they choose columns by name, so they read the text
 SHORT = 3  # trainings of each form of the test
+# The long form takes each of these with each form of its data, killed on 1, 2 and 3 nodes: alone, along a path, and cross-validated.
+PLAIN, PATH = ("--lambda-ratio", "0.05"), ("--path", "5")
+CV = (*PATH, "--cv", "3")
+TABLE = [(name, data, *own, *options) for name, data, own, kinds in (
+    ("lasso", "n.csv", (), (PLAIN, PATH, CV)), ("logistic", "c.csv", (), (PLAIN, PATH, CV)), ("poisson", "p.csv", (), (PLAIN, PATH, CV)),
+    ("multitask", "t.csv", (), (PLAIN, PATH, CV)),
+    ("svm", "c.csv", (), (("--C", "1", "--tol", "1e-8"), ("--path", "0.01,0.1,1"), ("--path", "0.01,0.1,1", "--cv", "3"))),
+    ("softmax", "c.csv", (), (PLAIN, PATH, CV)), ("linear", "n.csv", ("--tol", "1e-3"), ((), ("--solver", "gd"))),
+    ("kmeans", "k.csv", ("--clusters", "4", "--tol", "0"), ((), ("--starts", "3"))), ("lda", "w.svm", ("--topics", "4", "--iterations", "12"), ((),)))
+    for options in kinds]
+TARGETS = {"t.csv": ("--target", "y,x1"), "k.csv": ("--target", "none")}  # of the text; a cache has them
 SLOW = ("--slow", "0:20")
 
 
@@ -31,6 +42,16 @@ def write_caches():
     for name, forms in FORMS.items():
         for form in forms[1:]:
             command.run("data", "convert", name, "-o", form, "-q", *(("--by-row",) if "rows" in form else ()))
+
+
+def write_table():
+    """The data of TABLE as text and as caches with their columns and their rows side by side."""
+    shutil.copy("n.csv", "t.csv")
+    with open("n.csv") as whole, open("k.csv", "w") as out:
+        out.writelines(line.split(",", 1)[1] for line in whole)
+    for name in {words[1] for words in TABLE} - {"t.csv"}:  # a cache has one target
+        for end, more in (("", ()), ("-rows", ("--by-row",))):
+            command.run("data", "convert", name, "-o", name.split(".")[0] + end + ".hwc", "-q", *TARGETS.get(name, ()), *more)
 
 
 def start(words, nodes, *more, launcher=(), shared=True, out=subprocess.DEVNULL):
@@ -86,7 +107,8 @@ def kill(words, nodes, least, *more, folder="ck", **how):
     process = start(words, nodes, *SLOW, *more, **how)
     if wait(process, least, folder):
         time.sleep(DRAW.random() * 0.05)
-        for node in DRAW.sample(nodes_of(process), 1):
+        nodes = nodes_of(process)
+        for node in [DRAW.choice(nodes)] if nodes else ():  # they may just have ended
             try:
                 os.kill(node, signal.SIGKILL)
             except ProcessLookupError:
@@ -117,6 +139,34 @@ def check_killed(words):
         assert tensors() == wanted, (case, "the model differs")
         assert not os.listdir("ck"), (case, os.listdir("ck"))
         went_on += there
+    return went_on
+
+
+def form_of(words, form):
+    """The training with its text, or with a cache."""
+    name = words[1] if form == "text" else words[1].split(".")[0] + form + ".hwc"
+    return (words[0], name, *words[2:], *(TARGETS.get(words[1], ()) if form == "text" else ()))
+
+
+def check_table(words):
+    """Kills a training with each form of its data on 1, 2 and 3 nodes, and goes on with another number of them. Returns how often it went on."""
+    code, text = train(form_of(words, "text"), 1)
+    assert code == 0, (words, text)
+    wanted, went_on = tensors(), 0
+    for form in ("text", "", "-rows") if words[1] != "t.csv" else ("text",):
+        whole = form_of(words, form)
+        if form == "-rows":  # sums over rows are made in another order than those over columns, so it has bits of its own
+            code, text = train(whole, 1)
+            assert code == 0, (whole, text)
+            wanted = tensors()
+        for before in (1, 2, 3):
+            after = DRAW.choice([nodes for nodes in (1, 2, 3) if nodes != before])
+            there = kill(whole, before, DRAW.randint(1, 2))
+            code, text = train(whole, after)
+            assert code == 0 and ("goes on from clock" in text) == there, (whole, before, after, text)
+            assert tensors() == wanted, (whole, before, after, "the model differs")
+            assert not os.listdir("ck"), (whole, before, after, os.listdir("ck"))
+            went_on += there
     return went_on
 
 
@@ -250,6 +300,9 @@ def main():
         trainings = list(single.TRAININGS) if LONG else DRAW.sample(single.TRAININGS, SHORT)
         went_on = sum(check_killed(words) for words in command.some(trainings))
         print(went_on, "trainings went on with other nodes")
+        if LONG:
+            write_table()
+            print(sum(check_table(words) for words in TABLE), "cases of the table went on")
         check_late()
         words = single.TRAININGS[1]
         for check in (check_apart, check_terminated, check_limit, check_restarts, check_refused, check_gone, check_taken):

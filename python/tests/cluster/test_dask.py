@@ -445,6 +445,28 @@ def nodes_left(client):
     return left
 
 
+def test_a_training_that_lost_a_worker_goes_on_from_its_checkpoint(tmp_path):
+    how = {"lambda_": 0.002, "tol": 1e-9, "exchange_every": 1, "workers": 4}
+    alone, folder, clocks = hawser.train("lasso", X, Y, **how), tmp_path / "ck", []
+    with own_client(n_workers=3) as made:
+        processes = list(made.run(os.getpid).values())
+
+        def kill():
+            until = time.monotonic() + 60
+            while len(list(folder.glob("checkpoint-*.json"))) < 2 and time.monotonic() < until:
+                time.sleep(0.01)
+            os.kill(processes[1], signal.SIGKILL)
+
+        with pytest.raises(hawser.PeerLost):
+            hawser.dask.train(made, "lasso", chunked(X), chunked(Y), checkpoint=folder, checkpoint_every=0, slow="0:200", failure_timeout=2,
+                              progress=when_it_trains(kill), **how)
+        assert list(folder.glob("checkpoint-*.json"))
+        assert nodes_left(made) == 0
+        found = hawser.dask.train(made, "lasso", chunked(X), chunked(Y), checkpoint=folder, progress=lambda now: clocks.append(now["clock"]), **how)
+    assert np.array_equal(found.coefficients, alone.coefficients) and found.intercept == alone.intercept
+    assert clocks[0] > 1 and not os.listdir(folder)
+
+
 def test_nodes_wait_as_long_as_the_client_says(monkeypatch):
     """A worker that is busy is waited for, until the client has not been heard from for some time. Its threads are the workers here."""
     monkeypatch.setattr(hawser._node, "SILENCE", 0.4)
