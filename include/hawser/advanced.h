@@ -55,6 +55,12 @@ HAWSER_API void hawser_result_expect(hawser_state *state);
 
 /* ------------------------------------------------------------------------------------------------- inside a unit ---- */
 
+/** Counts stored entries, or as many numbers, that a unit's own loop goes over, so that hawser-sim charges virtual time for
+ *  them (docs/simulation.md). Entries in the kernels of matrix.h and row_kernels.h are counted by themselves. Outside of a
+ *  simulated cluster it does nothing. `context`: of the unit; NULL in a function that has none. Called on the thread of the
+ *  unit. */
+HAWSER_API void hawser_simulated_work(hawser_context *context, uint64_t entries);
+
 /** Declares which entries of a dense cache, or of this block's part of a partitioned state (indices in the whole), changed,
  *  so that a yield compares only these. If a unit calls it in a clock, its calls must cover every change of that clock. */
 HAWSER_API hawser_status hawser_touch(hawser_context *context, const char *state, size_t first,

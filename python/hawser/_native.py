@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'f14d211b9652896a2a6939dc988636008681b119aa1952277617232e3a70ce3b'
+DIGEST = '924b42db529e79dbb6ecccfd2c703b7b3fd3c3a9857fda613a7d99440df5e0a5'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1884,6 +1884,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_scratch_expect": (None, [POINTER(hawser_program), c_uint64, c_uint64]),
     "hawser_reduces_expect": (None, [POINTER(hawser_operator), c_size_t, c_size_t]),
     "hawser_result_expect": (None, [POINTER(hawser_state)]),
+    "hawser_simulated_work": (None, [POINTER(hawser_context), c_uint64]),
     "hawser_touch": (c_int, [POINTER(hawser_context), c_char_p, c_size_t, c_size_t]),
     "hawser_publish": (c_int, [POINTER(hawser_context), c_char_p]),
     "hawser_progress_metric_name": (c_char_p, [POINTER(hawser_progress), c_size_t]),

@@ -95,6 +95,12 @@ static void count(uint64_t entries)
         sim_thread_facts(sim_self())->entries += entries;
 }
 
+SIM_WRAP(void, hawser_simulated_work, hawser_context *context, uint64_t entries)
+{
+    (void)context; /* the thread is known */
+    count(entries);
+}
+
 static uint64_t in_column(const hawser_matrix *A, size_t j)
 {
     return A->layout == HAWSER_CSC ? A->offsets[j + 1] - A->offsets[j] : A->rows;

@@ -1,5 +1,7 @@
 #include "algorithms/lasso/divide.h"
 
+#include "hawser/advanced.h"
+
 enum {
     BUCKETS = 1024,   /* buckets of rows, for parts of equal cost */
     SAMPLES = 1 << 13 /* entries of the sample, in addition to one per column */
@@ -34,6 +36,7 @@ static void count_rows(const hawser_matrix *X, const uint32_t *list, size_t coun
         const uint64_t *ends = X->offsets + list[k];
         uint64_t entries = ends[1] - ends[0];
         size_t samples = SAMPLES / count + 1;
+        hawser_simulated_work(NULL, samples);
         for (size_t s = 0; s < samples && entries > 0; s++) {
             uint64_t at = ends[0] + (uint64_t)(((double)s + 0.5) / (double)samples * (double)entries);
             counts[(uint64_t)X->indices[at] * BUCKETS / X->rows] += (double)entries / (double)samples;

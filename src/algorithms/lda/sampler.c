@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "hawser/advanced.h"
 #include "hawser/row_kernels.h"
 
 enum {
@@ -360,6 +361,7 @@ void hw_sampler_word(hw_sampler *s, hw_document_topics *lists, const hw_word_lin
     else
         sample_tokens(s, lists, tokens, draws, false);
     write_line(s, line);
+    hawser_simulated_work(NULL, tokens->count + s->used); /* tokens, and the topics of the word */
     forget_counts(s);
     for (size_t u = 0; u < s->used; u++)
         set_weight(s, s->topic[u]);
@@ -375,6 +377,7 @@ void hw_sampler_add(hw_sampler *s, const hw_word_line *line, const hw_word_token
         s->count[tokens->topic[t]]++;
         s->total[tokens->topic[t]]++;
     }
+    hawser_simulated_work(NULL, tokens->count);
     write_line(s, line);
     forget_counts(s);
 }

@@ -31,6 +31,7 @@
 #include "algorithms/sgd/exchange.h"
 #include "algorithms/solve/entries.h"
 #include "algorithms/solve/memory.h"
+#include "hawser/advanced.h"
 #include "hawser/job_data.h"
 #include "hawser/stored.h"
 
@@ -271,6 +272,7 @@ static void bound_group(hw_logistic_by_row *by_row, size_t begin, size_t end, do
         reach[i] = means + by_row->rows.intercept;
     for (size_t j = begin; j < end; j++) {
         hw_linear_entries(X, j, &first, &last);
+        hawser_simulated_work(NULL, by_row->active[j] ? 2 * (last - first) : 0); /* here and below */
         for (uint64_t k = first; by_row->active[j] && k < last; k++)
             reach[hw_linear_row_of(X, first, k)] += fabs(hw_number_at(X, k) - mean[j]) - fabs(mean[j]);
     }

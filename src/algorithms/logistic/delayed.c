@@ -28,6 +28,7 @@
 #include "algorithms/sgd/problem.h"
 #include "algorithms/solve/entries.h"
 #include "algorithms/solve/memory.h"
+#include "hawser/advanced.h"
 #include "hawser/stored.h"
 
 enum {
@@ -175,6 +176,7 @@ static hawser_status start(hawser_context *context)
         for (size_t j = begin; j < end; j++) {
             uint64_t first, last;
             hw_linear_entries(X, j, &first, &last);
+            hawser_simulated_work(NULL, delayed->active[j] ? last - first : 0);
             for (uint64_t k = first; delayed->active[j] && k < last; k++)
                 reach[g * delayed->rows + hw_linear_row_of(X, first, k)] += fabs(hw_number_at(X, k));
         }
@@ -235,6 +237,7 @@ static void make_model(hw_newton_block *block, size_t group, size_t begin, size_
         uint64_t first, last;
         double sum = 0.0;
         hw_linear_entries(X, j, &first, &last);
+        hawser_simulated_work(NULL, delayed->active[j] ? last - first : 0);
         for (uint64_t k = first; delayed->active[j] && k < last; k++)
             sum += delayed->curve[hw_linear_row_of(X, first, k)] * hw_number_at(X, k) * hw_number_at(X, k);
         delayed->bend[j] = sum / block->rows.total;
@@ -255,6 +258,7 @@ static void sweep(hw_newton_block *block, size_t begin, size_t end, double lambd
         if (!delayed->active[j] || (!(bend > 0.0) && !flat))
             continue;
         hw_linear_entries(X, j, &first, &last);
+        hawser_simulated_work(NULL, flat ? 0 : last - first);
         for (uint64_t k = first; !flat && k < last; k++) {
             size_t i = hw_linear_row_of(X, first, k);
             sum += hw_number_at(X, k) * (pull[i] - delayed->curve[i] * delayed->change[i]);

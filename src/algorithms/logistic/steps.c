@@ -10,6 +10,7 @@
 #include "algorithms/sgd/exchange.h"
 #include "algorithms/solve/entries.h"
 #include "algorithms/solve/memory.h"
+#include "hawser/advanced.h"
 
 enum { CLOCKS = 100 }; /* clocks between two certificates, if a step uses all rows */
 
@@ -47,6 +48,7 @@ static double inverse_square(const hawser_matrix *X, size_t j, const double *wei
     uint64_t begin, end;
     hw_linear_entries(X, j, &begin, &end);
     double most = end - begin < X->rows ? fabs(mean) : 0.0;
+    hawser_simulated_work(NULL, end - begin);
     for (uint64_t k = begin; k < end; k++)
         if (weights == NULL || weights[hw_linear_row_of(X, begin, k)] > 0.0)
             most = fmax(most, fabs(hw_number_at(X, k) - mean));

@@ -12,6 +12,7 @@
 #include "algorithms/model/add.h"
 #include "algorithms/model/numbers.h"
 #include "algorithms/model/unit.h"
+#include "hawser/advanced.h"
 
 enum {
     TILE = 128,
@@ -39,6 +40,7 @@ static double most_of(hawser_type type)
 static void fill_dense(const hawser_matrix *X, const double *shift, double *out)
 {
     size_t n = X->rows, d = X->cols;
+    hawser_simulated_work(NULL, (uint64_t)n * d);
     if (X->layout == HAWSER_DENSE_ROWS && X->type == HAWSER_F64) {
         for (size_t i = 0; i < n; i++) {
             const double *row = (const double *)X->values + i * X->stride;
@@ -68,6 +70,7 @@ static size_t fill_sparse(const hawser_matrix *X, size_t i, const hw_centre *c, 
         next += absent <= j;
         at++;
     }
+    hawser_simulated_work(NULL, at);
     return at;
 }
 
@@ -177,6 +180,7 @@ static void visit(measures *m,
             size_t count = sparse ? X->offsets[i + 1] - first : X->cols;
             for (size_t e = 0; sparse && e < count; e++)
                 m->tile[e] = hw_number_at(X, first + e);
+            hawser_simulated_work(NULL, count);
             take(m, weight, sparse ? m->tile : m->tile + (i - begin) * X->cols, sparse ? X->indices + first : NULL, count);
             if (m->target)
                 take(m, weight, &m->beside.target[i], &last, 1);

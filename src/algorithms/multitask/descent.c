@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hawser/advanced.h"
+
 enum { POLL_EVERY = 16, MOST_PASSES = 100000 };
 
 /* The members' numbers of one round, by member, then by output. */
@@ -41,6 +43,7 @@ static void apply_change(work *w, size_t k)
     const hw_linear_columns *columns = &block->columns;
     size_t n = columns->X.rows, j = block->members[k], m = block->member_count, q = w->q;
     double gain = w->round->gain;
+    hawser_simulated_work(NULL, block->use_gram ? m * q : 0);
     for (size_t t = 0; block->use_gram && t < m; t++) {
         double product = gain * gram_at(&block->gram, block->members[t], block->members[k]);
         for (size_t o = 0; o < q; o++)

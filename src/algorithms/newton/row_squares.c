@@ -1,9 +1,12 @@
 #include "algorithms/newton/row_squares.h"
 
+#include "hawser/advanced.h"
+
 /* Adds weight * x^2 for `count` numbers from `first` on, one per column, or for the columns `index`. */
 static void add_squares(const hawser_matrix *X, uint64_t first, uint64_t step, size_t count, const uint32_t *index,
                         double weight, double *out)
 {
+    hawser_simulated_work(NULL, count);
     for (size_t e = 0; e < count; e++) {
         uint64_t at = first + e * step;
         double x = X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];

@@ -272,6 +272,7 @@ void hw_descent_squares(const hw_descent_block *block, double *out)
         uint64_t begin, end;
         hw_linear_entries(X, j, &begin, &end);
         constant += m * m * inverse;
+        hawser_simulated_work(NULL, end - begin);
         for (uint64_t k = begin; k < end; k++) {
             double x = hw_number_at(X, k);
             out[hw_linear_row_of(X, begin, k)] += (x - 2.0 * m) * x * inverse;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "algorithms/solve/entries.h"
+#include "hawser/advanced.h"
 
 hawser_status hw_rows_new(hw_rows *rows, const hawser_matrix *X, bool by_row, hawser_error *error)
 {
@@ -15,6 +16,7 @@ hawser_status hw_rows_new(hw_rows *rows, const hawser_matrix *X, bool by_row, ha
     if (rows->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %llu entries by rows", (unsigned long long)X->stored);
     uint64_t begin = X->offsets[0], end = X->offsets[X->cols];
+    hawser_simulated_work(NULL, 2 * (end - begin));
     for (uint64_t k = begin; k < end; k++)
         rows->offsets[X->indices[k] + 2]++;
     for (size_t i = 0; i < X->rows; i++)
@@ -44,12 +46,15 @@ static double row_product(const hw_rows *rows, size_t i, size_t first, size_t co
 {
     double sum = 0.0;
     if (rows->X.layout == HAWSER_DENSE) {
+        hawser_simulated_work(NULL, count);
         for (size_t j = 0; j < count; j++)
             sum += hw_number_at(&rows->X, (first + j) * rows->X.stride + i) * theta[j];
         return sum;
     }
-    for (uint64_t k = entry_of(rows, i, first); k < rows->offsets[i + 1] && rows->columns[k] < first + count; k++)
+    uint64_t begin = entry_of(rows, i, first), k = begin;
+    for (; k < rows->offsets[i + 1] && rows->columns[k] < first + count; k++)
         sum += rows->values[k] * theta[rows->columns[k] - first];
+    hawser_simulated_work(NULL, k - begin);
     return sum;
 }
 
@@ -74,6 +79,7 @@ void hw_rows_gradient(const hw_rows *rows, hw_row_batch batch, const double *r, 
     memset(out, 0, rows->X.cols * sizeof *out);
     for (size_t k = 0; k < batch.count; k++) {
         size_t i = batch.list[k];
+        hawser_simulated_work(NULL, rows->X.layout == HAWSER_DENSE ? rows->X.cols : rows->offsets[i + 1] - rows->offsets[i]);
         if (rows->X.layout == HAWSER_DENSE) {
             for (size_t j = 0; j < rows->X.cols; j++)
                 out[j] += hw_number_at(&rows->X, j * rows->X.stride + i) * r[k];

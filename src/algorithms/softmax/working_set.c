@@ -11,6 +11,7 @@
 
 #include "algorithms/model/add.h"
 #include "algorithms/model/numbers.h"
+#include "hawser/advanced.h"
 #include "hawser/row_kernels.h"
 
 enum { NEW_LEAST = 128, PANEL = 64 };
@@ -100,6 +101,7 @@ static void take_row(const hw_softmax_block *b, const hawser_matrix *X, size_t i
 {
     const hw_softmax_set *set = &b->set;
     bool rows = X->layout == HAWSER_DENSE_ROWS;
+    hawser_simulated_work(NULL, set->used + (X->layout == HAWSER_CSR ? X->offsets[i + 1] - X->offsets[i] : 0));
     for (size_t l = 0; l < set->used; l++) {
         uint64_t j = set->columns[l];
         if (j == X->cols)

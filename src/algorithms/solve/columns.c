@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "algorithms/solve/entries.h"
+#include "hawser/advanced.h"
 
 hawser_status hw_linear_columns_new(hw_linear_columns *columns, hawser_error *error)
 {
@@ -55,6 +56,7 @@ void hw_linear_axpy(const hw_linear_columns *columns, size_t j, double step, dou
     const double *w = columns->weights;
     uint64_t begin, end;
     hw_linear_entries(X, j, &begin, &end);
+    hawser_simulated_work(NULL, end - begin);
     for (uint64_t k = begin; k < end; k++) {
         size_t i = hw_linear_row_of(X, begin, k);
         u[i] += step * w[i] * hw_number_at(X, k);

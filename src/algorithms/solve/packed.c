@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algorithms/solve/entries.h"
+#include "hawser/advanced.h"
 
 /* The arrays whose memory is kept. */
 enum { ROWS, INDICES, VALUES, STAYING };
@@ -79,6 +80,7 @@ static hawser_status count_entries(packing *p, uint64_t **lengths)
         p->from[k] = entry_at(p->X, p->columns[k], p->begin);
         p->to[k] = entry_at(p->X, p->columns[k], p->end);
         p->entries += p->to[k] - p->from[k];
+        hawser_simulated_work(NULL, 2 * (p->to[k] - p->from[k])); /* here and in move_entries */
         for (uint64_t e = p->from[k]; e < p->to[k]; e++)
             p->cursor[p->X->indices[e] - p->begin]++;
     }
@@ -252,6 +254,7 @@ static inline __attribute__((always_inline)) void all_runs(const hw_linear_packe
     const uint32_t *row = packed->row, *index = packed->index;
     const double *doubles = packed->type == HAWSER_F64 ? packed->values : NULL;
     const float *floats = packed->type == HAWSER_F32 ? packed->values : NULL;
+    uint64_t all = 0;
     for (size_t r = 0; r < packed->run_count; r++) {
         hw_linear_run length = packed->runs[r];
         if (doubles != NULL)
@@ -263,9 +266,11 @@ static inline __attribute__((always_inline)) void all_runs(const hw_linear_packe
         uint64_t entries = (uint64_t)length.rows * length.length;
         row += length.rows;
         index += entries;
+        all += entries;
         doubles = doubles != NULL ? doubles + entries : NULL;
         floats = floats != NULL ? floats + entries : NULL;
     }
+    hawser_simulated_work(NULL, u.image != NULL ? all : 2 * all);
 }
 
 void hw_linear_packed_product(hw_linear_packed *packed, const double *weights)

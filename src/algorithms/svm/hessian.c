@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "algorithms/model/numbers.h"
+#include "hawser/advanced.h"
 
 /* A row's share of the matrix costs about as much as this many products with the row for each of its numbers. */
 static const double products_per_number = 0.25;
@@ -30,6 +31,7 @@ static size_t copy_row(const hawser_matrix *X, size_t i, double *out)
 static void add_row(double *triangle, size_t cols, const double *x, const uint32_t *index, size_t count, double bend)
 {
     double *last = triangle + cols * (cols + 1) / 2;
+    hawser_simulated_work(NULL, count * (count + 1) / 2);
     for (size_t e = 0; e < count; e++) {
         size_t column = index != NULL ? index[e] : e;
         double *row = triangle + column * (column + 1) / 2, factor = bend * x[e];
@@ -61,6 +63,7 @@ void hw_svm_hessian_product(hw_svm_block *b)
 {
     const double *in = b->primal.direction, *row = b->primal.hessian;
     double *out = b->primal.reduced;
+    hawser_simulated_work(NULL, (uint64_t)b->width * b->width);
     for (size_t a = 0; a < b->width; row += ++a) {
         double sum = row[a] * in[a];
         for (size_t c = 0; c < a; c++) {

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "algorithms/model/unit.h"
+#include "hawser/advanced.h"
 #include "hawser/row_kernels.h"
 
 uint64_t hw_svm_joint_bytes(const hw_svm *svm)
@@ -145,6 +146,7 @@ static void clear_equal(hw_svm_block *b)
 {
     const hw_centre *centre = &b->svm->path.centre;
     bool sparse = b->svm->path.X->layout == HAWSER_CSR;
+    hawser_simulated_work(NULL, centre->count > 0 ? b->svm->path.X->stored : 0);
     for (uint64_t e = 0; centre->count > 0 && e < b->svm->path.X->stored; e++)
         if (centre->equal[sparse ? b->copy.indices[e] : e % b->svm->path.X->cols])
             b->copy.values[e] = 0.0;
