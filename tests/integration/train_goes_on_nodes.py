@@ -102,9 +102,9 @@ def train(words, nodes, *more, **how):
     return end(start(words, nodes, *more, **how))
 
 
-def kill(words, nodes, least, *more, folder="ck", **how):
+def kill(words, nodes, least, *more, folder="ck", slow=SLOW, **how):
     """Kills one node of a training; returns whether there is something to go on from."""
-    process = start(words, nodes, *SLOW, *more, **how)
+    process = start(words, nodes, *slow, *more, **how)
     if wait(process, least, folder):
         time.sleep(DRAW.random() * 0.05)
         nodes = nodes_of(process)
@@ -161,7 +161,7 @@ def check_table(words):
             wanted = tensors()
         for before in (1, 2, 3):
             after = DRAW.choice([nodes for nodes in (1, 2, 3) if nodes != before])
-            there = kill(whole, before, DRAW.randint(1, 2))
+            there = kill(whole, before, DRAW.randint(1, 2), slow=("--slow", "0:150"))
             code, text = train(whole, after)
             assert code == 0 and ("goes on from clock" in text) == there, (whole, before, after, text)
             assert tensors() == wanted, (whole, before, after, "the model differs")

@@ -452,7 +452,7 @@ def test_a_training_that_lost_a_worker_goes_on_from_its_checkpoint(tmp_path):
         processes = list(made.run(os.getpid).values())
 
         def kill():
-            until = time.monotonic() + 60
+            until = time.monotonic() + 300
             while len(list(folder.glob("checkpoint-*.json"))) < 2 and time.monotonic() < until:
                 time.sleep(0.01)
             os.kill(processes[1], signal.SIGKILL)
