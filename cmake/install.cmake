@@ -17,7 +17,13 @@ install(FILES ${PROJECT_BINARY_DIR}/hawserConfig.cmake ${PROJECT_BINARY_DIR}/haw
     DESTINATION ${package_dir})
 
 # The .pc file is written at install, when the prefix is known (cmake --install --prefix).
+get_property(program_wraps GLOBAL PROPERTY hawser_program_wraps)
+set(pc_names hawser)
+if(TARGET hawser_programs)
+    list(APPEND pc_names hawser-sim)
+endif()
 install(CODE "
+    set(program_wraps \"${program_wraps}\")
     set(PROJECT_DESCRIPTION \"${PROJECT_DESCRIPTION}\")
     set(PROJECT_VERSION \"${PROJECT_VERSION}\")
     foreach(kind lib include)
@@ -31,8 +37,12 @@ install(CODE "
             set(pc_\${kind}dir \"\\\${prefix}/\${dir}\")
         endif()
     endforeach()
-    configure_file(\"${PROJECT_SOURCE_DIR}/cmake/hawser.pc.in\" \"${PROJECT_BINARY_DIR}/hawser.pc\" @ONLY)")
-install(FILES ${PROJECT_BINARY_DIR}/hawser.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+    foreach(name ${pc_names})
+        configure_file(\"${PROJECT_SOURCE_DIR}/cmake/\${name}.pc.in\" \"${PROJECT_BINARY_DIR}/\${name}.pc\" @ONLY)
+    endforeach()")
+foreach(name ${pc_names})
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()
 
 # The manual page and the completions are made from the same option rows as the help, by the command itself.
 if(TARGET hawser AND NOT CMAKE_CROSSCOMPILING)

@@ -443,6 +443,13 @@ static void end_thread(sim_thread *thread)
     sim_wake_all(&thread->joiners);
 }
 
+static void (*turn)(const sim_process *process); /* stays from world to world */
+
+void sim_on_turn(void (*called)(const sim_process *process))
+{
+    turn = called;
+}
+
 static void run_thread(sim_thread *thread)
 {
     uint64_t guard;
@@ -452,6 +459,8 @@ static void run_thread(sim_thread *thread)
         append(&thread->process->held, thread);
         return;
     }
+    if (turn != NULL)
+        turn(thread->process);
     world->self = thread;
     hw_coroutine_switch(&world->home, &thread->coroutine);
     world->self = NULL;

@@ -78,6 +78,8 @@ void sim_stop(sim_process *process);
 void sim_continue(sim_process *process);
 /* Calls `changed` after each change of state of a process. One function. */
 void sim_on_change(void (*changed)(sim_process *process));
+/* Calls `called` before a thread of a process runs, in this world and the next ones. One function. */
+void sim_on_turn(void (*called)(const sim_process *process));
 
 /* For the running thread; all of these return NULL or do nothing on the world's own stack. */
 sim_thread *sim_self(void);

@@ -82,4 +82,23 @@ if [ -x "$binary-sim" ]; then
         fail "the installed hawser-sim does not train"
 elif [ -x "$binary" ]; then
     fail "hawser-sim is not installed beside hawser"
+    # A C program on simulated nodes: three blocks add 1 + 2 + ... + 5, each with data of its own.
+    if [ -e "$lib/pkgconfig/hawser-sim.pc" ]; then
+        # shellcheck disable=SC2046
+        "$compiler" -std=c17 -Wall -Wextra "$here/simulated.c" -o "$prefix/simulated" $(pkg-config --cflags --libs hawser-sim)
+        for program in "$prefix/simulated" "$prefix/consumer/simulated"; do
+            [ "$("$program" --workers 1)" = "calls 5 x 15" ] || fail "$program alone is wrong"
+            "$binary-sim" --nodes 3 --seed 4 -- "$program" >"$prefix/out" || fail "$program on simulated nodes: exit status $?"
+            [ "$(grep -c '^calls 5 x 45$' "$prefix/out")" = 3 ] || fail "$program on simulated nodes is wrong"
+            grep -q '"simulated":{"nodes":3' "$prefix/out" || fail "hawser-sim -- $program says nothing of the simulation"
+        done
+        # shellcheck disable=SC2046
+        "$compiler" -std=c17 -DTHREAD_LOCAL "$here/simulated.c" -o "$prefix/refused" $(pkg-config --cflags --libs hawser-sim)
+        for refused in "$prefix/refused calls" "/bin/sh not"; do
+            # shellcheck disable=SC2086
+            set -- $refused
+            if "$binary-sim" -- "$1" 2>"$prefix/err" >"$prefix/out"; then fail "hawser-sim runs $1"; fi
+            grep -q -w -e "$2" "$prefix/err" || fail "hawser-sim does not say why it refuses $1: $(cat "$prefix/err")"
+        done
+    fi
 fi

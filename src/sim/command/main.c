@@ -9,6 +9,7 @@
 #include "base/machine.h"
 #include "cli/cli.h"
 #include "report/option_text.h"
+#include "sim/command/program.h"
 #include "sim/command/training.h"
 #include "sim/faults.h"
 #include "sim/quantity.h"
@@ -39,7 +40,7 @@ static const hawser_option rows[] = {
 
 static void print_help(void)
 {
-    printf("usage: hawser-sim [options] -- COMMAND...\n\n");
+    printf("usage: hawser-sim [options] -- COMMAND...\n       hawser-sim [options] -- ./PROGRAM...\n\n");
     hw_help_wrapped(
         stdout,
         "Runs `hawser COMMAND` on a simulated cluster, in one process and in virtual time: the same code gives the "
@@ -227,7 +228,14 @@ static hawser_status run(hawser_options *options, int *argc, char **argv, int *c
         return hawser_fail(error, HAWSER_BAD_OPTION, "no command; usage: hawser-sim [options] -- train lasso DATA ...");
     HAWSER_TRY(read_setup(options, &setup, error));
     hawser_status status = HAWSER_OK;
-    if (setup.sweep_count > 0)
+    if (strchr(words[0], '/') != NULL && setup.sweep_count > 0)
+        status = hawser_fail(error, HAWSER_BAD_OPTION,
+                             "--sweep is for commands of hawser; simulate %s with one --nodes after "
+                             "the other",
+                             words[0]);
+    else if (strchr(words[0], '/') != NULL)
+        status = sim_become(&setup.cluster, setup.link, words, error);
+    else if (setup.sweep_count > 0)
         status = sweep(&setup, count, words, code, error);
     else
         *code = run_one(&setup, count, words);

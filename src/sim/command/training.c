@@ -1,6 +1,5 @@
 #include "sim/command/training.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "base/clock.h"
 #include "cli/cli.h"
+#include "sim/report.h"
 
 typedef struct sim_calls {
     int count;
@@ -47,17 +47,7 @@ sim_call_result sim_call(sim_cluster cluster, int count, char *const *words)
     result.outcome = sim_cluster_run(&cluster, codes);
     result.seconds_real = hw_seconds() - begin;
     (void)fclose(calls.out);
-    result.code = codes[0];
-    for (uint32_t i = 1; i < cluster.nodes && result.code == 0; i++)
-        result.code = codes[i] > 0 ? codes[i] : 0;
-    if (result.outcome.end != SIM_DONE) {
-        const char *const ends[] = {
-            [SIM_STUCK] = "every thread waits", [SIM_LATE] = "--limit", [SIM_FULL] = "--memory-limit"};
-        hw_say(stderr, "the simulated job did not end: %s after %.3f s of virtual time", ends[result.outcome.end],
-               result.outcome.seconds);
-        result.code = HW_EXIT_CUT;
-    }
-    result.code = result.code < 0 ? HW_EXIT_PEER : result.code; /* node 0 was killed */
+    result.code = sim_job_code(&cluster, &result.outcome, codes);
     free(codes);
     return result;
 }
@@ -69,8 +59,6 @@ void sim_print_result(const sim_cluster *cluster, const char *link, const sim_ca
         length--;
     bool json = length > 0 && result->out[length - 1] == '}';
     printf("%.*s%s", (int)(json ? length - 1 : length), result->out, json ? "," : length > 0 ? "\n{" : "{");
-    printf("\"simulated\":{\"nodes\":%" PRIu32 ",\"link\":\"%s\",\"seconds\":%.9f,\"events\":%" PRIu64
-           ",\"seconds_real\":%.3f,\"bytes_per_node\":%.0f,\"bytes_busiest\":%" PRIu64 "}}\n",
-           cluster->nodes, link, result->outcome.seconds, result->outcome.events, result->seconds_real,
-           (double)result->outcome.bytes / cluster->nodes, result->outcome.busiest);
+    sim_print_simulated(stdout, cluster, link, &result->outcome, result->seconds_real);
+    printf("}\n");
 }
