@@ -169,7 +169,7 @@ static bool change(hw_decider *d, hw_knob knob, double to, double clock_seconds,
                           .knob = knob,
                           .from = d->value[knob],
                           .to = to,
-                          .before = d->in_step,
+                          .before = d->measured > 1 ? d->in_step : (double)NAN, /* a fit's first fall is its largest */
                           .clock_seconds = clock_seconds};
     say(d, "%s", why);
     keep(d, knob, 0, d->value[knob]);
@@ -220,11 +220,10 @@ static void choose_for_link(hw_decider *d, const hw_feedback *feedback, const ch
     if (quota < d->value[HW_KNOB_QUOTA] / HW_SHORTER &&
         change(d, HW_KNOB_QUOTA, fmax(quota, d->bounds.least[HW_KNOB_QUOTA]), clock, why))
         return;
-    if (try(d, HW_KNOB_WORK, 0, 2 * d->value[HW_KNOB_WORK], why))
+    if (try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why) || try(d, HW_KNOB_WORK, 0, 2 * d->value[HW_KNOB_WORK], why))
         return;
-    if (feedback->units >= HW_UNITS_OVERLAP && d->value[HW_KNOB_SYNC] < 1 && try(d, HW_KNOB_SYNC, 0, 1, why))
-        return;
-    (void)try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why); /* fewer clocks are less to send, too */
+    if (feedback->units >= HW_UNITS_OVERLAP && d->value[HW_KNOB_SYNC] < 1)
+        (void)try(d, HW_KNOB_SYNC, 0, 1, why);
 }
 
 /* Chooses a change for the cause of a window; the order of the knobs is that of docs/adaptation.md. */
@@ -235,8 +234,14 @@ static void choose(hw_decider *d, const hw_feedback *feedback)
     const uint32_t block = feedback->found.number;
     if (give_back(d, feedback))
         return;
+    if (feedback->found.cause == HAWSER_CAUSE_LINK) {
+        choose_for_link(d, feedback, why);
+        return;
+    }
+    if (feedback->found.cause != HAWSER_CAUSE_OTHER &&
+        try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why)) /* fewer clocks are less of whatever they cost */
+        return;
     switch (feedback->found.cause) {
-    case HAWSER_CAUSE_LINK: choose_for_link(d, feedback, why); break;
     case HAWSER_CAUSE_WORKER:
         if (feedback->pace != NULL && block < d->blocks &&
             even_share(d, feedback, block) < d->shares[block] / LEAST_SHARE_STEP)
@@ -244,9 +249,10 @@ static void choose(hw_decider *d, const hw_feedback *feedback)
         break;
     case HAWSER_CAUSE_TURNS: (void)try(d, HW_KNOB_SYNC, 0, d->value[HW_KNOB_SYNC] + 1, why); break;
     case HAWSER_CAUSE_NONE:
-        if (!try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why) && feedback->exchanging < HW_EXCHANGE_IDLE)
+        if (feedback->exchanging < HW_EXCHANGE_IDLE)
             (void)try(d, HW_KNOB_WORK, 0, d->value[HW_KNOB_WORK] / 2, why);
         break;
+    case HAWSER_CAUSE_LINK:
     case HAWSER_CAUSE_OTHER: break;
     }
 }
@@ -301,7 +307,10 @@ void hw_decider_window(hw_decider *d, const hw_feedback *feedback)
             d->trial.stage = HW_TRIAL_NONE;
     }
     watch_length(d, clock);
-    if (d->trial.stage == HW_TRIAL_NONE)
+    /* What needs no trial does not wait for one that has not begun. */
+    const double encoding = d->value[HW_KNOB_ENCODING] + 1;
+    bool waits = d->trial.stage == HW_TRIAL_WAITS && feedback->found.cause == HAWSER_CAUSE_LINK;
+    if (d->trial.stage == HW_TRIAL_NONE || (waits && is_open(d, HW_KNOB_ENCODING, 0, encoding)))
         choose(d, feedback);
 }
 
@@ -311,6 +320,7 @@ void hw_decider_restart(hw_decider *d)
 {
     d->measuring.begun = false;
     d->rate = d->in_step = (double)NAN;
+    d->measured = 0;
     d->best = INFINITY;
     d->rises = 0;
     if (d->trial.stage == HW_TRIAL_NEW || d->trial.stage == HW_TRIAL_BACK) {
@@ -447,14 +457,21 @@ static bool take_progress(hw_decider *d, double per_clock)
         return true;
     }
     bool checks = d->trial.stage == HW_TRIAL_CHECK && d->trial.clock_seconds <= 0;
-    if (checks && d->trial.before > 0 && per_clock < d->trial.before / HW_FALLS_BEHIND) {
+    bool behind = checks && d->trial.before > 0 && per_clock < d->trial.before / HW_FALLS_BEHIND;
+    if (behind && !d->trial.behind) { /* one measurement may be behind by chance, as a gap falls unevenly */
+        d->trial.behind = true;
+        return false;
+    }
+    if (behind) {
         undo_check(d, "progress per clock became", per_clock / d->trial.before);
         return true;
     }
     if (checks)
         d->trial.stage = HW_TRIAL_NONE;
-    if (d->trial.stage == HW_TRIAL_NONE || d->trial.stage == HW_TRIAL_WAITS)
-        d->in_step = per_clock;
+    if (d->trial.stage == HW_TRIAL_NONE || d->trial.stage == HW_TRIAL_WAITS) {
+        d->in_step = d->measured++ == 0 ? per_clock : fmin(d->last_in_step, per_clock);
+        d->last_in_step = per_clock;
+    }
     return false;
 }
 

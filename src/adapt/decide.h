@@ -71,6 +71,7 @@ typedef struct hw_trial {
     double before, after; /* progress per second with the old and the new value */
     double clock_seconds; /* with the old value */
     double began;         /* clocks when the new value was set */
+    bool behind;          /* progress per clock was too small in the last measurement */
     char reason[HW_REASON / 2 + 20];
 } hw_trial;
 
@@ -94,7 +95,9 @@ typedef struct hw_decider {
     double interval;                   /* clocks of the last measurement */
     double clock_seconds;              /* of the last window without a change */
     double rate;                       /* progress per second under the present setting; NaN: not measured yet */
-    double in_step;                    /* progress per clock of the last measurement under bsp; NaN: there was none */
+    double in_step;                    /* progress per clock under bsp: the smaller of the last two; NaN: not measured yet */
+    double last_in_step;               /* the last one */
+    uint64_t measured;                 /* how often, in this fit */
     double noise;                      /* largest rise of y within measurements under bsp */
     double best;                       /* least y at a point */
     uint32_t rises;                    /* points in a row above it */

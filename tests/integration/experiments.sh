@@ -9,6 +9,7 @@ trap 'rm -rf "$work"' EXIT
 "$top/experiments/pdb/run" --quick --out "$work/pdb" 2d
 "$top/experiments/ps/run" --quick --out "$work/ps" --work "$work/data"
 "$top/experiments/malt/run" --quick --out "$work/malt" --work "$work/data" 4 6 8 12 table-3
+"$top/experiments/adaptive/run" --quick --out "$work/adaptive" --work "$work/data"
 python3 - "$work" "$top" <<'END'
 import csv, pathlib, sys
 import xml.etree.ElementTree as xml
@@ -29,6 +30,8 @@ for skew in ("even", "random", "straggler"):
     assert predict.chunkwise(skew, 1, 6, 20, 1, True) <= predict.chunkwise(skew, 1, 6, 20, 0, True) + 1e-9
     assert predict.chunkwise(skew, 1, 6, 20, 0, True) <= predict.barrier(skew, 1, 6, 20) + 1e-9
 assert abs(predict.chunkwise("even", 1, 6, 20, 2, True) - 20) < 1e-9
+cell, = rows("adaptive/cells")
+assert float(cell["auto"]) < 1.1 * float(cell["default"]) and cell["link"] == "10mbit", cell # exact: simulated seconds
 delay, traffic = rows("ps/delay"), rows("ps/traffic")
 objectives = [float(row["objective"]) for row in delay]
 assert len(delay) == 6 and max(objectives) - min(objectives) < 1e-2, objectives

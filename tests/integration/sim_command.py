@@ -81,7 +81,7 @@ with tempfile.TemporaryDirectory() as folder:
     call(HAWSER, "data", "generate", "url", "-o", wide, "--rows", "3000", "--cols", "3000", "--per-row", "40", "--seed", "3")
     TRAIN = ("train", "lasso", wide, "--json", "--quiet", *rounds)
     for setup, what, most in ((("--link", "10mbit"), "encoding", 0.7),
-                              (("--compute", "1us,1us,0.5ns", "--fault", "t=0 slow 2 4"), "share", 1)):
+                              (("--compute", "1us,1us,0.5ns", "--fault", "t=0 slow 2 4"), "gain", 1)):
         fixed = simulate("--nodes", "4", *setup)
         fast = simulate("--nodes", "4", *setup, "--", *TRAIN, "--auto")
         assert fixed["changes"] == [] and fixed["repeatable"], fixed["changes"]

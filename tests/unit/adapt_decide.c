@@ -18,7 +18,7 @@ enum { BLOCKS = 4 };
 
 static const hw_bounds wide = {
     .start = {[HW_KNOB_WORK] = 1, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1},
-    .least = {[HW_KNOB_WORK] = 0.25, [HW_KNOB_GAIN] = 0.5, [HW_KNOB_SHARE] = 0.125},
+    .least = {[HW_KNOB_WORK] = 0.25, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 0.125},
     .most = {[HW_KNOB_ENCODING] = 2, [HW_KNOB_WORK] = 4, [HW_KNOB_SYNC] = 3, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1},
     .measured = true,
     .is_gap = true};
@@ -95,6 +95,27 @@ static void a_busy_link_gets_fewer_bits_and_then_more_work(void **state)
     hw_decider_close(&r.decider);
 }
 
+/* A gain that may be halved is tried first, whatever the cause that is known, but after fewer bits; once. */
+static void a_gain_is_halved_once_for_any_known_cause(void **state)
+{
+    (void)state;
+    hw_bounds bounds = wide;
+    bounds.least[HW_KNOB_GAIN] = 0.5;
+    for (int cause = HAWSER_CAUSE_NONE; cause < HAWSER_CAUSE_OTHER; cause++) {
+        run r = open_run(&bounds);
+        if (cause == HAWSER_CAUSE_LINK)
+            r.decider.barred[HW_KNOB_ENCODING] = true;
+        hw_feedback feedback = feedback_of((hawser_cause)cause, 1);
+        pass_until_change(&r, feedback, 1);
+        expect_change(&r, HW_KNOB_GAIN, 1, 0.5);
+        for (int i = 0; i < 5; i++)
+            pass(&r, feedback_of(HAWSER_CAUSE_OTHER, 1), 2);
+        expect_none(&r);
+        assert_true(r.decider.value[HW_KNOB_GAIN] == 0.5);
+        hw_decider_close(&r.decider);
+    }
+}
+
 /* Clocks get 1.12 or 1.08 times shorter; the limit is 1.1. */
 static void an_encoding_is_undone_if_clocks_stay_as_long(void **state)
 {
@@ -109,6 +130,27 @@ static void an_encoding_is_undone_if_clocks_stay_as_long(void **state)
             expect_none(&r);
         else
             expect_change(&r, HW_KNOB_ENCODING, 1, 0);
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* Clocks are half as long, but progress per clock is 0.6 or 0.7 of that before. The limit is 1 / 1.5, twice in a row. */
+static void an_encoding_is_undone_if_progress_per_clock_falls_behind_twice(void **state)
+{
+    (void)state;
+    for (int behind = 0; behind < 2; behind++) {
+        run r = open_run(&wide);
+        for (int i = 0; i < 3; i++)
+            pass(&r, feedback_of(HAWSER_CAUSE_OTHER, 1), 1);
+        pass(&r, feedback_of(HAWSER_CAUSE_LINK, 1), 1);
+        expect_change(&r, HW_KNOB_ENCODING, 0, 1);
+        hw_feedback shorter = feedback_of(HAWSER_CAUSE_OTHER, 0.5);
+        pass(&r, shorter, 0.6);
+        expect_none(&r);
+        pass(&r, shorter, behind ? 0.6 : 0.7);
+        if (behind)
+            expect_change(&r, HW_KNOB_ENCODING, 1, 0);
+        expect_none(&r);
         hw_decider_close(&r.decider);
     }
 }
@@ -289,6 +331,7 @@ static void check_drawn_run(uint64_t seed)
     hw_random random = hw_random_at(seed, 0, 0, 0);
     hw_bounds bounds = wide;
     bounds.is_gap = hw_random_uniform(&random) < 0.5;
+    bounds.least[HW_KNOB_GAIN] = hw_random_uniform(&random) < 0.5 ? 0.5 : 1;
     run r = open_run(&bounds);
     seen now;
     memcpy(now.value, bounds.start, sizeof now.value);
@@ -333,7 +376,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_link_gets_fewer_bits_and_then_more_work),
+        cmocka_unit_test(a_gain_is_halved_once_for_any_known_cause),
         cmocka_unit_test(an_encoding_is_undone_if_clocks_stay_as_long),
+        cmocka_unit_test(an_encoding_is_undone_if_progress_per_clock_falls_behind_twice),
         cmocka_unit_test(a_slow_worker_gets_the_share_that_makes_it_even),
         cmocka_unit_test(a_trial_is_kept_if_progress_was_larger_than_in_both_old_windows),
         cmocka_unit_test(a_trial_that_the_second_old_window_matches_is_lost),
