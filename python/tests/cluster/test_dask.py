@@ -453,7 +453,7 @@ def test_a_training_that_lost_a_worker_goes_on_from_its_checkpoint(tmp_path):
 
         def kill():
             until = time.monotonic() + 300
-            while len(list(folder.glob("checkpoint-*.json"))) < 2 and time.monotonic() < until:
+            while not list(folder.glob("checkpoint-0000000[5-9]*.json")) and time.monotonic() < until:
                 time.sleep(0.01)
             os.kill(processes[1], signal.SIGKILL)
 
@@ -464,7 +464,7 @@ def test_a_training_that_lost_a_worker_goes_on_from_its_checkpoint(tmp_path):
         assert nodes_left(made) == 0
         found = hawser.dask.train(made, "lasso", chunked(X), chunked(Y), checkpoint=folder, progress=lambda now: clocks.append(now["clock"]), **how)
     assert np.array_equal(found.coefficients, alone.coefficients) and found.intercept == alone.intercept
-    assert clocks[0] > 1 and not os.listdir(folder)
+    assert clocks[0] > 0 and not os.listdir(folder)
 
 
 def test_nodes_wait_as_long_as_the_client_says(monkeypatch):
