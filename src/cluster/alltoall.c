@@ -123,6 +123,25 @@ hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_b
     return trade_all(cluster, out, NULL, in, error);
 }
 
+/* An empty parcel on each link stays behind what was sent there before. Few nodes agree by such parcels anyway. */
+hawser_status hw_cluster_drain(hw_cluster *cluster, hawser_error *error)
+{
+    hw_bytes *out = NULL, *in = NULL;
+    if (cluster == NULL || cluster->nodes <= DIRECT_MOST)
+        return HAWSER_OK;
+    hawser_status status = HW_NEW(&out, cluster->nodes, "the links of a node", error);
+    HAWSER_THEN(status, HW_NEW(&in, cluster->nodes, "the links of a node", error));
+    if (status == HAWSER_OK)
+        status = hw_cluster_alltoall(cluster, out, in, error);
+    else
+        leave(cluster, status, error); /* the others wait for it */
+    for (uint32_t i = 0; in != NULL && i < cluster->nodes; i++)
+        free(in[i].data);
+    free(out);
+    free(in);
+    return status;
+}
+
 hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes *in, hawser_error *error)
 {
     return trade_all(cluster, out, out, in, error);

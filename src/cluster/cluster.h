@@ -145,6 +145,9 @@ void hw_cluster_end(hw_cluster *cluster, hw_transport *transport);
  * copies. Not during a run. */
 hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_bytes *in,
                                   hawser_error *error) HAWSER_MUST_USE;
+/* Returns when all that the other nodes have sent to this one before their call has arrived. An agreement goes over a tree,
+ * so it may overtake a message on the link between two nodes. Collective, as hw_cluster_alltoall. */
+hawser_status hw_cluster_drain(hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 /* Like hw_cluster_alltoall, for large data: frees each out[i].data (from malloc) once it is sent. After a failure the caller
  * frees the rest. */
 hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes *in, hawser_error *error) HAWSER_MUST_USE;

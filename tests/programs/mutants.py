@@ -37,7 +37,7 @@ SAMPLER, LISTS, DRAWN, TOPICS = LDA + "sampler.c", LDA + "document_topics.c", "t
 NEW = "test_algorithms_topics"
 RECORD = "test_runtime_record"
 WORLDS = "test_sim_jobs"
-WORLDS_OF_PROGRAMS, WORLDS_OF_CHECKPOINTS = "test_sim_programs", "test_sim_checkpoints"
+WORLDS_OF_PROGRAMS, WORLDS_OF_CHECKPOINTS, WORLDS_OF_VECTORS = "test_sim_programs", "test_sim_checkpoints", "test_sim_vectors"
 PROGRAMS = "test_runtime_programs"  # must notice the mutants that name no other test
 MUTANTS = [
     # Vectors.
@@ -253,6 +253,12 @@ MUTANTS = [
     ("a store does not notice that a server has left", "src/runtime/store/open.c", ".left = hw_hub_node_left,", "", WORLDS),
     ("a node that cannot join any more goes on to dial", "src/cluster/join.c", "if (!cluster->formed && cluster->net != NULL && is_over(cluster))", "if (cluster->net == NULL)", WORLDS),
     ("a file gets its name before it is synced", "src/base/file.c", "if (status == HAWSER_OK && file->temporary != NULL && fsync(file->fd) != 0)", "if (status == HAWSER_OK && file->temporary != NULL && file->fd < 0)", WORLDS_OF_CHECKPOINTS),
+    ("worlds: an update returns by its link", COMBINE, "if (range->links[l] == from) continue;", "if (range->links[l] == from && parcel->count == 1) continue;", WORLDS_OF_PROGRAMS),
+    ("worlds: a sum has an update twice", COMBINE, "end, 1, values, 0) != SIZE_MAX)", "end, i == 1 ? 2 : 1, values, 0) != SIZE_MAX)", WORLDS_OF_PROGRAMS),
+    ("worlds: a sum is not sent on", COMBINE, "if (status == HAWSER_OK && replica->combiner != NULL) status = wait_for_links(", "if (status == HAWSER_OK && replica->combiner != NULL && parcel->count == 1) status = wait_for_links(", "test_exchange_combine", WORLDS_OF_PROGRAMS),
+    ("worlds: a list has a wrong clock", COMBINE, "{.clock = envelope->clock, .block = envelope->first,", "{.clock = envelope->clock + (envelope->clock == 3), .block = envelope->first,", WORLDS_OF_PROGRAMS),
+    ("the history of a job that lost a node in a load does not name it", "src/runtime/job/recorder.c", "uint32_t lost = hw_recorder_lost(cluster);", "uint32_t lost = recorder->ended != HAWSER_OK ? hw_recorder_lost(cluster) : HW_HISTORY_NONE;", WORLDS_OF_PROGRAMS),
+    ("an agreement overtakes the last deltas of a vector", "src/cluster/alltoall.c", "status = hw_cluster_alltoall(cluster, out, in, error);", "(void)cluster;", WORLDS_OF_VECTORS),
     ("simulator: a link reorders its frames", "src/sim/network.c", "channel->reaches = begin > channel->reaches ? begin : channel->reaches;", "channel->reaches = begin;", WORLDS),
     ("simulator: a goodbye overtakes what was sent before", "src/sim/mesh.c", "sim_send(&from->out, &parcel->item);", "if (what.kind == SIM_GOODBYE) { left(&parcel->item); arrived(&parcel->item); } else sim_send(&from->out, &parcel->item);", WORLDS),
     ("simulator: a mutex admits two", "src/sim/threads.c", "while (mutex->owner != NULL)", "while (mutex->owner != NULL && !sim_is_drawn())", WORLDS),

@@ -313,9 +313,11 @@ hawser_status hawser_store_barrier(hawser_store *store, hawser_error *error)
     HAWSER_THEN(status, hw_store_received(store, &own));
     hw_job_cancellable(store->job, NULL);
     hawser_status all = hw_cluster_agree(store->job->cluster, status, &own);
-    /* A clock gets no reply. Each server has it when the first meeting is over there, and says so in the second. */
-    if (all == HAWSER_OK && store->remote == NULL)
-        all = hw_cluster_agree(store->job->cluster, HAWSER_OK, &own);
+    /* A clock gets no reply. Each server has it when nothing is on its way any more, and says so in the second meeting. */
+    if (store->remote == NULL) {
+        HAWSER_THEN(all, hw_cluster_drain(store->job->cluster, &own));
+        HAWSER_THEN(all, hw_cluster_agree(store->job->cluster, HAWSER_OK, &own));
+    }
     all = hw_job_uncancellable(store->job, all);
     if (all < HAWSER_OK && error != NULL)
         *error = own;

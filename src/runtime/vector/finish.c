@@ -70,7 +70,7 @@ static hawser_status merge_held(hawser_vector *vector, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Waits until all nodes have called; a node that has failed before fails all. */
+/* Waits until all nodes have called, and their items have arrived; a node that has failed before fails all. */
 static hawser_status meet(hawser_vector *vector, hawser_status own, bool ends, hawser_error *error)
 {
     hawser_job *job = vector->job;
@@ -80,7 +80,9 @@ static hawser_status meet(hawser_vector *vector, hawser_status own, bool ends, h
     (void)snprintf(name, sizeof name, "the %s of vector '%s'", ends ? "finish" : "barrier", vector->name);
     hw_cluster_set_phase(job->cluster, ends ? "waiting in the finish of a vector" : "waiting in the barrier of a vector");
     hw_job_cancellable(job, NULL);
-    hawser_status status = hw_job_uncancellable(job, hw_cluster_agree_call(job->cluster, name, own, error));
+    hawser_status status = hw_cluster_agree_call(job->cluster, name, own, error);
+    HAWSER_THEN(status, hw_cluster_drain(job->cluster, error));
+    status = hw_job_uncancellable(job, status);
     hw_cluster_set_phase(job->cluster, "using vectors");
     return status;
 }
