@@ -19,6 +19,13 @@ typedef struct hw_state_memory {
     uint64_t late;            /* what more updates may take while blocks are apart */
 } hw_state_memory;
 
+/* The bytes of a state in a checkpoint. */
+typedef struct hw_state_record {
+    uint64_t blocks, largest; /* in the records of all blocks, and in the largest of them */
+    uint64_t copies;          /* memory of one block besides its record, while that is made */
+    uint64_t once;            /* once for all blocks */
+} hw_state_record;
+
 typedef struct hw_kind {
     const char *name; /* in plans and errors */
 
@@ -51,6 +58,8 @@ typedef struct hw_kind {
     hawser_status (*describe)(const hw_plan *plan, hw_state_plan *own, hawser_error *error);
     /* Estimates its memory on a node; sets own->block_bytes. NULL: counted elsewhere. */
     hw_state_memory (*memory)(const hw_plan *plan, hw_state_plan *own);
+    /* Estimates its bytes in a checkpoint: an upper bound. NULL: it has none, but for data that units change. */
+    hw_state_record (*recorded)(const hw_plan *plan, const hw_state_plan *own);
 
     /* Print what it is; after that, in the physical plan, its shares or how it is sent; and its own keys in the JSON of a
      * plan. */
@@ -86,6 +95,8 @@ void hw_kind_print_sending(const hw_plan *plan, const hw_state_plan *own, const 
 void hw_kind_add_sending(const hw_plan *plan, const hw_state_plan *own, struct json_t *object, bool *ok);
 /* A `split`: cuts the state's lines into equally many for each block, unless they follow data. */
 hawser_status hw_kind_deal_out(hw_plan *plan, hw_state_plan *own, hawser_error *error);
+/* A `recorded`: all numbers of a state whose shares blocks own, so many times. */
+hw_state_record hw_kind_record_shares(const hw_plan *plan, const hawser_state *state, uint64_t times);
 /* Return the most blocks of a node; the numbers of the largest share of a state whose shares blocks own (hw_plan_range). */
 uint64_t hw_plan_blocks_of_a_node(const hw_plan_settings *settings);
 uint64_t hw_plan_largest_share(const hw_plan *plan, const hawser_state *state);

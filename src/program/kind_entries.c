@@ -108,6 +108,11 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
                              .end = state->whole ? hw_plan_whole_result(plan, all, here, part) : here};
 }
 
+static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
+{
+    return hw_kind_record_shares(plan, own->state, 1 + (own->state->keeps ? hw_program_points(plan->program) : 0));
+}
+
 static void print(const hawser_state *state, FILE *out)
 {
     fprintf(out, "entries, %zu numbers%s, %s", state->rows, hw_kind_type_text(state),
@@ -137,6 +142,7 @@ const hw_kind hw_kind_entries = {.name = "entries",
                                  .check = check,
                                  .split = split,
                                  .memory = memory,
+                                 .recorded = recorded,
                                  .print = print,
                                  .print_shares = print_shares,
                                  .add_json = add_json};

@@ -255,6 +255,21 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
     return (hw_state_memory){.live = live, .kept = doubles * size, .end = doubles * size, .late = late};
 }
 
+/* The merged values are there once. A block has what it has not sent, and, if updates come while its units run, its own
+ * values. */
+static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
+{
+    const hawser_state *state = own->state;
+    const uint64_t blocks = plan->settings.blocks, count = hw_state_count(state), bits = sizeof(uint64_t);
+    const uint64_t all = count * hw_state_size(state), points = state->keeps ? hw_program_points(plan->program) : 0;
+    bool deltas = hw_kind_of(state)->summed && own->sources > 1 && blocks > 1;
+    bool filtered = deltas && own->filter.kind != HW_FILTER_NONE, rounded = deltas && own->rounding != HW_F64;
+    bool apart = (flights_of(plan, state).loose && blocks > 1) || filtered || rounded;
+    uint64_t each = (count / HW_TILE / 64 + 1) * bits + (apart ? 2 * all : 0) + (filtered || rounded ? all : 0);
+    each += (filtered ? count * sizeof(uint32_t) : 0) + (rounded ? (count / 64 + 1) * bits : 0);
+    return (hw_state_record){.blocks = blocks * each, .largest = each, .once = (1 + points) * all + bits};
+}
+
 /* ----------------------------------------------------------------------------------------------------- printing ---- */
 
 static void print_replicated(const hawser_state *state, FILE *out)
@@ -279,6 +294,7 @@ const hw_kind hw_kind_replicated = {.name = "replicated",
                                     .count = hw_kind_rows_by_cols,
                                     .describe = describe,
                                     .memory = memory,
+                                    .recorded = recorded,
                                     .print = print_replicated,
                                     .print_shares = hw_kind_print_sending,
                                     .add_json = add_replicated_json};
@@ -292,6 +308,7 @@ const hw_kind hw_kind_partitioned = {.name = "partitioned",
                                      .split = hw_kind_deal_out,
                                      .describe = describe,
                                      .memory = memory,
+                                     .recorded = recorded,
                                      .print = hw_kind_print_lines,
                                      .print_shares = hw_kind_print_sending,
                                      .add_json = hw_kind_add_sending};

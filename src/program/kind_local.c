@@ -96,6 +96,13 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
         .live = here * copies, .kept = here, .end = state->whole ? hw_plan_whole_result(plan, all, here, part) : here};
 }
 
+static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
+{
+    const hawser_state *state = own->state;
+    uint64_t copies = state->tied_to == NULL ? 1 : hw_plan_exchanges(plan, state->tied_to) > 1 ? 3 : 2;
+    return hw_kind_record_shares(plan, state, copies + (state->keeps ? hw_program_points(plan->program) : 0));
+}
+
 static void print(const hawser_state *state, FILE *out)
 {
     fprintf(out, "local, %s %zu%s", hw_state_is_of_blocks(state) ? "of each block" : "width", state->rows,
@@ -121,5 +128,6 @@ const hw_kind hw_kind_local = {.name = "local",
                                .check_one = check_one,
                                .split = split,
                                .memory = memory,
+                               .recorded = recorded,
                                .print = print,
                                .print_shares = print_shares};

@@ -105,6 +105,17 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
                              .end = state->whole ? hw_plan_whole_result(plan, all, node, part) : node};
 }
 
+/* The blocks have all parts, and each has a list of who has which. */
+static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
+{
+    const hawser_state *state = own->state;
+    const uint64_t blocks = plan->settings.blocks, points = state->keeps ? hw_program_points(plan->program) : 0;
+    const uint64_t all = (uint64_t)hw_state_count(state) * hw_state_size(state),
+                   ids = state->moving->parts * sizeof(uint32_t);
+    const uint64_t part = largest_parts(state, state->moving->parts / (uint32_t)blocks);
+    return (hw_state_record){.blocks = (1 + points) * (all + blocks * ids), .largest = (1 + points) * (part + ids)};
+}
+
 static void print(const hawser_state *state, FILE *out)
 {
     fprintf(out, "moving, %zu lines, %zu numbers%s, in %" PRIu32 " parts", state->moving->lines, state->rows,
@@ -130,6 +141,7 @@ const hw_kind hw_kind_moving = {.name = "moving",
                                 .split = split,
                                 .describe = describe,
                                 .memory = memory,
+                                .recorded = recorded,
                                 .print = print,
                                 .print_shares = hw_kind_print_sending,
                                 .add_json = add_json};

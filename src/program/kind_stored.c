@@ -151,6 +151,22 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
     return (hw_state_memory){.live = live, .kept = live, .end = whole > end ? whole : end};
 }
 
+/* A block has the values of its share, and what a function remembers of them. Those of a share that all blocks change are
+ * copied from the servers first. */
+static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
+{
+    const hawser_state *state = own->state;
+    const uint64_t points = state->keeps ? hw_program_points(plan->program) : 0;
+    hw_state_record record = hw_kind_record_shares(plan, state, 1 + points);
+    if (state->function == NULL)
+        return record;
+    const uint64_t memory = state->function->memory * sizeof(double), share = hw_plan_largest_share(plan, state);
+    record.blocks += hw_plan_count(plan, state) * memory;
+    record.largest += share * memory;
+    record.copies = share * (hw_state_size(state) + memory);
+    return record;
+}
+
 static void print(const hawser_state *state, FILE *out)
 {
     hw_kind_print_lines(state, out);
@@ -179,6 +195,7 @@ const hw_kind hw_kind_stored = {.name = "stored",
                                 .split = hw_kind_deal_out,
                                 .describe = describe,
                                 .memory = memory,
+                                .recorded = recorded,
                                 .print = print,
                                 .print_shares = hw_kind_print_sending,
                                 .add_json = add_json};

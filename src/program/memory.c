@@ -1,5 +1,5 @@
-/* memory.c - estimates the memory of a plan on the node with the most blocks: data, replicas, updates in flight, and what
- * units declare. */
+/* memory.c - estimates the memory of a plan on the node with the most blocks: data, replicas, updates in flight, what units
+ * declare, and copies of checkpoints; and the bytes of a checkpoint. */
 
 #include "base/memory.h"
 #include "base/layout.h"
@@ -7,6 +7,7 @@
 #include "data/share/blocks.h"
 #include "exchange/reduction.h"
 #include "program/kind.h"
+#include "program/position.h"
 
 uint64_t hw_plan_blocks_of_a_node(const hw_plan_settings *settings)
 {
@@ -195,6 +196,91 @@ static uint64_t of_reductions(const hw_plan *plan)
     return results + 2 * here * bytes + (2 * (nodes - 1) + here) * bytes;
 }
 
+/* ------------------------------------------------------------------------------------------------------ checkpoints ---- */
+
+enum {
+    PART = 640,                       /* the header of a file, and the checksum */
+    BLOCK = 64,                       /* of a block's record: its counts, and the head of its scratch */
+    STATE = 64,                       /* of a state in it: which lines it has, and flags */
+    POINT = 16 + 16 * HW_METRICS_MOST /* of a kept point in the position: when it was kept, and the metrics then */
+};
+
+hw_state_record hw_kind_record_shares(const hw_plan *plan, const hawser_state *state, uint64_t times)
+{
+    const uint64_t size = hw_state_size(state) * times;
+    return (hw_state_record){.blocks = hw_plan_count(plan, state) * size,
+                             .largest = hw_plan_largest_share(plan, state) * size};
+}
+
+static bool has_loop(const hawser_program *program)
+{
+    for (size_t i = 0; i < program->operator_count; i++)
+        if (program->operators[i]->kind == HW_LOOP)
+            return true;
+    return false;
+}
+
+static uint64_t in_position(const hw_plan *plan)
+{
+    const hawser_program *program = plan->program;
+    uint64_t frame = sizeof(hw_path_frame) + sizeof(hawser_sync) + (1 + (uint64_t)plan->settings.blocks) * sizeof(double);
+    uint64_t bytes = sizeof(hw_position) + program->state_count * 3 * sizeof(double) + program->operator_count * frame;
+    return bytes + (uint64_t)hw_program_points(program) * POINT;
+}
+
+/* Returns the bytes of a split data state that units have changed, in all blocks, and in the largest. */
+static hw_state_record record_of_changed(const hw_plan *plan, const hawser_state *state)
+{
+    const hawser_matrix *A = state->matrix;
+    const hw_state_plan *own = &plan->states[state->number];
+    const uint64_t entry = hw_type_size(A->type) + (hw_is_dense(A) ? 0 : sizeof *A->indices);
+    hw_state_record record = {0};
+    for (uint32_t b = 0; b < plan->settings.blocks; b++) {
+        uint64_t lines = hw_is_dense(A) ? 0 : (own->bounds[b + 1] - own->bounds[b] + 1) * sizeof *A->offsets;
+        uint64_t bytes = own->stored[b] * entry + lines;
+        record.blocks += bytes;
+        record.largest = bytes > record.largest ? bytes : record.largest;
+    }
+    record.copies = record.largest;
+    return record;
+}
+
+static hw_state_record record_of(const hw_plan *plan, const hawser_state *state)
+{
+    const hw_kind *kind = hw_kind_of(state);
+    if (kind->recorded != NULL)
+        return kind->recorded(plan, &plan->states[state->number]);
+    if (state->matrix != NULL && hw_state_is_split(state) && hw_operator_updates(plan->program->root, state))
+        return record_of_changed(plan, state);
+    return (hw_state_record){0};
+}
+
+/* What units expect besides their scratch is counted once, although a record is made of a copy: the records of the ready
+ * algorithms have a third of it (measured). */
+uint64_t hw_plan_checkpoint(hw_plan *plan)
+{
+    const hawser_program *program = plan->program;
+    const uint64_t blocks = plan->settings.blocks, states = program->state_count;
+    plan->checkpoint_bytes = 0;
+    if (!plan->settings.checkpoints || !has_loop(program))
+        return 0;
+    uint64_t scratch = program->scratch_visit != NULL ? program->scratch_bytes + program->expected_block : 0;
+    uint64_t process = program->process_visit != NULL ? program->expected_node : 0;
+    uint64_t largest = BLOCK + scratch + states * STATE, all = blocks * largest, once = process,
+             copies = program->scratch_visit != NULL ? program->scratch_bytes : 0;
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        const hw_state_record record = record_of(plan, state);
+        all += record.blocks;
+        largest += record.largest;
+        copies += record.copies;
+        once += record.once;
+    }
+    plan->checkpoint_bytes = all + once + in_position(plan) + (blocks + 2) * PART;
+    return (largest + copies) * hw_plan_blocks_of_a_node(&plan->settings) + once;
+}
+
+/* --------------------------------------------------------------------------------------------------------- the whole ---- */
+
 static uint64_t of_data(hw_plan *plan)
 {
     plan->memory_data = plan->memory_mapped = 0;
@@ -245,10 +331,12 @@ hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error)
     parts[HW_MEMORY_LINKS] = links * LINK + (links < FULL ? links : FULL) * MESSAGES;
     parts[HW_MEMORY_STATES] = of_states(plan, memory);
     parts[HW_MEMORY_DATA] = parts[HW_MEMORY_FIRST_VALUES] = parts[HW_MEMORY_HOLES] = parts[HW_MEMORY_LOAD] = 0;
+    parts[HW_MEMORY_CHECKPOINTS] = 0;
     /* Holes between other allocations. With several nodes not all of the updates that are counted are in flight at once. */
     parts[HW_MEMORY_HOLES] = plan->settings.nodes <= 1 && !large ? sum(parts) / 16 : 0;
     parts[HW_MEMORY_DATA] = of_data(plan);
     parts[HW_MEMORY_FIRST_VALUES] = plan->memory_loaded;
+    parts[HW_MEMORY_CHECKPOINTS] = hw_plan_checkpoint(plan);
     const uint64_t loaded = plan->settings.loaded + (plan->settings.loaded > 0 ? PROCESS : 0), run = sum(parts);
     parts[HW_MEMORY_LOAD] = loaded > run ? loaded - run : 0;
     plan->memory_needed = run + parts[HW_MEMORY_LOAD];

@@ -157,6 +157,12 @@ static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
             "MiB%s; set .expect to how many of its entries a node fetches, or raise "
             "--memory-limit",
             name, needed, open->name, limit, shared);
+    const uint64_t copies = plan->memory_parts[HW_MEMORY_CHECKPOINTS];
+    if (run - copies <= settings->memory)
+        return hawser_fail(error, HAWSER_NO_MEMORY,
+                           "program '%s' needs about %.1f MiB, %.1f MiB of them for copies of checkpoints until these are "
+                           "written, but the limit is %.1f MiB%s; raise --memory-limit, or leave out --checkpoint",
+                           name, needed, (double)copies / 0x1p20, limit, shared);
     return hawser_fail(error, HAWSER_NO_MEMORY,
                        "program '%s' needs about %.1f MiB for its data, its states and the work of %u %s, but the limit "
                        "is %.1f MiB%s; %sraise --memory-limit",

@@ -36,6 +36,7 @@ typedef struct hw_plan_settings {
     uint64_t shared;               /* bytes of memory shared with other nodes of this host */
     uint64_t loaded;               /* the most bytes that a load of this job has taken */
     hw_filter filter;              /* max_held 0: the loop's staleness + 1 */
+    bool checkpoints;              /* are taken */
     const hawser_options *options; /* with filters, quotas and forms of single states; NULL: none */
     uint64_t seed;
     unsigned adapts;         /* hw_adapts: what may change of loops that declare it (HAWSER_ADAPT) */
@@ -90,9 +91,10 @@ typedef enum hw_memory_part {
     HW_MEMORY_FIRST_VALUES, /* read from files, until the blocks have them */
     HW_MEMORY_THREADS,
     HW_MEMORY_LINKS,
-    HW_MEMORY_PROCESS, /* what no data set makes larger */
-    HW_MEMORY_HOLES,   /* between allocations */
-    HW_MEMORY_LOAD,    /* what the load of the data took beyond all this */
+    HW_MEMORY_PROCESS,     /* what no data set makes larger */
+    HW_MEMORY_HOLES,       /* between allocations */
+    HW_MEMORY_LOAD,        /* what the load of the data took beyond all this */
+    HW_MEMORY_CHECKPOINTS, /* copies of what is recorded, until they are written */
     HW_MEMORY_PARTS
 } hw_memory_part;
 
@@ -107,9 +109,10 @@ typedef struct hw_plan {
     size_t *first_step; /* by operator number: where its steps begin, and at the end their number */
     /* bytes of first values that were read from files, until the blocks have them; set before the plan is split */
     uint64_t memory_loaded;
-    uint64_t memory_data;   /* bytes of the data states' matrices on a node */
-    uint64_t memory_mapped; /* bytes of matrices in mapped files, which the kernel may drop; not in memory_data */
-    uint64_t memory_needed; /* estimate for the node with the most blocks, memory_data included */
+    uint64_t memory_data;      /* bytes of the data states' matrices on a node */
+    uint64_t memory_mapped;    /* bytes of matrices in mapped files, which the kernel may drop; not in memory_data */
+    uint64_t memory_needed;    /* estimate for the node with the most blocks, memory_data included */
+    uint64_t checkpoint_bytes; /* of a checkpoint on disk, at most; 0: none are taken */
     uint64_t memory_parts[HW_MEMORY_PARTS]; /* what it is for; their sum is memory_needed */
     uint64_t
         memory_late; /* upper bound of what updates may take in addition while blocks are as far apart as credit allows */
@@ -161,6 +164,9 @@ hawser_status hw_plan_print_json(const hw_plan *plan, FILE *out, hawser_error *e
 /* Returns the entries of columns of other nodes for which a node has memory: all, because a state over the matrix is whole,
  * or those that units are expected to fetch. */
 uint64_t hw_plan_fetched(const hw_plan *plan, const hawser_matrix *A);
+/* Sets checkpoint_bytes, and returns the memory of the copies on the node that has the most. What tests
+ * remember (hawser_tests_record) is not counted, nor are chunks that a unit has requested and not taken. */
+uint64_t hw_plan_checkpoint(hw_plan *plan);
 /* Estimates the memory of a split plan: block_bytes of the states, memory_data, memory_needed, memory_parts and
  * memory_late. */
 hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;

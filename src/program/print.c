@@ -309,6 +309,11 @@ hawser_status hw_plan_print_physical(const hw_plan *plan, bool dot, FILE *out, h
                     "  at most %" PRIu64
                     " bytes more while workers are apart: updates that wait for a slow one (an upper bound)\n",
                     plan->memory_late);
+        if (plan->checkpoint_bytes > 0)
+            fprintf(out,
+                    "  a checkpoint takes at most about %" PRIu64 " bytes on disk; copies in memory take %" PRIu64
+                    " of the bytes above until it is written\n",
+                    plan->checkpoint_bytes, plan->memory_parts[HW_MEMORY_CHECKPOINTS]);
         if (plan->memory_mapped > 0)
             fprintf(out,
                     "  %" PRIu64 " bytes of data are pages of a mapped file, which come and go and count for no limit\n",

@@ -36,7 +36,7 @@ static json_t *memory_of(const hw_plan *plan, bool *ok)
         [HW_MEMORY_CHUNKS] = "chunks",   [HW_MEMORY_FIRST_VALUES] = "first_values",
         [HW_MEMORY_THREADS] = "threads", [HW_MEMORY_LINKS] = "links",
         [HW_MEMORY_PROCESS] = "process", [HW_MEMORY_HOLES] = "holes",
-        [HW_MEMORY_LOAD] = "load",
+        [HW_MEMORY_LOAD] = "load",       [HW_MEMORY_CHECKPOINTS] = "checkpoints",
     };
     json_t *memory = json_object(), *parts = json_object();
     hw_json_count(memory, "needed_bytes", plan->memory_needed, ok);
@@ -47,6 +47,7 @@ static json_t *memory_of(const hw_plan *plan, bool *ok)
     hw_json_count(memory, "late_bytes", plan->memory_late, ok);
     hw_json_count(memory, "mapped_bytes", plan->memory_mapped, ok);
     hw_json_count(memory, "shared_bytes", plan->settings.shared, ok);
+    hw_json_count(memory, "checkpoint_bytes", plan->checkpoint_bytes, ok);
     return memory;
 }
 

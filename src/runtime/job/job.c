@@ -68,6 +68,7 @@ static hawser_status find_memory(hawser_job *job, hawser_error *error)
             "--memory-limit, or use --transport unix",
             (double)settings->shared / 0x1p20, (double)limit / 0x1p20);
     settings->memory = limit - settings->shared;
+    settings->checkpoints = hawser_options_has(job->options, "checkpoint");
     return HAWSER_OK;
 }
 
