@@ -221,6 +221,8 @@ how = {} if FOLDER == "-" else {"checkpoint": FOLDER}
 """
 FITS = {
     "train": ('hawser.train("lasso", X, y, tol=1e-12, path=5, workers=2, **how).coefficients', 12),
+    "stored": ('hawser.train("linear", X, y, solver="minibatch", batch=8, epochs=40, sync="dc:0", workers=2, **how).coefficients', 12),
+    "dbpg": ('hawser.train("logistic", X, y > 0, solver="dbpg", sync="dc:0", tol=1e-6, workers=2, **how).coefficients', 12),
     "two targets": ("hawser.Lasso(alpha=1e-3, tol=1e-12, workers=2).fit(X, np.c_[y, X @ np.ones(20)], **how).coef_", 30),
     "LassoCV": ("hawser.LassoCV(cv=3, alphas=10, workers=2).fit(X, y, **how).mse_path_", 20),
     "LogisticRegression": ("hawser.LogisticRegression(workers=2).fit(X, y > 0, **how).coef_", 8),
@@ -243,6 +245,24 @@ def test_a_fit_that_was_killed_goes_on(tmp_path, name, monkeypatch):
     found, _ = here(text, tmp_path / "ck").split()
     assert hashlib.sha256(found.encode()).hexdigest() == hashlib.sha256(whole.encode()).hexdigest()
     assert [each for each in (tmp_path / "ck").rglob("*")] == []
+
+
+LATE = {"ssp:2": ("lasso", "path=3, tol=1e-11"), "tap": ("lasso", 'tol=1e-11, merge="average"'), "dc:1": ("linear", "tol=1e-8")}
+
+
+@pytest.mark.parametrize("sync", LATE)
+def test_a_late_training_that_was_killed_goes_on_to_the_optimum(tmp_path, sync, monkeypatch):
+    """Its bits differ from run to run, so only the optimum is compared."""
+    name, more = LATE[sync]
+    call = f'hawser.train("{name}", X, y, {more}, sync="SYNC", workers=2, **how).coefficients'
+    text = DIES + f"print(np.ascontiguousarray({call.replace('SYNC', sync)}).tobytes().hex())"
+    optimum = np.frombuffer(bytes.fromhex(here(text.replace(sync, "bsp"), "-")))
+    assert python(text, tmp_path / "ck", 6, HAWSER_CHECKPOINT_EVERY="0").returncode == -signal.SIGKILL
+    assert checkpoints(tmp_path / "ck")
+    monkeypatch.setenv("HAWSER_CHECKPOINT_EVERY", "0")
+    found = np.frombuffer(bytes.fromhex(here(text, tmp_path / "ck")))
+    assert np.abs(optimum).max() > 0.1 and np.abs(found - optimum).max() < 1e-3
+    assert not files(tmp_path / "ck")
 
 
 def test_a_training_with_other_arrays_is_refused(tmp_path):

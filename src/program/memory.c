@@ -255,9 +255,10 @@ static hw_state_record record_of(const hw_plan *plan, const hawser_state *state)
     return (hw_state_record){0};
 }
 
-/* What units expect besides their scratch is counted once, although a record is made of a copy: the records of the ready
- * algorithms have a third of it (measured). */
-uint64_t hw_plan_checkpoint(hw_plan *plan)
+/* Sets checkpoint_bytes, and returns the memory of the copies on the node that has the most. What tests remember
+ * (hawser_tests_record) is not counted, nor are chunks that a unit has requested and not taken. What units expect besides
+ * their scratch is counted once, although a record is made of a copy: ready algorithms record a third of it (measured). */
+static uint64_t of_checkpoints(hw_plan *plan)
 {
     const hawser_program *program = plan->program;
     const uint64_t blocks = plan->settings.blocks, states = program->state_count;
@@ -279,7 +280,7 @@ uint64_t hw_plan_checkpoint(hw_plan *plan)
     return (largest + copies) * hw_plan_blocks_of_a_node(&plan->settings) + once;
 }
 
-/* --------------------------------------------------------------------------------------------------------- the whole ---- */
+/* -------------------------------------------------------------------------------------------------------- the whole ---- */
 
 static uint64_t of_data(hw_plan *plan)
 {
@@ -336,7 +337,7 @@ hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error)
     parts[HW_MEMORY_HOLES] = plan->settings.nodes <= 1 && !large ? sum(parts) / 16 : 0;
     parts[HW_MEMORY_DATA] = of_data(plan);
     parts[HW_MEMORY_FIRST_VALUES] = plan->memory_loaded;
-    parts[HW_MEMORY_CHECKPOINTS] = hw_plan_checkpoint(plan);
+    parts[HW_MEMORY_CHECKPOINTS] = of_checkpoints(plan);
     const uint64_t loaded = plan->settings.loaded + (plan->settings.loaded > 0 ? PROCESS : 0), run = sum(parts);
     parts[HW_MEMORY_LOAD] = loaded > run ? loaded - run : 0;
     plan->memory_needed = run + parts[HW_MEMORY_LOAD];

@@ -164,9 +164,6 @@ hawser_status hw_plan_print_json(const hw_plan *plan, FILE *out, hawser_error *e
 /* Returns the entries of columns of other nodes for which a node has memory: all, because a state over the matrix is whole,
  * or those that units are expected to fetch. */
 uint64_t hw_plan_fetched(const hw_plan *plan, const hawser_matrix *A);
-/* Sets checkpoint_bytes, and returns the memory of the copies on the node that has the most. What tests
- * remember (hawser_tests_record) is not counted, nor are chunks that a unit has requested and not taken. */
-uint64_t hw_plan_checkpoint(hw_plan *plan);
 /* Estimates the memory of a split plan: block_bytes of the states, memory_data, memory_needed, memory_parts and
  * memory_late. */
 hawser_status hw_plan_memory(hw_plan *plan, hawser_error *error) HAWSER_MUST_USE;
