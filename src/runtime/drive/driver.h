@@ -65,7 +65,7 @@ typedef struct hw_points {
 typedef struct hw_level {
     uint32_t op, child;
     uint64_t clock;
-    const struct hw_until *until; /* of a loop */
+    struct hw_until *until; /* of a loop */
 } hw_level;
 
 /* Checkpoints of the run (record.c). */
@@ -231,6 +231,10 @@ void hw_adapt_close(hw_driver *driver);
 bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop);
 void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found);
 void hw_adapt_point(hw_driver *driver, const hawser_operator *loop);
+/* Under --rehearse: hw_knobs_spoil overwrites all work, shares and quotas, and hw_knobs_return takes them back, but not what
+ * blocks were told last. */
+void hw_knobs_spoil(hw_driver *driver);
+void hw_knobs_return(hw_driver *driver, const struct hw_position *from);
 /* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 
@@ -251,6 +255,11 @@ void hw_points_patience(hw_driver *driver);
 void hw_points_settle(hw_driver *driver, hawser_status status);
 /* Takes a block's reply, which it does not free. */
 void hw_points_done(hw_driver *driver, const hw_envelope *reply);
+
+/* --rehearse: returns whether this place and clock were drawn; overwrites what the driver remembers from clock to clock, and
+ * takes it back from the bytes of its position. What blocks were told last stays. Errors are in driver->error. */
+bool hw_driver_rehearses(const hw_driver *driver, uint32_t place, uint64_t clock);
+hawser_status hw_driver_rehearse(hw_driver *driver, const struct hw_position *position) HAWSER_MUST_USE;
 
 /* What a test that is done over goes back to. */
 typedef struct hw_remembered {

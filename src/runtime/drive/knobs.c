@@ -103,6 +103,45 @@ void hw_knobs_restore(hw_driver *driver, const hw_position *from)
     }
 }
 
+/* Calls a function for all work, for the shares of each loop, and for the quotas, with their places in a position. */
+static void each_knob(hw_driver *driver, const hw_position *from, void (*call)(void *now, const void *before, size_t bytes))
+{
+    const size_t operators = driver->session->program->operator_count, blocks = driver->session->blocks;
+    const double *next = from != NULL ? from->works + operators : NULL;
+    for (uint32_t i = 0; i < driver->session->program->state_count; i++)
+        if (driver->quotas[i].now > 0 || from != NULL)
+            call(&driver->quotas[i].now, from != NULL ? &from->quotas[i] : NULL, sizeof driver->quotas[i].now);
+    for (size_t i = 0; i < operators; i++) {
+        hw_knobs *knobs = &driver->knobs[i];
+        call(&knobs->work, from != NULL ? &from->works[i] : NULL, sizeof knobs->work);
+        if (knobs->shares == NULL)
+            continue;
+        call(knobs->shares, next, blocks * sizeof *knobs->shares);
+        next = next != NULL ? next + blocks : NULL;
+    }
+}
+
+static void spoil(void *now, const void *before, size_t bytes)
+{
+    (void)before;
+    memset(now, 0xa5, bytes);
+}
+
+static void take_back(void *now, const void *before, size_t bytes)
+{
+    memcpy(now, before, bytes);
+}
+
+void hw_knobs_spoil(hw_driver *driver)
+{
+    each_knob(driver, NULL, spoil);
+}
+
+void hw_knobs_return(hw_driver *driver, const hw_position *from)
+{
+    each_knob(driver, from, take_back);
+}
+
 /* Finds the loop of a call, whose declaration allows what it asks for. */
 static const hawser_operator *declared_loop(hw_driver *driver, const char *call, const char *name)
 {

@@ -157,6 +157,20 @@ static hawser_status fill(hw_position *position, hw_driver *driver, uint64_t ste
     return hw_position_copy(driver, driver->memories.bytes, position);
 }
 
+/* Under --rehearse the driver throws away what it remembers, too, at drawn places. */
+static hawser_status rehearse_drawn(hw_driver *driver, uint64_t ended)
+{
+    const uint32_t place = (uint32_t)driver->session->program->operator_count + 1; /* behind those of tests */
+    hw_position *position = NULL;
+    if (!hw_driver_rehearses(driver, place, driver->clocks + ended))
+        return HAWSER_OK;
+    HAWSER_TRY(HW_NEW(&position, 1, "where a run stands", &driver->error));
+    hawser_status status = fill(position, driver, ended);
+    HAWSER_THEN(status, hw_driver_rehearse(driver, position));
+    hw_position_free(position);
+    return status;
+}
+
 /* A checkpoint is named by the innermost loop around the operator that runs. */
 static void describe(hw_driver *driver)
 {
@@ -269,6 +283,7 @@ static hawser_status finish(hw_driver *driver)
 hawser_status hw_record_place(hw_driver *driver, uint64_t ended)
 {
     hw_recording *recording = &driver->recording;
+    HAWSER_TRY(rehearse_drawn(driver, ended));
     if (!recording->open || recording->bytes != NULL || recording->at != ended)
         return HAWSER_OK;
     hw_position *position = NULL;
@@ -350,7 +365,7 @@ hawser_status hw_record_between(hw_driver *driver)
 {
     (void)arrive(driver);
     if (!hw_record_due(driver))
-        return HAWSER_OK;
+        return rehearse_drawn(driver, 0);
     HAWSER_TRY(hw_record_order(driver, 0, true));
     HAWSER_TRY(hw_record_place(driver, 0));
     return hw_record_settle(driver);

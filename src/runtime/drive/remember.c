@@ -44,19 +44,9 @@ void hw_memories_clear(hw_driver *driver, const hawser_operator *around)
     }
 }
 
-/* Returns whether --rehearse has drawn this call of a test. */
-static bool rehearses(const hw_driver *driver, uint32_t place, uint64_t clock)
-{
-    const hawser_job *job = driver->session->job;
-    if (job->rehearse == 0)
-        return false;
-    hw_random random = hw_random_at(job->settings.seed, driver->entries, driver->session->blocks + place, clock);
-    return hw_random_below(&random, job->rehearse) == 0;
-}
-
 bool hw_test_again(hw_driver *driver, size_t remembers, uint32_t place, uint64_t clock)
 {
-    if (rehearses(driver, place, clock))
+    if (hw_driver_rehearses(driver, place, clock))
         return true;
     hw_view_changes *changes = &driver->session->job->changes;
     if (changes->every == 0 || changes->call > 0 || (remembers == 0 && driver->session->program->tests_visit == NULL))
