@@ -264,7 +264,7 @@ typedef struct hawser_fit_number {
     double value;
 } hawser_fit_number;
 /** The most changes that hawser_figures.changes lists: 10 MB. */
-#define HAWSER_CHANGES_MOST 16384
+#define HAWSER_CHANGES_MOST 15000
 /** A change of a policy during a run (hawser_progress_sync, _gain, _work, _share, _quota, _encoding). Long names are cut. */
 typedef struct hawser_policy_change {
     uint64_t run;   /**< the run of the job in which it occurred; the first one is 1 */

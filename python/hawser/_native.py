@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '924b42db529e79dbb6ecccfd2c703b7b3fd3c3a9857fda613a7d99440df5e0a5'
+DIGEST = 'c99e9e534155a683f1bcb8683ddee87c6b9965aadb3cd0c7d5741ea230c2ff14'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1

@@ -150,6 +150,7 @@ static void *write_all(void *argument)
     hw_checkpoint_remote_close(own);
     return NULL;
 }
+
 static hawser_status describe(hw_checkpoints *own, hw_checkpoint_queued *item, const hw_checkpoint_about *about,
                               hawser_error *error)
 {
@@ -263,4 +264,13 @@ void hw_checkpoint_writer_end(hw_checkpoints *own)
     pthread_cond_signal(&own->more);
     pthread_mutex_unlock(&own->mutex);
     pthread_join(own->thread, NULL);
+}
+
+void hw_checkpoint_writer_clear(hw_checkpoints *own)
+{
+    while (own->first != NULL) {
+        hw_checkpoint_queued *item = own->first;
+        own->first = item->next;
+        free_item(item);
+    }
 }

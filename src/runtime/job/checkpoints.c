@@ -262,6 +262,7 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
     else
         hw_checkpoint_member_end(own);
     hw_checkpoint_nodes_close(own);
+    hw_checkpoint_writer_clear(own);
     if (finished && own->node == 0 && own->from != NULL && !own->went_on)
         hw_notify(job->messages, HAWSER_WARNING, 0,
                   "the checkpoint in %s is of run %llu of a job, to which this job did not come; it was left there",

@@ -167,6 +167,8 @@ void hw_checkpoint_break(hw_checkpoints *own, const hawser_error *why);
 /* checkpoint_writer.c: starts the thread that writes. hw_checkpoint_writer_end has it write what waits, and ends it. */
 hawser_status hw_checkpoint_writer_start(hw_checkpoints *own, hawser_error *error) HAWSER_MUST_USE;
 void hw_checkpoint_writer_end(hw_checkpoints *own);
+/* Frees pieces that other nodes offered after that. The channel is closed. */
+void hw_checkpoint_writer_clear(hw_checkpoints *own);
 /* Returns whether all pieces are on disk. Any thread. */
 bool hw_checkpoint_writer_idle(hw_checkpoints *own);
 /* Takes a piece for the thread (hw_checkpointer.take). hw_checkpoint_offered takes that of another node, or its request. */
