@@ -1,7 +1,9 @@
 #include "sim/compute.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "exchange/exchange.h"
 #include "hawser/row_kernels.h"
 #include "runtime/block/worker.h"
@@ -16,6 +18,33 @@ typedef struct sim_compute {
 } sim_compute;
 
 static sim_compute compute;
+
+/* Of real jobs, whose threads run at once. */
+static atomic_bool measures;
+static atomic_uint_fast64_t calls, entries_measured, bytes_measured, unit_time, byte_time;
+static _Thread_local uint64_t own_entries;
+
+void sim_measure_begin(void)
+{
+    calls = entries_measured = bytes_measured = unit_time = byte_time = 0;
+    measures = true;
+}
+
+sim_measures sim_measure_end(void)
+{
+    measures = false;
+    return (sim_measures){calls, entries_measured, bytes_measured, unit_time, byte_time};
+}
+
+static bool is_measured(void)
+{
+    return sim_self() == NULL && measures;
+}
+
+static uint64_t nanoseconds_since(double begin)
+{
+    return (uint64_t)(1e9 * (hw_thread_cpu_seconds() - begin));
+}
 
 void sim_compute_open(const sim_costs *costs, uint32_t hosts)
 {
@@ -58,8 +87,23 @@ static void spend(double seconds)
         sim_spend(seconds * compute.slow[sim_own()->host]);
 }
 
+hawser_status __real_hw_context_run(hw_worker *worker, const hw_step *step, const hawser_state *rebuilds);
+
+static hawser_status measure_unit(hw_worker *worker, const hw_step *step, const hawser_state *rebuilds)
+{
+    uint64_t before = own_entries;
+    double begin = hw_thread_cpu_seconds();
+    hawser_status status = __real_hw_context_run(worker, step, rebuilds);
+    unit_time += nanoseconds_since(begin);
+    entries_measured += own_entries - before;
+    calls++;
+    return status;
+}
+
 SIM_WRAP(hawser_status, hw_context_run, hw_worker *worker, const hw_step *step, const hawser_state *rebuilds)
 {
+    if (is_measured())
+        return measure_unit(worker, step, rebuilds);
     if (sim_self() != NULL && step != NULL)
         begin_clock(worker->first_clock + worker->clock);
     if (sim_self() != NULL)
@@ -73,7 +117,12 @@ SIM_WRAP(hawser_status, hw_context_run, hw_worker *worker, const hw_step *step, 
 SIM_WRAP(hawser_status, hw_replica_cut, hw_replica *replica, uint64_t clock, bool last, bool flush, hw_message **message,
          hawser_error *error)
 {
+    double begin = is_measured() ? hw_thread_cpu_seconds() : 0;
     hawser_status status = __real_hw_replica_cut(replica, clock, last, flush, message, error);
+    if (is_measured() && status == HAWSER_OK && *message != NULL) {
+        byte_time += nanoseconds_since(begin);
+        bytes_measured += (*message)->envelope.length;
+    }
     if (status == HAWSER_OK && *message != NULL)
         spend(compute.costs.byte * (double)(*message)->envelope.length);
     return status;
@@ -82,7 +131,12 @@ SIM_WRAP(hawser_status, hw_replica_cut, hw_replica *replica, uint64_t clock, boo
 SIM_WRAP(hawser_status, hw_replica_accept, hw_replica *replica, hw_message *message, hawser_error *error)
 {
     uint64_t bytes = message->envelope.length;
+    double begin = is_measured() ? hw_thread_cpu_seconds() : 0;
     hawser_status status = __real_hw_replica_accept(replica, message, error);
+    if (is_measured()) {
+        byte_time += nanoseconds_since(begin);
+        bytes_measured += bytes;
+    }
     spend(compute.costs.byte * (double)bytes);
     return status;
 }
@@ -93,6 +147,8 @@ static void count(uint64_t entries)
 {
     if (sim_self() != NULL)
         sim_thread_facts(sim_self())->entries += entries;
+    else
+        own_entries += entries;
 }
 
 SIM_WRAP(void, hawser_simulated_work, hawser_context *context, uint64_t entries)

@@ -15,6 +15,16 @@ typedef struct sim_costs {
     double call, entry, byte;
 } sim_costs;
 
+/* What units and exchanges of real jobs in this process took, by the CPU time of their threads. */
+typedef struct sim_measures {
+    uint64_t calls, entries, bytes, unit_nanoseconds, byte_nanoseconds;
+} sim_measures;
+
+/* Begins to measure, from zero. Outside of a world. */
+void sim_measure_begin(void);
+/* Ends it, and returns what was measured. */
+sim_measures sim_measure_end(void);
+
 void sim_compute_open(const sim_costs *costs, uint32_t hosts);
 void sim_compute_close(void);
 /* Sets how many times slower than others a host computes. */

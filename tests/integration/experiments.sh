@@ -10,6 +10,7 @@ trap 'rm -rf "$work"' EXIT
 "$top/experiments/ps/run" --quick --out "$work/ps" --work "$work/data"
 "$top/experiments/malt/run" --quick --out "$work/malt" --work "$work/data" 4 6 8 12 table-3
 "$top/experiments/adaptive/run" --quick --out "$work/adaptive" --work "$work/data"
+"$top/experiments/scale/run" --quick --out "$work/scale"
 python3 - "$work" "$top" <<'END'
 import csv, pathlib, sys
 import xml.etree.ElementTree as xml
@@ -42,6 +43,11 @@ pushes = [size["mini-batches, L1 0.0003", "key caching" + way] for way in ("", "
 assert pushes[0] > pushes[1] > pushes[2], size
 assert size["mini-batches, L1 0.0003", "key caching, KKT filter of the store"] < size["mini-batches, L1 0.0003", "keys packed"], size  # nodes run apart
 assert size["dbpg, delay:1", "KKT filter"] < size["dbpg, delay:1", "no KKT filter"], size
+
+# A clock takes at least what its unit takes, and only a single node sends nothing.
+for row in rows("scale/scaling"):
+    ideal = 0.01 if row["work"] == "weak" else 1 / int(row["nodes"])
+    assert ideal <= float(row["clock_seconds"]) < 2 * ideal and (row["nodes"] == "1") == (float(row["bytes_busiest"]) == 0), row
 
 def last(table, **fields):
     return [row for row in table if all(row[name] == value for name, value in fields.items())][-1]

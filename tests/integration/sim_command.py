@@ -127,6 +127,20 @@ with tempfile.TemporaryDirectory() as folder:
     assert [row[0] for row in rows] == ["1", "2", "4"] and float(rows[0][4]) == 1 and rows[0][3] == "0", rows
     assert abs(float(rows[1][1]) - simulate("--nodes", "2")["seconds_train"]) < 1e-5
 
+    # This machine's costs are measured by real threads, and read back.
+    costs = os.path.join(folder, "costs")
+    call(SIM, "--calibrate", costs, "--", *TRAIN, "--workers", "2")
+    with open(costs, encoding="utf-8") as file:
+        times = file.read().splitlines()[-1]
+    assert times.count("ns") == 3 and all(float(time[:-2]) >= 0 for time in times.split(",")) and float(times.split(",")[1][:-2]) > 0, times
+    assert simulate("--nodes", "3", "--compute", costs) == simulate("--nodes", "3", "--compute", times) != usual
+    said = call(SIM, "--calibrate", costs, "--", *TRAIN, "--workers", "1", code=2).stderr
+    assert said.startswith("hawser-sim: --calibrate: the command's units went over "), said
+    with open(costs, "w", encoding="utf-8") as file:
+        file.write("# none\n1us,2ns\n")
+    said = call(SIM, "--compute", costs, "--", *TRAIN, code=2).stderr
+    assert said.startswith(f"hawser-sim: --compute: {costs} = '1us,2ns': expected three times"), said
+
     for options, text in (
             (("--nodes", "0"), "--nodes: '0' is not within [1,8192]"),
             (("--link", "0"), "--link = '0': expected a rate above 0"),

@@ -9,6 +9,7 @@
 #include "base/machine.h"
 #include "cli/cli.h"
 #include "report/option_text.h"
+#include "sim/command/calibrate.h"
 #include "sim/command/program.h"
 #include "sim/command/training.h"
 #include "sim/faults.h"
@@ -23,7 +24,10 @@ static const hawser_option rows[] = {
      0},
     {"latency", HAWSER_TEXT, "50us", NULL, "T", "time that a frame needs from one host to another", NULL, 0},
     {"compute", HAWSER_TEXT, "1us,2ns,0.5ns", NULL, "A,B,C",
-     "time of a call of a unit, of a stored entry that it goes over, and of a byte of an update", NULL, 0},
+     "time of a call of a unit, of a stored entry that it goes over, and of a byte of an update; or a file of --calibrate",
+     NULL, 0},
+    {"calibrate", HAWSER_PATH, NULL, NULL, "FILE",
+     "run the command for real, with threads, and write a file for --compute of what this machine takes", NULL, 0},
     {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N",
      "draw latencies, and the orders and pauses of threads; 0: none are drawn, and times are those of the model", NULL, 0},
     {"fault", HAWSER_TEXT, NULL, NULL, "LINE",
@@ -60,22 +64,6 @@ typedef struct sim_setup {
     uint32_t sweep[SWEEP_MOST];
     size_t sweep_count; /* 0: no sweep */
 } sim_setup;
-
-static hawser_status read_costs(const char *text, sim_costs *costs, hawser_error *error)
-{
-    char copy[200], *rest = copy, *part;
-    double *const parts[] = {&costs->call, &costs->entry, &costs->byte};
-    size_t count = 0;
-    snprintf(copy, sizeof copy, "%s", text);
-    while ((part = strsep(&rest, ",")) != NULL && count < 3)
-        HAWSER_TRY(sim_read_time("--compute", part, parts[count++], error));
-    if (part != NULL || count < 3 || strlen(text) >= sizeof copy)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--compute = '%s': expected three times, of a call, an entry and a byte, as in "
-                           "1us,2ns,0.5ns",
-                           text);
-    return HAWSER_OK;
-}
 
 static hawser_status read_sweep(const char *text, sim_setup *setup, hawser_error *error)
 {
@@ -115,7 +103,7 @@ static hawser_status read_setup(const hawser_options *options, sim_setup *setup,
     HAWSER_TRY(sim_read_rate("--link", setup->link, &cluster->rates.link, error));
     HAWSER_TRY(sim_read_time("--latency", hawser_options_text(options, "latency"), &cluster->rates.latency, error));
     HAWSER_TRY(sim_read_time("--limit", hawser_options_text(options, "limit"), &cluster->limit, error));
-    HAWSER_TRY(read_costs(hawser_options_text(options, "compute"), &cluster->costs, error));
+    HAWSER_TRY(sim_read_costs(hawser_options_text(options, "compute"), &cluster->costs, error));
     HAWSER_TRY(sim_faults_read("--fault", hawser_options_text(options, "fault"), cluster->nodes, &setup->faults, error));
     if (scenario != NULL)
         HAWSER_TRY(sim_faults_load(scenario, cluster->nodes, &setup->faults, error));
@@ -228,13 +216,17 @@ static hawser_status run(hawser_options *options, int *argc, char **argv, int *c
         return hawser_fail(error, HAWSER_BAD_OPTION, "no command; usage: hawser-sim [options] -- train lasso DATA ...");
     HAWSER_TRY(read_setup(options, &setup, error));
     hawser_status status = HAWSER_OK;
-    if (strchr(words[0], '/') != NULL && setup.sweep_count > 0)
+    const char *calibration = hawser_options_text(options, "calibrate");
+    bool program = strchr(words[0], '/') != NULL;
+    if (program && (setup.sweep_count > 0 || calibration != NULL))
         status = hawser_fail(error, HAWSER_BAD_OPTION,
-                             "--sweep is for commands of hawser; simulate %s with one --nodes after "
+                             "--%s is for commands of hawser; simulate %s with one --nodes after "
                              "the other",
-                             words[0]);
-    else if (strchr(words[0], '/') != NULL)
+                             calibration != NULL ? "calibrate" : "sweep", words[0]);
+    else if (program)
         status = sim_become(&setup.cluster, setup.link, words, error);
+    else if (calibration != NULL)
+        status = sim_calibrate(calibration, count, words, error);
     else if (setup.sweep_count > 0)
         status = sweep(&setup, count, words, code, error);
     else
