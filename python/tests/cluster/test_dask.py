@@ -475,7 +475,7 @@ def test_nodes_wait_as_long_as_the_client_says(monkeypatch):
         data = [lay(made, array, workers) for array in (X, Y)]
         for pause in (0.1, 60.0):
             monkeypatch.setattr(hawser.dask._driver, "KEEP", pause)
-            busy = made.submit(time.sleep, 1, workers=workers[1:], pure=False, priority=1000)
+            busy = made.submit(time.sleep, 1 if pause < 1 else 6, workers=workers[1:], pure=False, priority=1000)
             if pause < 1:
                 assert hawser.dask.train(made, "lasso", *data, workers=2).training.workers == 2
             else:

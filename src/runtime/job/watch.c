@@ -149,7 +149,7 @@ hawser_status hw_watch_add(hw_watchdog *watchdog, hw_call_place *place, hawser_e
     }
     pthread_mutex_unlock(&watchdog->mutex);
     if (failure != 0)
-        return hawser_fail(error, HAWSER_IO, "cannot start the watchdog's thread: %s", strerror(failure));
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot start the watchdog's thread: %s", strerror(failure));
     return HAWSER_OK;
 }
 
