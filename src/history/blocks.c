@@ -333,15 +333,16 @@ static bool see_all(hw_block_walk *w, hw_state_walk *k)
     return true;
 }
 
-/* Returns whether the next update of this state sends what is held, after the last clock of the loop. */
-static bool flushes_next(const hw_block_walk *w)
+/* Returns whether the next update of this state sends what is held, after the last clock of the loop. A block that never
+ * updates the state reads once more then, and ends. */
+static bool flushes_next(const hw_block_walk *w, const hw_state_walk *k)
 {
     const hw_event_record *r = hw_walk_here(w);
     for (size_t i = w->at + 1; i < w->stream->count; i++) {
         const hw_event_record *next = &w->stream->records[i];
         bool own = next->object == r->object && next->epoch == r->epoch;
         if (own && (next->kind == HW_EVENT_WRITE || next->kind == HW_EVENT_END))
-            return next->kind == HW_EVENT_WRITE && (next->flags & HW_EVENT_FLUSH) != 0;
+            return next->kind == HW_EVENT_WRITE ? (next->flags & HW_EVENT_FLUSH) != 0 : !is_source(k, w->block);
     }
     return hw_is_cut(w->checker);
 }
@@ -362,7 +363,7 @@ static bool check_stage(hw_block_walk *w, hw_state_walk *k)
                                   : turn == k->turn + 1 && first && last;
     bool again = (r->flags & HW_EVENT_INNER) != 0 && turn == k->turn && r->part == k->stage;
     hw_applied(w->checker, HW_RULE_ORDER);
-    if ((used && (next || again)) || (r->part == 0 && r->clock % each == 0 && flushes_next(w))) {
+    if ((used && (next || again)) || (r->part == 0 && r->clock % each == 0 && flushes_next(w, k))) {
         k->turn = turn;
         k->stage = r->part;
         return true;
