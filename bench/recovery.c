@@ -1,7 +1,6 @@
 /*
- * recovery.c - a program for bench/recovery/run: blocks with large states of their own under bsp, whose clocks compute for a
- * while. Each node prints when it began, and node 0 when the data were loaded, when its first unit ran and when a clock had
- * ended; with --quiet they do not.
+ * recovery.c - a program for bench/recovery/run: a loop under bsp over large local states. Each node prints when it began.
+ * Node 0 prints when the data were loaded, when its first unit ran and when a clock had ended. With --quiet they do not.
  *
  *     bench_recovery MIB CLOCKS PASSES FILE... [--checkpoint FOLDER ...]
  */

@@ -82,8 +82,8 @@ HAWSER_API void hawser_metric_numbers_fits(hawser_program *program, const char *
  *  --log-json show them. */
 HAWSER_API void hawser_progress_gain(hawser_progress *progress, const char *state, double gain);
 HAWSER_API void hawser_progress_sync(hawser_progress *progress, const char *loop, hawser_sync sync);
-/** Changes the form of a state's updates, within a run whose options let forms change (--auto, --encoding auto) for a state
- *  that a HAWSER_ADAPT names. It holds on all blocks from the first clock that is announced next, like a gain. */
+/** Changes the form of a state's updates, if a HAWSER_ADAPT names the state and the run has --auto. The form holds on all
+ *  blocks from the first clock that is announced next, like a gain. */
 HAWSER_API void hawser_progress_encoding(hawser_progress *progress, const char *state, hawser_form form);
 /** Returns the gain of the state of a HAWSER_ADAPT for another work or staleness of its loop. `user` is the program's. */
 typedef double hawser_gain_of(double work, uint32_t staleness, void *user);
@@ -96,7 +96,7 @@ typedef struct hawser_adapt_spec {
     uint32_t staleness_most;      /**< a loop under bsp may run under ssp up to this; 0: it stays bsp */
     const char *metric;           /**< a declared metric, which falls: what the driver judges changes by; NULL: nothing */
     bool metric_is_gap;           /**< it falls to 0, so progress is the fall of its logarithm */
-    hawser_state *state;          /**< a replicated state of floats whose encoding, quota and gain may change; NULL: none */
+    hawser_state *state;          /**< a replicated state of floats: its encoding and gain may change; NULL: none */
     hawser_gain_of *gain_of;      /**< its gain by work and staleness; NULL: the gain that it has, and no other */
 } hawser_adapt_spec;
 /** Declares what may change of a loop: HAWSER_ADAPT(program, .loop = rounds, .work_least = 0.25, .work_most = 4). Units of

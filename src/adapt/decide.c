@@ -9,18 +9,14 @@
 
 #include "base/memory.h"
 
-static const double GAP_NOISE = 0.05; /* the least rise of a gap's logarithm that counts as one */
-static const double NOISE = 1e-6;     /* the same of other metrics, by their size */
+/* A metric has risen if it rose by more than this: the logarithm of a gap, and another metric in terms of its size. */
+static const double GAP_NOISE = 0.05, NOISE = 1e-6;
 static const double LEAST_SHARE_STEP = 1.5;
 
 hawser_status hw_decider_open(hw_decider *decider, const hw_bounds *bounds, uint32_t blocks, hawser_error *error)
 {
-    *decider = (hw_decider){.bounds = *bounds,
-                            .blocks = blocks,
-                            .rate = (double)NAN,
-                            .in_step = (double)NAN,
-                            .clock_seconds = (double)NAN,
-                            .best = INFINITY};
+    *decider = (hw_decider){
+        .bounds = *bounds, .blocks = blocks, .in_step = (double)NAN, .clock_seconds = (double)NAN, .best = INFINITY};
     memcpy(decider->value, bounds->start, sizeof decider->value);
     memcpy(decider->sent, bounds->start, sizeof decider->sent);
     HAWSER_TRY(HW_NEW(&decider->shares, blocks, "shares of work", error));
@@ -68,7 +64,6 @@ HAWSER_PRINTF(2, 3) static void say(hw_decider *d, const char *format, ...)
 static void set(hw_decider *d, hw_knob knob, uint32_t block, double to)
 {
     *place_of(d, knob, block) = to;
-    d->rate = (double)NAN;
     d->clock_seconds = (double)NAN;
     d->moved = 0;
     d->measuring.begun = false;
@@ -319,7 +314,7 @@ void hw_decider_window(hw_decider *d, const hw_feedback *feedback)
 void hw_decider_restart(hw_decider *d)
 {
     d->measuring.begun = false;
-    d->rate = d->in_step = (double)NAN;
+    d->in_step = (double)NAN;
     d->measured = 0;
     d->best = INFINITY;
     d->rises = 0;
@@ -341,7 +336,7 @@ static void lose(hw_decider *d, double ratio)
     trial->stage = HW_TRIAL_NONE;
 }
 
-/* Ends a trial whose value is kept. */
+/* Ends a trial: the new value stays. */
 static void win(hw_decider *d, double ratio)
 {
     hw_trial *trial = &d->trial;
@@ -351,7 +346,7 @@ static void win(hw_decider *d, double ratio)
     keep(d, trial->knob, trial->block, trial->from);
 }
 
-/* Returns the ratio of two rates of progress, of which the old one may be zero or below. */
+/* Returns the ratio of two rates of progress. The old rate may be zero or negative. */
 static double ratio_of(double now, double old)
 {
     return old > 0 ? now / old : now > 0 ? HW_SHORTER : 0;
@@ -495,6 +490,5 @@ void hw_decider_point(hw_decider *d, double seconds, double clocks, double metri
     d->interval = clocks - from.clocks;
     if (take_progress(d, fall / d->interval))
         return;
-    d->rate = fall / (seconds - from.seconds);
-    step_trial(d, d->rate);
+    step_trial(d, fall / (seconds - from.seconds));
 }

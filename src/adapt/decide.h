@@ -5,10 +5,9 @@
  * a BSP point, where all blocks have the same values. Both may ask for changes, which hw_decider_next gives one by one.
  *
  * Encoding and quota change at once, and are undone if clocks do not get shorter. Work, staleness, gain and shares are
- * tried: old, new, old, between BSP points, and kept if progress per second was larger than in both; after new, if it was
- * plainly larger. The guard undoes a
- * change if the metric rises, and bars its setting. After three changes that were undone the settings of the start hold for
- * the rest of the run.
+ * tried between BSP points: old, new, old. The new value is kept if progress per second was larger than with the old one
+ * both times. If it was plainly larger after the first two, the third is left out. The guard undoes a change if the metric
+ * rises, and bars its setting. After three changes that were undone the settings of the start hold for the rest of the run.
  */
 #ifndef HW_ADAPT_DECIDE_H
 #define HW_ADAPT_DECIDE_H
@@ -38,7 +37,7 @@ enum { HW_REASON = 160 };
 #define HW_EXCHANGE_IDLE 0.1  /* of a clock that the exchange takes, below which blocks may exchange more often */
 enum { HW_UNDONE_MOST = 3 };
 
-/* The value of each knob at the start, and its bounds. A knob whose bounds are equal stays as it is. */
+/* The value of each knob at the start, and its bounds. A knob with equal bounds stays as it is. */
 typedef struct hw_bounds {
     double start[HW_KNOBS], least[HW_KNOBS], most[HW_KNOBS];
     bool measured; /* there is a metric; else only encoding and quota change */
@@ -90,18 +89,16 @@ typedef struct hw_decider {
     char reason[HW_REASON];
     hw_trial trial;
     hw_measuring measuring;
-    double clocks; /* so far, and those of lost trials */
-    double lost;
+    double clocks, lost;               /* so far; those of lost trials */
     double interval;                   /* clocks of the last measurement */
     double clock_seconds;              /* of the last window without a change */
-    double rate;                       /* progress per second under the present setting; NaN: not measured yet */
     double in_step;                    /* progress per clock under bsp: the smaller of the last two; NaN: not measured yet */
     double last_in_step;               /* the last one */
     uint64_t measured;                 /* how often, in this fit */
     double noise;                      /* largest rise of y within measurements under bsp */
     double best;                       /* least y at a point */
     uint32_t rises;                    /* points in a row above it */
-    uint32_t moved;                    /* windows in a row whose clocks were longer or shorter without a change */
+    uint32_t moved;                    /* windows in a row in which the length of clocks had changed by itself */
     uint64_t windows, waits[HW_KNOBS]; /* so far, and the one up to which a knob is not tried again */
     uint32_t losses[HW_KNOBS];
     bool barred[HW_KNOBS];

@@ -52,7 +52,7 @@ bool hw_folder_shared(const char *path, const char *token);
  * HAWSER_BAD_INPUT if none of them is whole. The caller frees *checkpoint. */
 hawser_status hw_folder_find(hw_folder *folder, hawser_messages *messages, hw_checkpoint **checkpoint,
                              hawser_error *error) HAWSER_MUST_USE;
-/* Finds the ends of runs before that of `from`, all parts of which were read and checked. A damaged one is reported in one
+/* Finds the ends of earlier runs than that of `from`, and reads and checks all their parts. A damaged one is reported in one
  * line, and left out. The caller frees *ends and each of them, also after a failure. */
 hawser_status hw_folder_ends(const hw_folder *folder, const hw_checkpoint *from, hawser_messages *messages,
                              hw_checkpoint ***ends, size_t *count, hawser_error *error) HAWSER_MUST_USE;
@@ -62,9 +62,9 @@ hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, haw
 
 /* Begins a checkpoint: sets its number and token. Deletes what attempts that failed have left. */
 hawser_status hw_folder_begin(hw_folder *folder, hw_checkpoint *checkpoint, hawser_error *error) HAWSER_MUST_USE;
-/* Writes the manifest, then deletes the oldest checkpoints, but for ends of runs: of more than HW_ENDS_MOST those of the
- * shortest runs. All parts are there. Returns HAWSER_BAD_OPTION if another job
- * has replaced the token: then the job ends. Every other failure leaves the checkpoint before. */
+/* Writes the manifest, then deletes the oldest checkpoints. All parts are there. Ends of runs stay, but at most
+ * HW_ENDS_MOST: those of the shortest runs are deleted. Returns HAWSER_BAD_OPTION if another job has replaced the token:
+ * then the job ends. Every other failure leaves the checkpoint before. */
 hawser_status hw_folder_commit(hw_folder *folder, hw_checkpoint *checkpoint, hawser_error *error) HAWSER_MUST_USE;
 /* Ends an attempt of which `status` and `why` are the result. After a failure of the disk its parts are deleted, one warning
  * is printed for a series of failures, and the result is HAWSER_OK: the run goes on and tries again. Every other failure is

@@ -197,8 +197,7 @@ hawser_status hw_position_records(const hawser_program *program, uint32_t nodes,
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
         if (state->function != NULL && state->function->memory > 0 && nodes > 1)
             REFUSE("state '%s' has function '%s', whose memory on the servers a checkpoint of several nodes does not have; "
-                   "run it on "
-                   "one node, or without --checkpoint",
+                   "run it on one node, or without --checkpoint",
                    state->name, state->function->name);
     if (program->pause != 0 || program->position != NULL)
         REFUSE("program '%s' pauses or goes on from a pause (hawser_program_pause), so it takes no checkpoints",

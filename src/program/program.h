@@ -79,7 +79,7 @@ struct hawser_operator {
     uint32_t staleness_most; /* of an adapted loop; 0: it stays bsp */
     uint32_t metric;         /* number of the metric by which changes are judged; UINT32_MAX: none */
     bool metric_is_gap;
-    hawser_state *adapts; /* the state whose encoding, quota and gain may change; NULL: none */
+    hawser_state *adapts; /* the state whose encoding and gain may change; NULL: none */
     double (*gain_of)(double work, uint32_t staleness, void *user);
 };
 

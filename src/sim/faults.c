@@ -129,9 +129,8 @@ static hawser_status read_line(const char *where, size_t number, const char *lin
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
             "%s:%zu: '%.80s': expected t=SECONDS or clock=N and one of kill N, crash N, full N, stop N, continue N, cut N "
-            "N, heal N N, slow "
-            "N "
-            "TIMES, link N TIMES, rate N RATE, with nodes from 0 to %u, or turn slow (or link) TIMES every N clocks",
+            "N, heal N N, slow N TIMES, link N TIMES, rate N RATE, with nodes from 0 to %u, or turn slow (or link) TIMES "
+            "every N clocks",
             where, number, line, nodes - 1);
     return sim_faults_add(faults, fault, error);
 }

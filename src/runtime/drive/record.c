@@ -171,6 +171,13 @@ static hawser_status rehearse_drawn(hw_driver *driver, uint64_t ended)
     return status;
 }
 
+/* Returns the seconds of the run, over all processes. */
+static double seconds_of(const hw_driver *driver)
+{
+    hw_executor *executor = driver->session->executor;
+    return executor->ops->now(executor) - driver->session->began + driver->recording.before;
+}
+
 /* A checkpoint is named by the innermost loop around the operator that runs. */
 static void describe(hw_driver *driver)
 {
@@ -185,7 +192,7 @@ static void describe(hw_driver *driver)
     recording->loop = name != NULL ? name : session->program->name;
     recording->clock = recording->number == HW_RECORD_END ? driver->clocks : recording->levels[k].clock + recording->at;
     recording->clocks = driver->clocks;
-    recording->seconds = session->executor->ops->now(session->executor) - session->began + recording->before;
+    recording->seconds = seconds_of(driver);
     memcpy(recording->metrics, driver->metrics, sizeof recording->metrics);
 }
 
@@ -375,13 +382,6 @@ static bool none_open(void *argument)
 {
     const hw_driver *driver = argument;
     return !driver->recording.open;
-}
-
-/* Returns the seconds of the run, over all processes. */
-static double seconds_of(const hw_driver *driver)
-{
-    hw_executor *executor = driver->session->executor;
-    return executor->ops->now(executor) - driver->session->began + driver->recording.before;
 }
 
 hawser_status hw_record_keep_end(hw_driver *driver)
