@@ -9,7 +9,7 @@ hawser_status hw_window_open(hw_window *window, uint32_t blocks, hawser_error *e
 {
     *window = (hw_window){.blocks = blocks};
     double **const arrays[] = {&window->seconds, &window->units, &window->waits, &window->input,
-                               &window->sorted,  &window->part,  &window->worked};
+                               &window->sorted,  &window->part,  &window->pace};
     for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
         HAWSER_TRY(HW_NEW(arrays[i], blocks, "a window of clocks", error));
     return HW_NEW(&window->slowest, blocks, "a window of clocks", error);
@@ -23,7 +23,7 @@ void hw_window_close(hw_window *window)
     free(window->input);
     free(window->sorted);
     free(window->part);
-    free(window->worked);
+    free(window->pace);
     free(window->slowest);
 }
 
@@ -76,10 +76,20 @@ static double share(hw_window *window, double *spent)
     return median(window, spent, true);
 }
 
-hw_window_shares hw_window_measure(hw_window *window)
+/* Finds the seconds per work of each block, in terms of the median block's. Returns whether that is above 0. */
+static bool find_pace(hw_window *window, const double *work)
 {
-    hw_window_shares shares = {.units_by_block = window->worked};
-    memcpy(window->worked, window->units, window->blocks * sizeof *window->units);
+    for (uint32_t b = 0; b < window->blocks; b++)
+        window->pace[b] = window->units[b] / work[b];
+    const double middle = median(window, window->pace, false);
+    for (uint32_t b = 0; middle > 0 && b < window->blocks; b++)
+        window->pace[b] /= middle;
+    return middle > 0;
+}
+
+hw_window_shares hw_window_measure(hw_window *window, const double *work)
+{
+    hw_window_shares shares = {.pace = work != NULL && find_pace(window, work) ? window->pace : NULL};
     for (uint32_t b = 0; b < window->blocks; b++)
         window->part[b] = window->seconds[b] > 0 ? window->units[b] / window->seconds[b] : 0;
     shares.units = median(window, window->part, false);

@@ -36,7 +36,7 @@ typedef struct hw_window {
     double *seconds, *units, *waits, *input; /* sums by block */
     uint64_t *slowest;                       /* by block: clocks in which its units took longest */
     double *sorted, *part;                   /* memory to find medians, and shares by block */
-    double *worked;                          /* `units` of the last hw_window_measure */
+    double *pace;                            /* of the last hw_window_measure */
     double ratios, extra;                    /* sums over clocks: units of the slowest block by the median, and less it */
 } hw_window;
 
@@ -51,16 +51,18 @@ typedef struct hw_finding {
 
 /* What else a window says. */
 typedef struct hw_window_shares {
-    double units, exchanging;     /* shares of the time of the median block: in units, and neither there nor waiting */
-    const double *units_by_block; /* seconds; the window has them until the next call */
+    double units, exchanging; /* shares of the time of the median block: in units, and neither there nor waiting */
+    /* By block: seconds of its units per work, by those of the median block. NULL: unknown. The window has it until the next
+     * call. */
+    const double *pace;
 } hw_window_shares;
 
 hawser_status hw_window_open(hw_window *window, uint32_t blocks, hawser_error *error) HAWSER_MUST_USE;
 void hw_window_close(hw_window *window);
 /* Adds a clock. Returns whether the window is full. */
 bool hw_window_add(hw_window *window, const hw_clock_times *times);
-/* Measures a window before hw_window_find empties it. */
-hw_window_shares hw_window_measure(hw_window *window);
+/* Measures a window before hw_window_find empties it. work: the share of each block in the work; NULL: blocks have none. */
+hw_window_shares hw_window_measure(hw_window *window, const double *work);
 /* Drops what a window has: a setting has changed. */
 void hw_window_empty(hw_window *window);
 /* Finds the cause of the waits in a window, and empties it. `busy` is the share of the time in which the busiest link of

@@ -19,7 +19,6 @@ struct hw_adapter {
     double metric;                   /* at the last point */
     double fits[HAWSER_FIT_METRICS]; /* the fit then */
     double bytes;                    /* of all blocks at the last window */
-    double *pace;                    /* memory: see hw_feedback */
     bool begun;
 };
 
@@ -71,7 +70,6 @@ static hawser_status open_one(hw_driver *driver, const hawser_operator *loop, ha
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(place, 1, "decisions on a loop", error));
     (*place)->metric = (double)NAN;
-    HAWSER_TRY(HW_NEW(&(*place)->pace, blocks, "decisions on a loop", error));
     return hw_decider_open(&(*place)->decider, &bounds, blocks, error);
 }
 
@@ -93,7 +91,6 @@ void hw_adapt_close(hw_driver *driver)
         if (driver->adapters[i] == NULL)
             continue;
         hw_decider_close(&driver->adapters[i]->decider);
-        free(driver->adapters[i]->pace);
         free(driver->adapters[i]);
     }
     free(driver->adapters);
@@ -166,31 +163,6 @@ static void obey_all(hw_driver *driver, const hawser_operator *loop, struct hw_a
     driver->policies.asking = before;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double *first = a, *second = b;
-    return (*first > *second) - (*first < *second);
-}
-
-/* Returns seconds per work by block, in terms of the median block's; NULL if blocks have no shares of the work. */
-static const double *pace_of(const hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter,
-                             const double *units)
-{
-    const uint32_t blocks = driver->session->blocks;
-    const double *shares = driver->knobs[loop->number].shares;
-    if (shares == NULL)
-        return NULL;
-    for (uint32_t b = 0; b < blocks; b++)
-        adapter->pace[b] = units[b] / shares[b];
-    qsort(adapter->pace, blocks, sizeof *adapter->pace, by_size);
-    const double middle = adapter->pace[(blocks - 1) / 2];
-    if (!(middle > 0))
-        return NULL;
-    for (uint32_t b = 0; b < blocks; b++)
-        adapter->pace[b] = units[b] / shares[b] / middle;
-    return adapter->pace;
-}
-
 void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found)
 {
     const hawser_operator *loop = driver->policies.loop;
@@ -198,11 +170,8 @@ void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw
         return;
     struct hw_adapter *adapter = driver->adapters[loop->number];
     const double sent = (driver->bytes - adapter->bytes) / (double)found->clocks / driver->session->blocks;
-    const hw_feedback feedback = {.found = *found,
-                                  .units = shares->units,
-                                  .exchanging = shares->exchanging,
-                                  .sent = sent,
-                                  .pace = pace_of(driver, loop, adapter, shares->units_by_block)};
+    const hw_feedback feedback = {
+        .found = *found, .units = shares->units, .exchanging = shares->exchanging, .sent = sent, .pace = shares->pace};
     adapter->bytes = driver->bytes;
     hw_decider_window(&adapter->decider, &feedback);
     obey_all(driver, loop, adapter);

@@ -67,7 +67,7 @@ void hw_causes_add(hw_driver *driver)
         return;
     uint32_t node = 0;
     double busy = hw_status_table_link(driver->session->status_table, &node);
-    const hw_window_shares shares = hw_window_measure(&causes->window);
+    const hw_window_shares shares = hw_window_measure(&causes->window, driver->knobs[driver->policies.loop->number].shares);
     hw_finding found = hw_window_find(&causes->window, busy, node);
     add(&causes->found[found.cause], &found);
     hw_adapt_window(driver, &shares, &found);

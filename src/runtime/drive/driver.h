@@ -217,12 +217,14 @@ void hw_causes_close(hw_driver *driver);
 void hw_causes_add(hw_driver *driver);
 void hw_causes_figures(const hw_driver *driver, hawser_cause_figures figures[HAWSER_CAUSES]);
 /* knobs.c: hw_knobs_share returns the bits of a block's share in the work of an operator. hw_knobs_save puts all work and
- * shares into a position, from which hw_knobs_restore takes them. */
+ * shares into a position, from which hw_knobs_restore takes them; `told`: blocks have been told of them. hw_knobs_spoil
+ * overwrites them, but not what blocks were told last. */
 hawser_status hw_knobs_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
 void hw_knobs_close(hw_driver *driver);
 uint64_t hw_knobs_share(const hw_driver *driver, const hawser_operator *op, uint32_t block);
 hawser_status hw_knobs_save(const hw_driver *driver, struct hw_position *position, hawser_error *error) HAWSER_MUST_USE;
-void hw_knobs_restore(hw_driver *driver, const struct hw_position *from);
+void hw_knobs_restore(hw_driver *driver, const struct hw_position *from, bool told);
+void hw_knobs_spoil(hw_driver *driver);
 /* adapt.c: decides on changes of loops by what blocks wait for, if options ask for it. hw_adapt_window takes a window that
  * is about to be emptied, with the finding of its cause. hw_adapt_point looks at the metric of a loop at a point at which
  * all blocks have the same values. hw_loop_adapts returns whether something decides on a loop. */
@@ -231,10 +233,6 @@ void hw_adapt_close(hw_driver *driver);
 bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop);
 void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found);
 void hw_adapt_point(hw_driver *driver, const hawser_operator *loop);
-/* Under --rehearse: hw_knobs_spoil overwrites all work, shares and quotas, and hw_knobs_return takes them back, but not what
- * blocks were told last. */
-void hw_knobs_spoil(hw_driver *driver);
-void hw_knobs_return(hw_driver *driver, const struct hw_position *from);
 /* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 
@@ -347,10 +345,13 @@ hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply) HAWSE
 
 /* position_copy.c: what the positions of pauses and checkpoints have in common. hw_position_array copies an array into *out.
  * hw_position_copy fills the gains, the syncs, and what branches and tests remember. hw_position_take takes them over, with
- * metrics and counts, but for the tests. */
+ * metrics and counts, but for the tests; `told`: blocks have been told of them. hw_position_take_run takes what a run has
+ * counted, and its kept points, and hw_until_take what a loop's end condition remembers; it goes on at the time `now`. */
 hawser_status hw_position_array(void *out, const void *from, size_t count, size_t size, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_position_copy(hw_driver *driver, const char *branches, struct hw_position *position) HAWSER_MUST_USE;
-void hw_position_take(hw_driver *driver, const struct hw_position *from);
+void hw_position_take(hw_driver *driver, const struct hw_position *from, bool told);
+void hw_position_take_run(hw_driver *driver, const struct hw_position *from);
+void hw_until_take(hw_until *until, const struct hw_path_frame *frame, const char *memory, double now);
 hawser_status hw_position_take_tests(hw_driver *driver, const struct hw_position *from) HAWSER_MUST_USE;
 
 /* position.c: opens and closes what follows. */

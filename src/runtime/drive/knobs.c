@@ -85,61 +85,42 @@ hawser_status hw_knobs_save(const hw_driver *driver, hw_position *position, haws
     return HAWSER_OK;
 }
 
-void hw_knobs_restore(hw_driver *driver, const hw_position *from)
+void hw_knobs_restore(hw_driver *driver, const hw_position *from, bool told)
 {
     const size_t operators = driver->session->program->operator_count, blocks = driver->session->blocks;
     for (uint64_t i = 0; i < from->states; i++) /* a state without a filter in this run has no quota */
-        if (driver->quotas[i].now > 0 && from->quotas[i] > 0)
-            driver->quotas[i].now = driver->quotas[i].sent = from->quotas[i];
+        if (driver->quotas[i].now > 0 && from->quotas[i] > 0) {
+            driver->quotas[i].now = from->quotas[i];
+            if (told)
+                driver->quotas[i].sent = from->quotas[i];
+        }
     const double *next = from->works + operators, *end = from->works + from->work_count;
     for (size_t i = 0; i < operators && from->work_count >= operators; i++) {
         hw_knobs *knobs = &driver->knobs[i];
-        knobs->work = knobs->sent_work = from->works[i];
+        knobs->work = from->works[i];
+        if (told)
+            knobs->sent_work = from->works[i];
         if (knobs->shares == NULL || (size_t)(end - next) < blocks)
             continue;
         memcpy(knobs->shares, next, blocks * sizeof *next);
-        memcpy(knobs->sent_shares, next, blocks * sizeof *next);
+        if (told)
+            memcpy(knobs->sent_shares, next, blocks * sizeof *next);
         next += blocks;
     }
 }
 
-/* Calls a function for all work, for the shares of each loop, and for the quotas, with their places in a position. */
-static void each_knob(hw_driver *driver, const hw_position *from, void (*call)(void *now, const void *before, size_t bytes))
-{
-    const size_t operators = driver->session->program->operator_count, blocks = driver->session->blocks;
-    const double *next = from != NULL ? from->works + operators : NULL;
-    for (uint32_t i = 0; i < driver->session->program->state_count; i++)
-        if (driver->quotas[i].now > 0 || from != NULL)
-            call(&driver->quotas[i].now, from != NULL ? &from->quotas[i] : NULL, sizeof driver->quotas[i].now);
-    for (size_t i = 0; i < operators; i++) {
-        hw_knobs *knobs = &driver->knobs[i];
-        call(&knobs->work, from != NULL ? &from->works[i] : NULL, sizeof knobs->work);
-        if (knobs->shares == NULL)
-            continue;
-        call(knobs->shares, next, blocks * sizeof *knobs->shares);
-        next = next != NULL ? next + blocks : NULL;
-    }
-}
-
-static void spoil(void *now, const void *before, size_t bytes)
-{
-    (void)before;
-    memset(now, 0xa5, bytes);
-}
-
-static void take_back(void *now, const void *before, size_t bytes)
-{
-    memcpy(now, before, bytes);
-}
-
 void hw_knobs_spoil(hw_driver *driver)
 {
-    each_knob(driver, NULL, spoil);
-}
-
-void hw_knobs_return(hw_driver *driver, const hw_position *from)
-{
-    each_knob(driver, from, take_back);
+    const hawser_program *program = driver->session->program;
+    for (uint32_t i = 0; i < program->state_count; i++)
+        if (driver->quotas[i].now > 0)
+            driver->quotas[i].now = UINT64_MAX / 3;
+    for (size_t i = 0; i < program->operator_count; i++) {
+        hw_knobs *knobs = &driver->knobs[i];
+        knobs->work = -1;
+        for (uint32_t b = 0; knobs->shares != NULL && b < driver->session->blocks; b++)
+            knobs->shares[b] = -1;
+    }
 }
 
 /* Finds the loop of a call, whose declaration allows what it asks for. */

@@ -26,7 +26,7 @@ hawser_status hw_position_open(hw_driver *driver, hawser_error *error)
 hawser_status hw_position_enter(hw_driver *driver)
 {
     driver->from = driver->session->program->position;
-    hw_position_take(driver, driver->from);
+    hw_position_take(driver, driver->from, true);
     return hw_position_take_tests(driver, driver->from);
 }
 

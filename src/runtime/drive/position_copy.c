@@ -32,20 +32,43 @@ hawser_status hw_position_copy(hw_driver *driver, const char *branches, hw_posit
     return HAWSER_OK;
 }
 
-void hw_position_take(hw_driver *driver, const hw_position *from)
+void hw_position_take(hw_driver *driver, const hw_position *from, bool told)
 {
     const hawser_program *program = driver->session->program;
     driver->entries = from->entries;
     driver->clocks = from->clocks;
     memcpy(driver->metrics, from->metrics, sizeof driver->metrics);
     memcpy(driver->shown, from->shown, sizeof driver->shown); /* a run that ends before its first clock passes them on */
-    for (uint32_t i = 0; i < program->state_count; i++)
-        driver->gains[i] = driver->policies.gains[i] = from->gains[i];
-    for (size_t i = 0; i < program->operator_count; i++)
-        driver->syncs[i] = driver->policies.syncs[i] = from->syncs[i];
-    hw_knobs_restore(driver, from);
+    memcpy(driver->gains, from->gains, program->state_count * sizeof *driver->gains);
+    memcpy(driver->syncs, from->syncs, program->operator_count * sizeof *driver->syncs);
+    if (told) {
+        memcpy(driver->policies.gains, from->gains, program->state_count * sizeof *driver->gains);
+        memcpy(driver->policies.syncs, from->syncs, program->operator_count * sizeof *driver->syncs);
+    }
+    hw_knobs_restore(driver, from, told);
     if (from->branches_size > 0)
         memcpy(driver->memories.bytes, from->branches, from->branches_size);
+}
+
+void hw_until_take(hw_until *until, const hw_path_frame *frame, const char *memory, double now)
+{
+    until->began = now - frame->seconds;
+    until->previous = frame->previous;
+    until->best = frame->best;
+    until->since_best = frame->since_best;
+    until->seen = frame->seen != 0;
+    if (frame->memory > 0)
+        memcpy(until->memory, memory, frame->memory);
+}
+
+void hw_position_take_run(hw_driver *driver, const hw_position *from)
+{
+    driver->bytes = from->bytes;
+    driver->staleness = from->staleness;
+    driver->points.sent = from->points_sent;
+    driver->points.returned = from->points_returned;
+    if (from->points_size > 0)
+        memcpy(driver->points.last, from->points, from->points_size);
 }
 
 hawser_status hw_position_take_tests(hw_driver *driver, const hw_position *from)

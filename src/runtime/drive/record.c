@@ -75,15 +75,9 @@ bool hw_record_until(hw_driver *driver, hw_until *until)
     for (size_t i = 0; i + 1 < recording->depth; i++)
         memory += recording->from->frames[i].memory;
     until->first = entered->clock;
-    until->began -= entered->seconds;
-    until->previous = entered->previous;
-    until->best = entered->best;
-    until->since_best = entered->since_best;
-    until->seen = entered->seen != 0;
+    hw_until_take(until, entered, memory, until->began);
     if (recording->depth == recording->from->frame_count && recording->from->step > 0)
         until->shown = recording->from->shown;
-    if (entered->memory > 0)
-        memcpy(until->memory, memory, entered->memory);
     return true;
 }
 
@@ -475,14 +469,9 @@ hawser_status hw_record_enter(hw_driver *driver)
     const hw_position *from = driver->recording.from;
     if (from == NULL)
         return HAWSER_OK;
-    hw_position_take(driver, from);
+    hw_position_take(driver, from, true);
+    hw_position_take_run(driver, from);
     driver->recording.before = from->run_seconds;
-    driver->bytes = from->bytes;
-    driver->staleness = from->staleness;
-    driver->points.sent = from->points_sent;
-    driver->points.returned = from->points_returned;
-    if (from->points_size > 0)
-        memcpy(driver->points.last, from->points, from->points_size);
     for (uint32_t b = 0; driver->points.done != NULL && b < driver->session->blocks; b++)
         driver->points.done[b] = from->points_sent;
     if (from->repeatable[0] != '\0')

@@ -52,44 +52,16 @@ static void spoil_driver(hw_driver *driver)
     }
 }
 
-static void return_loops(hw_driver *driver, const hw_position *from, double now)
-{
-    const char *memory = from->memory;
-    for (size_t i = 0; i < driver->recording.depth; i++) {
-        const hw_path_frame *frame = &from->frames[i];
-        hw_until *until = driver->recording.levels[i].until;
-        if (until == NULL)
-            continue;
-        until->began = now - frame->seconds;
-        until->previous = frame->previous;
-        until->best = frame->best;
-        until->since_best = frame->since_best;
-        until->seen = frame->seen != 0;
-        if (frame->memory > 0)
-            memcpy(until->memory, memory, frame->memory);
-        memory += frame->memory;
-    }
-}
-
 static hawser_status return_driver(hw_driver *driver, const hw_position *from, double now)
 {
-    const hawser_program *program = driver->session->program;
-    memcpy(driver->metrics, from->metrics, sizeof driver->metrics);
-    memcpy(driver->shown, from->shown, sizeof driver->shown);
-    memcpy(driver->gains, from->gains, program->state_count * sizeof *driver->gains);
-    memcpy(driver->syncs, from->syncs, program->operator_count * sizeof *driver->syncs);
-    if (from->branches_size > 0)
-        memcpy(driver->memories.bytes, from->branches, from->branches_size);
-    hw_knobs_return(driver, from);
-    if (from->points_size > 0)
-        memcpy(driver->points.last, from->points, from->points_size);
-    driver->entries = from->entries;
-    driver->clocks = from->clocks;
-    driver->points.sent = from->points_sent;
-    driver->points.returned = from->points_returned;
-    driver->bytes = from->bytes;
-    driver->staleness = from->staleness;
-    return_loops(driver, from, now);
+    const char *memory = from->memory;
+    hw_position_take(driver, from, false);
+    hw_position_take_run(driver, from);
+    for (size_t i = 0; i < driver->recording.depth; i++) {
+        if (driver->recording.levels[i].until != NULL)
+            hw_until_take(driver->recording.levels[i].until, &from->frames[i], memory, now);
+        memory += from->frames[i].memory;
+    }
     return hw_position_take_tests(driver, from);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "cli/cli.h"
 #include "hawser/hawser.h"
 #include "sim/quantity.h"
@@ -72,22 +73,28 @@ static hawser_status measure_command(int count, char *const *words, sim_measures
     return HAWSER_OK;
 }
 
+static hawser_status write_costs(hw_file *file, const sim_measures *all, double call, hawser_error *error)
+{
+    double entry = (1e-9 * (double)all->unit_nanoseconds - call * (double)all->calls) / (double)all->entries;
+    return hw_file_print(file, error,
+                         "# CPU time of a call of a unit, of an entry and of a byte: %" PRIu64 " calls, %" PRIu64
+                         " entries, %" PRIu64 " bytes\n%.4gns,%.4gns,%.4gns\n",
+                         all->calls, all->entries, all->bytes, 1e9 * call, 1e9 * (entry > 0 ? entry : 0),
+                         (double)all->byte_nanoseconds / (double)all->bytes);
+}
+
 hawser_status sim_calibrate(const char *path, int count, char *const *words, hawser_error *error)
 {
     sim_measures all = {0};
     double call = 0;
-    HAWSER_TRY(measure_call(&call, error));
-    HAWSER_TRY(measure_command(count, words, &all, error));
-    double entry = (1e-9 * (double)all.unit_nanoseconds - call * (double)all.calls) / (double)all.entries;
-    FILE *file = fopen(path, "we");
-    if (file == NULL)
-        return hawser_fail(error, HAWSER_IO, "--calibrate: cannot write %s", path);
-    fprintf(file,
-            "# CPU time of a call of a unit, of an entry and of a byte: %" PRIu64 " calls, %" PRIu64 " entries, %" PRIu64
-            " bytes\n%.4gns,%.4gns,%.4gns\n",
-            all.calls, all.entries, all.bytes, 1e9 * call, 1e9 * (entry > 0 ? entry : 0),
-            (double)all.byte_nanoseconds / (double)all.bytes);
-    return fclose(file) == 0 ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "--calibrate: cannot write %s", path);
+    hw_file file = {0};
+    HAWSER_TRY(hw_file_begin(&file, path, error)); /* a path that cannot be written fails before the runs */
+    hawser_status status = measure_call(&call, error);
+    HAWSER_THEN(status, measure_command(count, words, &all, error));
+    HAWSER_THEN(status, write_costs(&file, &all, call, error));
+    HAWSER_THEN(status, hw_file_commit(&file, error));
+    hw_file_abort(&file); /* does nothing after a commit */
+    return status;
 }
 
 static hawser_status read_times(const char *text, const char *where, sim_costs *costs, hawser_error *error)
