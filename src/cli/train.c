@@ -14,7 +14,7 @@
 #include "cli/plot_path.h"
 #include "cli/rescue.h"
 #include "cli/summary.h"
-#include "codec/forms.h"
+#include "program/change.h"
 #include "program/program.h"
 #include "runtime/job/enter.h"
 #include "runtime/job/signals.h"
@@ -87,35 +87,19 @@ static void log_changes(hw_monitor *monitor, const hawser_figures *figures)
         json_t *event = hw_monitor_event(monitor, "policy", &ok);
         if (event == NULL)
             return;
-        char text[2][HW_SYNC_TEXT];
         hw_json_text(event, "loop", change->loop, &ok);
         hw_json_count(event, "clock", change->clock, &ok);
         hw_json_count(event, "run", change->run, &ok);
         for (size_t k = 0; k < HAWSER_FIT_METRICS && change->fit[k].metric[0] != '\0'; k++)
             hw_json_number(event, change->fit[k].metric, change->fit[k].value, &ok);
-        if (change->work[1] > 0) {
-            hw_json_number(event, "old_work", change->work[0], &ok);
-            hw_json_number(event, "work", change->work[1], &ok);
-        } else if (change->share[1] > 0) {
+        if (change->share[1] > 0)
             hw_json_count(event, "block", change->block, &ok);
-            hw_json_number(event, "old_share", change->share[0], &ok);
-            hw_json_number(event, "share", change->share[1], &ok);
-        } else if (change->quota[1] > 0) {
+        else if (change->state[0] != '\0')
             hw_json_text(event, "state", change->state, &ok);
-            hw_json_count(event, "old_quota", change->quota[0], &ok);
-            hw_json_count(event, "quota", change->quota[1], &ok);
-        } else if (change->form[0] != change->form[1]) {
-            hw_json_text(event, "state", change->state, &ok);
-            hw_json_text(event, "old_encoding", hw_form_row_of((unsigned)change->form[0])->word, &ok);
-            hw_json_text(event, "encoding", hw_form_row_of((unsigned)change->form[1])->word, &ok);
-        } else if (change->state[0] != '\0') {
-            hw_json_text(event, "state", change->state, &ok);
-            hw_json_number(event, "old_gain", change->gain[0], &ok);
-            hw_json_number(event, "gain", change->gain[1], &ok);
-        } else {
-            hw_json_text(event, "old_sync", hw_sync_text(change->sync[0], text[0]), &ok);
-            hw_json_text(event, "sync", hw_sync_text(change->sync[1], text[1]), &ok);
-        }
+        const hw_change_words words = hw_change_in_words(change);
+        char old[40];
+        (void)snprintf(old, sizeof old, "old_%s", words.what);
+        hw_json_change(event, old, words.what, &words, &ok);
         hw_json_text(event, "by", change->by, &ok);
         if (change->reason[0] != '\0')
             hw_json_text(event, "reason", change->reason, &ok);

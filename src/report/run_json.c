@@ -1,7 +1,6 @@
 /* run_json.c - what --json has of every run. */
 #include <inttypes.h>
 
-#include "codec/forms.h"
 #include "data/formats.h"
 #include "program/program.h"
 #include "report/json.h"
@@ -98,42 +97,32 @@ static json_t *causes_json(const hawser_figures *figures, bool *ok)
     return list;
 }
 
-/* Puts a number, under `what`. */
-static void put_change(json_t *one, const char *what, double from, double to, bool *ok)
+static void put_value(json_t *one, const char *key, const hw_change_words *words, int which, bool *ok)
 {
-    hw_json_text(one, "what", what, ok);
-    hw_json_number(one, "old", from, ok);
-    hw_json_number(one, "new", to, ok);
+    if (words->value == HW_CHANGE_WORD)
+        hw_json_text(one, key, words->texts[which], ok);
+    else if (words->value == HW_CHANGE_COUNT)
+        hw_json_count(one, key, (uint64_t)words->numbers[which], ok);
+    else
+        hw_json_number(one, key, words->numbers[which], ok);
 }
 
-static void put_words(json_t *one, const char *what, const char *from, const char *to, bool *ok)
+void hw_json_change(json_t *object, const char *old, const char *new, const hw_change_words *words, bool *ok)
 {
-    hw_json_text(one, "what", what, ok);
-    hw_json_text(one, "old", from, ok);
-    hw_json_text(one, "new", to, ok);
+    put_value(object, old, words, 0, ok);
+    put_value(object, new, words, 1, ok);
 }
 
 static json_t *change_json(const hawser_policy_change *change, bool *ok)
 {
-    char text[2][HW_SYNC_TEXT];
+    const hw_change_words words = hw_change_in_words(change);
     json_t *one = json_object();
     hw_json_text(one, "loop", change->loop, ok);
     hw_json_count(one, "clock", change->clock, ok);
     if (change->state[0] != '\0')
         hw_json_text(one, "state", change->state, ok);
-    if (change->work[1] > 0)
-        put_change(one, "work", change->work[0], change->work[1], ok);
-    else if (change->share[1] > 0)
-        put_change(one, "share", change->share[0], change->share[1], ok);
-    else if (change->quota[1] > 0)
-        put_change(one, "quota", (double)change->quota[0], (double)change->quota[1], ok);
-    else if (change->form[0] != change->form[1])
-        put_words(one, "encoding", hw_form_row_of((unsigned)change->form[0])->word,
-                  hw_form_row_of((unsigned)change->form[1])->word, ok);
-    else if (change->state[0] != '\0')
-        put_change(one, "gain", change->gain[0], change->gain[1], ok);
-    else
-        put_words(one, "sync", hw_sync_text(change->sync[0], text[0]), hw_sync_text(change->sync[1], text[1]), ok);
+    hw_json_text(one, "what", words.what, ok);
+    hw_json_change(one, "old", "new", &words, ok);
     if (change->share[1] > 0)
         hw_json_count(one, "worker", change->block, ok);
     hw_json_text(one, "by", change->by, ok);

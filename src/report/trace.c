@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "checkpoint/folder.h"
-#include "codec/forms.h"
+#include "program/change.h"
 #include "program/program.h"
 
 static void keep_failure(hw_trace *trace)
@@ -88,7 +88,6 @@ static bool change_needs_quotes(const hawser_policy_change *change)
 
 static void add_change(FILE *file, const hawser_policy_change *change)
 {
-    char old[HW_SYNC_TEXT], new[HW_SYNC_TEXT];
     fputs("loop ", file);
     add_text(file, change->loop);
     fprintf(file, " from clock %" PRIu64, change->clock);
@@ -97,31 +96,15 @@ static void add_change(FILE *file, const hawser_policy_change *change)
         add_text(file, change->fit[k].metric);
         fprintf(file, " %.17g", change->fit[k].value);
     }
-    if (change->work[1] > 0) {
-        fprintf(file, ": work %g -> %g", change->work[0], change->work[1]);
-        return;
-    }
-    if (change->share[1] > 0) {
-        fprintf(file, ": share of block %" PRIu32 " %g -> %g", change->block, change->share[0], change->share[1]);
-        return;
-    }
-    if (change->state[0] == '\0') {
-        fprintf(file, ": sync %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
-        return;
-    }
-    if (change->form[0] != change->form[1]) {
-        fputs(": encoding of state ", file);
+    const hw_change_words words = hw_change_in_words(change);
+    fprintf(file, ": %s", words.what);
+    if (change->share[1] > 0)
+        fprintf(file, " of block %" PRIu32, change->block);
+    else if (change->state[0] != '\0') {
+        fputs(" of state ", file);
         add_text(file, change->state);
-        fprintf(file, " %s -> %s", hw_form_row_of((unsigned)change->form[0])->word,
-                hw_form_row_of((unsigned)change->form[1])->word);
-        return;
     }
-    fputs(change->quota[1] > 0 ? ": quota of state " : ": gain of state ", file);
-    add_text(file, change->state);
-    if (change->quota[1] > 0)
-        fprintf(file, " %" PRIu64 " -> %" PRIu64, change->quota[0], change->quota[1]);
-    else
-        fprintf(file, " %g -> %g", change->gain[0], change->gain[1]);
+    fprintf(file, " %s -> %s", words.texts[0], words.texts[1]);
 }
 
 /* Writes the changes of policies since the last line. */

@@ -3,7 +3,7 @@
 
 #include "base/argument.h"
 #include "base/text.h"
-#include "codec/forms.h"
+#include "program/change.h"
 #include "runtime/drive/collect.h"
 
 static void print_workers(const hawser_figures *figures, FILE *out)
@@ -93,21 +93,13 @@ static void print_changes(const hawser_figures *figures, FILE *out)
         fprintf(out, "\n%-24s %10s  %s\n", "policies of", "from clock", "change");
     for (size_t i = 0; i < figures->change_count; i++) {
         const hawser_policy_change *change = &figures->changes[i];
-        char old[HW_SYNC_TEXT], new[HW_SYNC_TEXT];
-        fprintf(out, "loop %-19s %10" PRIu64 "  ", change->loop, change->clock);
-        if (change->work[1] > 0)
-            fprintf(out, "work: %g -> %g", change->work[0], change->work[1]);
-        else if (change->share[1] > 0)
-            fprintf(out, "share of block %" PRIu32 ": %g -> %g", change->block, change->share[0], change->share[1]);
-        else if (change->quota[1] > 0)
-            fprintf(out, "quota of state '%s': %" PRIu64 " -> %" PRIu64, change->state, change->quota[0], change->quota[1]);
-        else if (change->form[0] != change->form[1])
-            fprintf(out, "encoding of state '%s': %s -> %s", change->state, hw_form_row_of((unsigned)change->form[0])->word,
-                    hw_form_row_of((unsigned)change->form[1])->word);
+        const hw_change_words words = hw_change_in_words(change);
+        fprintf(out, "loop %-19s %10" PRIu64 "  %s", change->loop, change->clock, words.what);
+        if (change->share[1] > 0)
+            fprintf(out, " of block %" PRIu32, change->block);
         else if (change->state[0] != '\0')
-            fprintf(out, "gain of state '%s': %g -> %g", change->state, change->gain[0], change->gain[1]);
-        else
-            fprintf(out, "sync: %s -> %s", hw_sync_text(change->sync[0], old), hw_sync_text(change->sync[1], new));
+            fprintf(out, " of state '%s'", change->state);
+        fprintf(out, ": %s -> %s", words.texts[0], words.texts[1]);
         fprintf(out, ", by the %s", change->by);
         if (change->reason[0] != '\0')
             fprintf(out, " (%s)", change->reason);
