@@ -45,7 +45,7 @@ sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes)
     sim_nets_open();
     sim_compute_open(&cluster->costs, hosts);
     sim_disks_open(cluster->sync, crashes(cluster->faults), hosts);
-    sim_form_job(0, nodes);
+    sim_form_jobs(cluster->job_count > 0 ? cluster->jobs : &nodes, cluster->job_count > 0 ? cluster->job_count : 1);
     for (uint32_t i = 0; i < nodes; i++) {
         all[i] = (sim_node){cluster, i};
         (void)sim_start(i / per_host, node_main, &all[i]);

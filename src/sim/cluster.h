@@ -1,4 +1,4 @@
-/* cluster.h - a world as a whole: its network, its nets, and the nodes of one job. */
+/* cluster.h - a world as a whole: its network, its nets, and the nodes of a job or of several. */
 #ifndef HW_SIM_CLUSTER_H
 #define HW_SIM_CLUSTER_H
 
@@ -10,7 +10,9 @@
 typedef struct sim_cluster {
     uint64_t seed; /* 0: nothing is drawn */
     uint32_t nodes;
-    uint32_t per_host; /* nodes on each host; 0: one */
+    uint32_t per_host;    /* nodes on each host; 0: one */
+    const uint32_t *jobs; /* number of nodes of each job */
+    size_t job_count;     /* 0: all nodes are one job */
     sim_rates rates;
     sim_costs costs;
     double sync;                            /* seconds that syncing a file takes */
@@ -30,7 +32,7 @@ typedef struct sim_outcome {
 
 /* Returns the bytes that the nodes of a cluster need, besides the states and data of their program. */
 uint64_t sim_cluster_bytes(uint32_t nodes);
-/* Runs one job of all nodes in a world of its own. codes: of each node, -1 if it was killed or has not ended; NULL: not
+/* Runs all nodes in a world of its own. codes: of each node, -1 if it was killed or has not ended; NULL: not
  * asked for. */
 sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes);
 

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/types.h>
@@ -17,36 +18,54 @@
 
 enum { PROCESS = 100000 }; /* the number of the first process, for the product */
 
-/* Stands in for a launcher: passes the address of node 0 on. */
+/* Stands in for the launcher of a job: passes the address of its node 0 on. */
 typedef struct sim_launcher {
     uint32_t first, nodes;
     char address[HW_NET_ADDRESS];
     sim_list waits;
 } sim_launcher;
 
-static sim_launcher launcher;
+static sim_launcher *launchers;
+static size_t launcher_count;
 
-void sim_form_job(uint32_t first, uint32_t nodes)
+void sim_form_jobs(const uint32_t *nodes, size_t count)
 {
-    launcher = (sim_launcher){.first = first, .nodes = nodes};
+    free(launchers);
+    launchers = calloc(count, sizeof *launchers);
+    launcher_count = count;
+    if (launchers == NULL)
+        abort();
+    for (size_t i = 0; i < count; i++)
+        launchers[i] = (sim_launcher){.first = i == 0 ? 0 : launchers[i - 1].first + nodes[i - 1], .nodes = nodes[i]};
+}
+
+/* Returns the launcher of the running process. */
+static sim_launcher *own_launcher(void)
+{
+    size_t i = 0;
+    while (i + 1 < launcher_count && launchers[i + 1].first <= sim_own()->number)
+        i++;
+    return &launchers[i];
 }
 
 static hawser_status publish(hw_place *place, const char *address, hawser_error *error)
 {
     (void)place, (void)error;
-    snprintf(launcher.address, sizeof launcher.address, "%s", address);
-    sim_wake_all(&launcher.waits);
+    sim_launcher *launcher = own_launcher();
+    snprintf(launcher->address, sizeof launcher->address, "%s", address);
+    sim_wake_all(&launcher->waits);
     return HAWSER_OK;
 }
 
 static hawser_status fetch(hw_place *place, double seconds, char address[HW_NET_ADDRESS], hawser_error *error)
 {
     (void)place;
+    sim_launcher *launcher = own_launcher();
     uint64_t end = sim_now() + (uint64_t)(seconds > 0 ? seconds * 1e9 : 0);
-    while (launcher.address[0] == '\0')
-        if (!sim_wait(&launcher.waits, end))
+    while (launcher->address[0] == '\0')
+        if (!sim_wait(&launcher->waits, end))
             return hawser_fail(error, HAWSER_TIMEOUT, "node 0 has published no address in %.1f s", seconds);
-    memcpy(address, launcher.address, HW_NET_ADDRESS);
+    memcpy(address, launcher->address, HW_NET_ADDRESS);
     return HAWSER_OK;
 }
 
@@ -55,23 +74,34 @@ static void close_place(hw_place *place)
     (void)place;
 }
 
+static void name_place(const hw_place_options *options, hw_place *place)
+{
+    if (options->name != NULL)
+        snprintf(place->name, sizeof place->name, "%s", options->name);
+    else
+        snprintf(place->name, sizeof place->name, "host%u", sim_own()->host);
+}
+
 SIM_WRAP(hawser_status, hw_place_find, const hw_place_options *options, hw_place *place, hawser_error *error)
 {
     static const hw_place_ops ops = {"hawser-sim", publish, fetch, NULL, NULL, close_place};
-    if (sim_self() == NULL || options->alone || options->join != NULL || options->listen > 0)
+    if (sim_self() == NULL || options->alone)
         return __real_hw_place_find(options, place, error);
+    if (options->join != NULL || options->listen > 0) { /* started by hand, so its launcher is not used */
+        HAWSER_TRY(__real_hw_place_find(options, place, error));
+        name_place(options, place);
+        return HAWSER_OK;
+    }
+    const sim_launcher *launcher = own_launcher();
     *place = (hw_place){.ops = &ops,
-                        .node = sim_own()->number - launcher.first,
-                        .nodes = launcher.nodes,
+                        .node = sim_own()->number - launcher->first,
+                        .nodes = launcher->nodes,
                         .job = "simulated",
                         .key = "0123456789abcdef",
                         .key_length = HW_NET_KEY_LEAST,
                         .lifeline = -1,
                         .channel = {-1, -1}};
-    if (options->name != NULL)
-        snprintf(place->name, sizeof place->name, "%s", options->name);
-    else
-        snprintf(place->name, sizeof place->name, "host%u", sim_own()->host);
+    name_place(options, place);
     return HAWSER_OK;
 }
 

@@ -1,11 +1,11 @@
-/* machine.h - what a process of a world finds on its machine: a place in a job of all processes, one processor, memory. */
+/* machine.h - what a process of a world finds on its machine: a place in a job, one processor, memory. */
 #ifndef HW_SIM_MACHINE_H
 #define HW_SIM_MACHINE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
-/* Makes the job that the next processes form: this many nodes, the numbers of which are those of the processes from
- * `first` on. */
-void sim_form_job(uint32_t first, uint32_t nodes);
+/* Makes the jobs that the processes form: the first nodes[0] processes are the nodes of the first one, and so on. */
+void sim_form_jobs(const uint32_t *nodes, size_t count);
 
 #endif
