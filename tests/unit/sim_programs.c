@@ -16,11 +16,11 @@
 
 #define PROGRAM_BLOCKS 8
 #include "directory.h"
-#include "history_memory.h"
 #include "job.h"
 #include "programs_oracle.h"
 #include "programs_refused.h"
 #include "programs_seeds.h"
+#include "sim_histories.h"
 #include "sim_worlds.h"
 
 #define UNENDED ((hawser_status)1000) /* of a node that was killed */
@@ -159,30 +159,6 @@ static void draw_faults(uint64_t seed, setting *how, const sim_cluster *cluster)
 
 #define WHY(said, ...) (void)snprintf((said)->why, sizeof(said)->why, __VA_ARGS__)
 
-/* The history is checked as `hawser check` does it. */
-static void judge_history(const setting *how, verdict *said)
-{
-    hw_history history = {0};
-    hw_verdict checked = {0};
-    hawser_error error = {0};
-    char path[20];
-    hawser_status status = HAWSER_OK;
-    for (uint32_t node = 0; node < how->nodes && status == HAWSER_OK; node++) {
-        (void)snprintf(path, sizeof path, node == 0 ? "h" : "h.%u", node);
-        if (access(path, F_OK) == 0)
-            status = add_history(&history, path, &error);
-    }
-    HAWSER_THEN(status, hw_history_whole(&history, &error));
-    HAWSER_THEN(status, hw_history_check(&history, &checked, &error));
-    if (status != HAWSER_OK)
-        WHY(said, "%s", error.text);
-    if (status == HAWSER_OK && checked.broken) {
-        hw_verdict_print(&checked, &history, stderr);
-        WHY(said, "the history breaks a rule: %s", checked.text);
-    }
-    hw_history_free(&history);
-}
-
 /* Returns whether a node has been refused what it must be refused. */
 static bool is_refused(const setting *how, uint32_t node, verdict *said)
 {
@@ -212,21 +188,6 @@ static void judge_node(const setting *how, uint32_t node, verdict *said)
         WHY(said, "node %u: %s", node, what);
 }
 
-/* Returns whether there is a history to check: of each node that was not killed, and of all but one, because a file names
- * one lost node. */
-static bool has_history(const setting *how)
-{
-    uint32_t left = 0;
-    char path[20];
-    for (uint32_t node = 0; node < how->nodes; node++) {
-        (void)snprintf(path, sizeof path, node == 0 ? "h" : "h.%u", node);
-        if (how->status[node] != UNENDED && access(path, F_OK) != 0)
-            return false;
-        left += how->status[node] != UNENDED;
-    }
-    return left > 0 && left + 1 >= how->nodes;
-}
-
 static void judge(const setting *how, sim_end end, verdict *said)
 {
     if (end != SIM_DONE) {
@@ -237,20 +198,12 @@ static void judge(const setting *how, sim_end end, verdict *said)
         judge_node(how, node, said);
     if (said->why[0] == '\0' && how->early && !how->rounds)
         WHY(said, "a unit has not seen what the policy promises");
-    if (said->why[0] == '\0' && refusals_of(&how->d, how->nodes) == 0 && (!how->lost || has_history(how)))
-        judge_history(how, said);
+    if (said->why[0] == '\0' && refusals_of(&how->d, how->nodes) == 0 &&
+        (!how->lost || has_history(how->nodes, how->status)))
+        judge_history(how->nodes, said);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- worlds ---- */
-
-static void remove_histories(const setting *how)
-{
-    char path[20];
-    for (uint32_t node = 0; node < how->nodes; node++) {
-        (void)snprintf(path, sizeof path, node == 0 ? "h" : "h.%u", node);
-        (void)unlink(path);
-    }
-}
 
 static void run_program_world(uint64_t seed, void *user, verdict *said)
 {
@@ -269,7 +222,7 @@ static void run_program_world(uint64_t seed, void *user, verdict *said)
         draw_faults(seed, how, &cluster);
     for (uint32_t node = 0; node < BLOCKS; node++)
         how->status[node] = UNENDED;
-    remove_histories(how);
+    remove_histories(how->nodes);
     memset(changes, 0, sizeof changes);
     said->outcome = sim_cluster_run(&cluster, NULL);
     if (said->why[0] == '\0')

@@ -1,0 +1,63 @@
+/* sim_histories.h - histories that the nodes of a world have left: `h` of node 0, `h.1` of node 1, and so on. */
+#ifndef HW_TESTS_UNIT_SIM_HISTORIES_H
+#define HW_TESTS_UNIT_SIM_HISTORIES_H
+
+#include "history_memory.h"
+#include "sim_worlds.h"
+
+#define HISTORY_UNENDED ((hawser_status)1000) /* of a node that was killed */
+
+static inline void history_path(uint32_t node, char path[20])
+{
+    (void)snprintf(path, 20, node == 0 ? "h" : "h.%u", node);
+}
+
+static inline void remove_histories(uint32_t nodes)
+{
+    char path[20];
+    for (uint32_t node = 0; node < nodes; node++) {
+        history_path(node, path);
+        (void)unlink(path);
+    }
+}
+
+/* Returns whether there is a history to check: of each node that was not killed, and of all but one, because a file names
+ * one lost node. */
+static inline bool has_history(uint32_t nodes, const hawser_status *status)
+{
+    uint32_t left = 0;
+    char path[20];
+    for (uint32_t node = 0; node < nodes; node++) {
+        history_path(node, path);
+        if (status[node] != HISTORY_UNENDED && access(path, F_OK) != 0)
+            return false;
+        left += status[node] != HISTORY_UNENDED;
+    }
+    return left > 0 && left + 1 >= nodes;
+}
+
+/* Checks the history as `hawser check` does it. */
+static inline void judge_history(uint32_t nodes, verdict *said)
+{
+    hw_history history = {0};
+    hw_verdict checked = {0};
+    hawser_error error = {0};
+    char path[20];
+    hawser_status status = HAWSER_OK;
+    for (uint32_t node = 0; node < nodes && status == HAWSER_OK; node++) {
+        history_path(node, path);
+        if (access(path, F_OK) == 0)
+            status = add_history(&history, path, &error);
+    }
+    HAWSER_THEN(status, hw_history_whole(&history, &error));
+    HAWSER_THEN(status, hw_history_check(&history, &checked, &error));
+    if (status != HAWSER_OK)
+        (void)snprintf(said->why, sizeof said->why, "%s", error.text);
+    if (status == HAWSER_OK && checked.broken) {
+        hw_verdict_print(&checked, &history, stderr);
+        (void)snprintf(said->why, sizeof said->why, "the history breaks a rule: %s", checked.text);
+    }
+    hw_history_free(&history);
+}
+
+#endif
