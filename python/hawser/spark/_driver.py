@@ -30,6 +30,7 @@ MORE = ("string", "date", "timestamp", "timestamp_ntz")  # what columns of a tab
 REFUSED = {option: f"no option over Spark: {why}" for option, why in {
     "partitioned": "each task has rows of its own already",
     "groups": "the frame has none", "names": "the columns have theirs",
+    "fresh": "a stage that Spark repeats would begin anew each time; choose another folder",
     **dict.fromkeys(PLACING, "the tasks of a barrier stage are the nodes"),
 }.items()}
 SLOTS_SECONDS = 30.0  # for executors that have not registered yet
@@ -181,10 +182,12 @@ def _check_slots(mapped: Any, wait: float) -> bool:
 def raise_failure(error: Exception) -> None:
     """Raises what a task has raised, or what Spark says."""
     text = str(error)
+    attempts = re.search(r"failed the maximum allowable number of times: (\d+)", text)
+    again = f"; Spark has begun it {attempts[1]} times" if attempts and attempts[1] != "1" else ""
     own = re.search(r"^hawser\._errors\.(\w+): (.+)$", text, re.MULTILINE)
     kind = getattr(_errors, own[1], None) if own else None
     if own and isinstance(kind, type) and issubclass(kind, Error):
-        raise kind(own[2]) from error
+        raise kind(own[2] + again) from error
     if "SPARK-24820" in text:
         raise BadArgument("Spark runs no barrier stage on a frame that union(), coalesce() or limit() has made: give nodes=, which "
                           "repartitions it with the rows in the same order") from error
@@ -199,11 +202,11 @@ def raise_failure(error: Exception) -> None:
     ended = re.search(r"Python worker exited unexpectedly[^.\n]*|ExecutorLostFailure[^\n]*|Lost executor[^\n]*|Connection reset", text)
     if ended:
         raise PeerLost(f"Spark ended the training: the task of {f'partition {place[1]}' if place else 'a partition'} was lost: "
-                       f"{ended[0].strip()[:200]}") from error
+                       f"{ended[0].strip()[:200]}{again}") from error
     # The last line of a traceback of Python, a sentence of Spark, or what there is.
     patterns = (r"^((?!org\.|java\.|py4j\.)[\w.]+(?:Error|Exception): .+)$", r"Most recent failure reason: (.+)", r"^: (?:[\w.$]+: )?(.+)$", r"(.+)")
     why = next((found for found in (re.search(pattern, text, re.MULTILINE) for pattern in patterns) if found), None)
-    raise Error(f"Spark ended the training: {why[1].strip()[:300] if why else type(error).__name__}") from error
+    raise Error(f"Spark ended the training: {why[1].strip()[:300] if why else type(error).__name__}{again}") from error
 
 
 def _repartition(frame: Any, columns: list[Any], nodes: int) -> Any:
@@ -243,6 +246,15 @@ def _heard(frame: Any, plan: Plan, progress: Callback | None) -> Iterator[Plan]:
         yield replace(plan, listener=address)
 
 
+def _collect(mapped: Any) -> list[Any]:
+    """Returns the rows of the tasks behind a shuffle: Spark repeats a barrier stage that has failed if another stage reads its results, and else ends the job."""
+    if not hasattr(mapped, "_jdf"):
+        return list(mapped.repartition(1).collect())
+    from pyspark import RDD
+    rows = mapped.rdd  # of the plan that `_check_slots` has seen, whose stages before this one are not run again
+    return list(RDD(rows._jrdd.coalesce(1, True), rows.ctx, rows._jrdd_deserializer).collect())
+
+
 def run(frame: Any, plan: Plan, nodes: int | None, progress: Callback | None = None) -> Outcome:
     """Runs a training in a barrier stage. Returns its outcome, or raises what ended it."""
     with _shared(frame, plan) as shared, _heard(frame, shared, progress) as whole:
@@ -257,7 +269,7 @@ def _run(frame: Any, plan: Plan, nodes: int | None) -> Outcome:
     rows = []
     if _check_slots(mapped, SLOTS_SECONDS):
         try:
-            rows = mapped.collect()
+            rows = _collect(mapped)
         except Exception as error:
             raise_failure(error)
     if not rows:
@@ -337,6 +349,9 @@ def train(frame: Any, algorithm: str, *, features: str | Sequence[str], target: 
     rows pass through the driver. `nodes` makes this many partitions first, with the rows in the same order, which moves rows between executors. `workers` is the number of all nodes
     together; by default each node has as many as a task has processors (spark.task.cpus). The order of rows is that of partitions, and
     the bits are those of one process with these rows and workers.
+
+    If a task is lost, Spark repeats the stage, up to spark.stage.maxConsecutiveAttempts times. With `checkpoint`, a folder that all executors see, it goes
+    on from the newest checkpoint.
     """
     plan = make_plan(frame, algorithm, features, {"target": target, "weights": weight, "offset": offset}, options, tables=True, init=init)
     if plan.task.frame is not None:

@@ -113,7 +113,7 @@ class _SparkEstimator(_Saved, pyspark.ml.Estimator):  # type: ignore[misc]
         """Trains on a frame. `params` must be None, since parameters are those of the constructor.
 
         `eval_set` is a frame with the same columns, or a pair (X, y) of arrays, on which errors are measured as by the estimators for arrays.
-        `checkpoint` is a folder of checkpoints that all executors see. The same call goes on from there.
+        `checkpoint` is a folder of checkpoints that all executors see. The same call goes on from there, and so does a stage that Spark repeats.
         """
         if params:
             raise BadOption("params: this estimator has no Params of pyspark; its parameters are those of its constructor")

@@ -29,7 +29,7 @@ from sklearn.model_selection import KFold  # noqa: E402
 import hawser  # noqa: E402
 import hawser.spark  # noqa: E402
 from conftest import LONG as LONG_FORM, some  # noqa: E402
-from hawser.spark._driver import raise_failure  # noqa: E402
+from hawser.spark._driver import make_plan, raise_failure, run  # noqa: E402
 from hawser.spark._progress import listening, reporting  # noqa: E402
 
 DRAW = np.random.default_rng(0)
@@ -56,6 +56,7 @@ def spark(tmp_path_factory):
                      "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote")
         builder = SparkSession.builder.master("local-cluster[1,4,1024]").config("spark.executor.memory", "600m")
         for key, value in {"spark.ui.enabled": "false", "spark.log.level": "OFF", "spark.driver.maxResultSize": "40k",
+                           "spark.stage.maxConsecutiveAttempts": "2",
                            "spark.sql.warehouse.dir": str(work), "spark.sql.codegen.wholeStage": "false", "spark.ui.showConsoleProgress": "false",
                            "spark.python.daemon.module": "preloading", "spark.executorEnv.HAWSER_LIBRARY": os.environ["HAWSER_LIBRARY"],
                            "spark.executorEnv.PYTHONPATH": f"{os.environ['PYTHONPATH']}:{os.path.dirname(__file__)}"}.items():
@@ -357,6 +358,7 @@ def refusals():
         (lambda f: f, {"nodes": 0}, hawser.BadArgument, "nodes = 0"),
         (lambda f: f, {"clusters": 3}, hawser.BadOption, "lasso has no such option; it is one of kmeans"),
         (lambda f: f, {"listen": 3}, hawser.BadOption, "listen: no option over Spark"),
+        (lambda f: f, {"checkpoint": "ck", "fresh": True}, hawser.BadOption, "fresh: no option over Spark: .* choose another folder"),
         (lambda f: f, {"validation": X}, hawser.BadOption, "validation: give a pair of data and target"),
         (lambda f: f, {"validation": (X[:, :3], Y)}, hawser.BadOption, "validation: it has 3 columns, and the data have 4"),
         (lambda f: f, {"validation": (X, np.where(Y > 3, np.nan, Y))}, hawser.BadArgument, "validation: target .* is nan"),
@@ -444,23 +446,56 @@ def wait_for_nodes(count):
     return found
 
 
-@pytest.mark.parametrize("harm, text", [(signal.SIGKILL, "the task of partition . was lost: Python worker exited"),
-                                        (signal.SIGSTOP, "node . .* was lost|cannot join|missing node"), (None, "Spark ended the training: .*cancelled")])
-def test_a_loss_ends_the_training(spark, frame, harm, text):
-    def hurt():
-        process = wait_for_nodes(3)[1]
-        if harm is None:
-            spark.sparkContext.cancelAllJobs()
-        else:
-            os.kill(process, harm)
+@contextlib.contextmanager
+def harmed(*harms):
+    """Does something to the processes of a training, one after the other, each time that there are new ones."""
+    before = set()
 
-    thread = threading.Thread(target=hurt)
+    def harm_all():
+        for harm in harms:
+            until = time.monotonic() + 60
+            while not (len(found := nodes()) == 3 and not before & set(found)) and time.monotonic() < until:
+                time.sleep(0.05)
+            before.update(found)
+            harm(found[1])
+
+    thread = threading.Thread(target=harm_all, daemon=True)
     thread.start()
-    with pytest.raises(hawser.Error, match=text):
-        hawser.spark.train(frame, "linear", features="vector", target="y", failure_timeout=2, join_timeout=10, **LONG)
+    yield
     thread.join()
     wait_for_nodes(0)
+
+
+@pytest.mark.parametrize("harm, text", [(signal.SIGKILL, "the task of partition . was lost: Python worker exited.*; Spark has begun it 2 times"),
+                                        (signal.SIGSTOP, "(node . .* was lost|cannot join|missing node).*; Spark has begun it 2 times"),
+                                        (None, "Spark ended the training: .*cancelled")])
+def test_a_loss_that_repeats_ends_the_training(spark, frame, harm, text):
+    """Spark begins the stage again, here once, unless the driver has cancelled it."""
+    hurt = [lambda _: spark.sparkContext.cancelAllJobs()] if harm is None else 2 * [lambda process: os.kill(process, harm)]
+    with harmed(*hurt), pytest.raises(hawser.Error, match=text):
+        hawser.spark.train(frame, "linear", features="vector", target="y", failure_timeout=2, join_timeout=10, **LONG)
     assert hawser.spark.train(frame, "lasso", features="vector", target="y").training.workers == 3
+
+
+@pytest.mark.parametrize("checkpoint", [True, False])
+def test_a_stage_that_lost_a_task_is_repeated(frame, tmp_path, checkpoint):
+    """What Spark repeats has the bits of one process. It goes on from a checkpoint, or begins anew."""
+    how, folder = {"lambda_": 0.002, "tol": 1e-9, "exchange_every": 1, "workers": 3}, tmp_path / "ck"
+    more = {"checkpoint": folder, "checkpoint_every": 0} if checkpoint else {}
+
+    def kill(process):
+        until = time.monotonic() + 60
+        while checkpoint and not list(folder.glob("checkpoint-0000000[5-9]*.json")) and time.monotonic() < until:
+            time.sleep(0.01)
+        os.kill(process, signal.SIGKILL)
+
+    plan = make_plan(frame, "lasso", "vector", {"target": "y"}, {"slow": "0:200", **how, **more}, trace=True)
+    with harmed(kill):
+        found = run(frame, plan, None)
+    alone = hawser.train("lasso", X, Y, **how)
+    assert np.array_equal(found.model.coefficients, alone.coefficients) and found.model.intercept == alone.intercept
+    assert found.trace[0]["clock"] > 2 if checkpoint else found.trace[0]["clock"] < 2
+    assert not checkpoint or not os.listdir(folder)
 
 
 def test_failures_of_executors_are_explained():
