@@ -192,13 +192,8 @@ hawser_status hw_position_fits(const hw_position *position, const hawser_program
     return HAWSER_OK;
 }
 
-hawser_status hw_position_records(const hawser_program *program, uint32_t nodes, hawser_error *error)
+hawser_status hw_position_records(const hawser_program *program, hawser_error *error)
 {
-    for (const hawser_state *state = program->states; state != NULL; state = state->next)
-        if (state->function != NULL && state->function->memory > 0 && nodes > 1)
-            REFUSE("state '%s' has function '%s', whose memory on the servers a checkpoint of several nodes does not have; "
-                   "run it on one node, or without --checkpoint",
-                   state->name, state->function->name);
     if (program->pause != 0 || program->position != NULL)
         REFUSE("program '%s' pauses or goes on from a pause (hawser_program_pause), so it takes no checkpoints",
                program->name);

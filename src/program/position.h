@@ -58,7 +58,7 @@ uint64_t hw_position_program(const hawser_program *program);
 hawser_status hw_position_fits(const hw_position *position, const hawser_program *program,
                                hawser_error *error) HAWSER_MUST_USE;
 /* Refuses a program of which no checkpoint can be taken, with the name of what stands against it. */
-hawser_status hw_position_records(const hawser_program *program, uint32_t nodes, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_position_records(const hawser_program *program, hawser_error *error) HAWSER_MUST_USE;
 /* Refuses a program that cannot go on from its position. */
 hawser_status hw_position_check(const hawser_program *program, hawser_error *error) HAWSER_MUST_USE;
 /* Returns whether a unit transforms data. */

@@ -78,6 +78,7 @@ void hw_client_free(hw_client *client)
     free(client->cursors);
     free(client->lost);
     free(client->tables);
+    free(client->memories);
     free(client->there);
     free(client->arcs);
     free(client->holdings);
@@ -109,6 +110,7 @@ hawser_status hw_client_table_at_servers(hw_client *client, const hw_table_spec 
                                spec->name);
         }
     HAWSER_TRY(HW_GROW(&client->tables, &client->table_capacity, client->table_count + 1, "the tables", error));
+    HAWSER_TRY(HW_GROW(&client->memories, &client->memory_capacity, client->table_count + 1, "the tables", error));
     HAWSER_TRY(HW_GROW(&client->there, &client->there_capacity, client->table_count + 1, "the tables", error));
     HAWSER_TRY(HW_GROW(&client->arcs, &client->arcs_capacity, client->table_count + 1, "the tables", error));
     HAWSER_TRY(HW_GROW(&client->holdings, &client->holdings_capacity, client->table_count + 1, "the tables", error));
@@ -127,6 +129,7 @@ hawser_status hw_client_table_at_servers(hw_client *client, const hw_table_spec 
     }
     client->holdings[client->table_count] = holding;
     client->tables[client->table_count] = *spec;
+    client->memories[client->table_count] = hw_table_memory_rows(spec);
     client->there[client->table_count] = there;
     client->arcs[client->table_count] = arcs;
     *number = (uint32_t)client->table_count++;
@@ -381,7 +384,7 @@ static bool may_coalesce(const hw_client *client)
 static hawser_status send_slice(hw_client *client, const hw_task *t, hw_slice *part, bool resend, hawser_error *error)
 {
     const hw_order *order = &t->order;
-    const hw_table_spec *spec = &client->tables[order->table];
+    const hw_table_spec *spec = hw_order_rows(client, order);
     hw_request request = {.head = {.operation = (uint8_t)order->operation,
                                    .table = client->there[order->table],
                                    .worker = order->worker,
@@ -489,7 +492,7 @@ static void begin(hw_client *client, hw_task *t)
         status = hw_task_cut(client, t, &t->error);
     count_parts(client, t);
     t->slices_left = t->slice_count;
-    t->noted = status == HAWSER_OK && !nothing;
+    t->noted = status == HAWSER_OK && !nothing && !hw_operation_of_memory(t->order.operation);
     if (t->noted)
         hw_note_asked(client->options.log, &client->tables[t->order.table], &t->order, t->number, (uint32_t)t->slice_count);
     if (status != HAWSER_OK) {
@@ -629,11 +632,10 @@ static hawser_status check_after(const hw_client *client, const hw_order *order,
 
 static hawser_status check_order(const hw_client *client, const hw_order *order, hawser_error *error)
 {
-    bool pushes = order->operation == HW_PUSH || order->operation == HW_PUSH_PULL || order->operation == HW_PUT;
-    bool pulls = order->operation == HW_PULL || order->operation == HW_PUSH_PULL;
+    bool pushes = hw_operation_pushes(order->operation), pulls = hw_operation_pulls(order->operation);
     if (order->table >= client->table_count)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "there is no table number %u", order->table);
-    const hw_table_spec *spec = &client->tables[order->table];
+    const hw_table_spec *spec = hw_order_rows(client, order);
     if (order->rest && client->holdings[order->table] == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' holds nothing back: it has no filter and no rounding",
                            spec->name);
@@ -653,6 +655,10 @@ static hawser_status check_order(const hw_client *client, const hw_order *order,
     if (spec->summed && order->operation == HW_CLOCK && (order->first != spec->first || order->last != spec->last))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s' is summed: a clock is one of all its keys, %llu to %llu",
                            spec->name, (unsigned long long)spec->first, (unsigned long long)spec->last);
+    if (hw_operation_of_memory(order->operation) && (spec->width == 0 || order->keys != NULL))
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "table '%s': only a function with memory has any, which is read and set by ranges of keys",
+                           spec->name);
     if (order->clock == UINT64_MAX)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "table '%s': clocks and iterations end before 2^64 - 1", spec->name);
     if (is_empty(order))
@@ -765,7 +771,7 @@ hawser_status hw_client_submit(hw_client *client, const hw_order *order, uint64_
 /* Returns where the reply's values belong in the user's memory if they can be read there as they are, else NULL. */
 static void *place_of(const hw_client *client, const hw_task *t, const hw_slice *part, const hw_reply_head *head)
 {
-    const hw_table_spec *spec = &client->tables[t->order.table];
+    const hw_table_spec *spec = hw_order_rows(client, &t->order);
     unsigned char *out = t->order.out;
     if (out == NULL || hw_slice_apart(part) || head->outcome != HW_APPLIED || head->parts != 0 ||
         head->values != HW_VALUES_DENSE || head->count != part->count * spec->width ||
@@ -777,7 +783,7 @@ static void *place_of(const hw_client *client, const hw_task *t, const hw_slice 
 static bool take_values(hw_client *client, hw_task *t, const hw_slice *part, const hw_reply_head *head,
                         const hw_message *message)
 {
-    const hw_table_spec *spec = &client->tables[t->order.table];
+    const hw_table_spec *spec = hw_order_rows(client, &t->order);
     size_t bytes = hw_task_row(client, t);
     unsigned char *out = t->order.out;
     if (head->count != (out != NULL ? part->count * spec->width : 0))

@@ -22,7 +22,7 @@ static hw_slice *add_slice(hw_task *t, uint32_t server)
 /* Returns the number of keys in one message. */
 static size_t part_keys(const hw_client *client, const hw_task *t)
 {
-    return hw_table_keys_of(&client->tables[t->order.table], client->options.part);
+    return hw_table_keys_of(hw_order_rows(client, &t->order), client->options.part);
 }
 
 /* Adds the next part of a server's arcs up to arc `to`. Parts begin where those of the whole arc would. Returns false if

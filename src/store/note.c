@@ -92,7 +92,7 @@ static hw_event_record record_of(const hw_piece *piece, hw_event_kind kind)
 void hw_note_piece(const hw_stripe *stripe, const hw_piece *piece)
 {
     const hw_inflight *inflight = piece->inflight;
-    if (stripe->log == NULL)
+    if (stripe->log == NULL || hw_operation_of_memory(inflight->request.head.operation))
         return;
     if (inflight->request.head.operation == HW_CLOCK) {
         hw_event_record record = record_of(piece, HW_EVENT_CLOCK);

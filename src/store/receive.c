@@ -64,7 +64,7 @@ static void account(const hw_server *server, uint32_t client, int64_t bytes)
 static void count_held(hw_inflight *inflight, const hw_served *served)
 {
     const hw_request_head *head = &inflight->request.head;
-    size_t values = (size_t)head->count * served->spec.width * hw_value_size(served->spec.type);
+    size_t values = (size_t)head->count * inflight->spec->width * hw_value_size(inflight->spec->type);
     inflight->bytes =
         sizeof *inflight + served->stripe_count * sizeof(hw_piece) + (size_t)inflight->message->envelope.length;
     if (inflight->out != NULL)
@@ -350,7 +350,7 @@ static void *place_of(const hw_inflight *inflight)
 static hawser_status make_reply(hw_inflight *inflight, hawser_error *error)
 {
     const hw_request_head *head = &inflight->request.head;
-    bool pulls = head->operation == HW_PULL || head->operation == HW_PUSH_PULL;
+    bool pulls = hw_operation_pulls(head->operation);
     hw_reply_head reply = {.outcome = HW_APPLIED, .table = head->table, .slice = head->slice, .task = head->task};
     void *values = NULL;
     if (head->operation == HW_CLOCK || inflight->batch != NULL)
@@ -436,7 +436,7 @@ static hawser_status prepare(hw_inflight *inflight, const hw_served *served, hw_
     uint32_t workers = inflight->group->workers;
     const hw_request_head *head = &inflight->request.head;
     hw_request_head own = *head;
-    HAWSER_TRY(hw_request_read(&served->spec, &own, inflight->message, &inflight->scratch, &inflight->request, error));
+    HAWSER_TRY(hw_request_read(inflight->spec, &own, inflight->message, &inflight->scratch, &inflight->request, error));
     if (own.worker >= workers && (own.operation == HW_CLOCK || served->spec.centric || served->spec.summed))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no worker %u; there are %u", served->spec.name,
                            own.worker, workers);
@@ -510,7 +510,7 @@ hawser_status hw_client_session_receive(hw_client_session *session, hw_message *
                               .session = session,
                               .client = session->client,
                               .message = message,
-                              .spec = &served->spec};
+                              .spec = hw_operation_of_memory(head.operation) ? &served->memory_rows : &served->spec};
     status = hw_batch_join(session, &head, &inflight->batch, error);
     if (status != HAWSER_OK) {
         hw_inflight_free(inflight);

@@ -194,8 +194,8 @@ bool hw_request_head_of(const hw_message *message, hw_request_head *head)
 
 static hawser_status check_shape(const hw_table_spec *table, const hw_request_head *head, hawser_error *error)
 {
-    bool pushes = head->operation == HW_PUSH || head->operation == HW_PUSH_PULL || head->operation == HW_PUT;
-    if (head->operation < HW_PUSH || head->operation > HW_PUT)
+    bool pushes = hw_operation_pushes(head->operation);
+    if (head->operation < HW_PUSH || head->operation > HW_PUT_MEMORY)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': there is no operation %u", table->name, head->operation);
     if (pushes != (head->values != HW_VALUES_NONE))
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s': a %s %s values", table->name, pushes ? "push" : "pull",
@@ -216,6 +216,10 @@ static hawser_status check_shape(const hw_table_spec *table, const hw_request_he
     bool range = head->keys == HW_KEYS_RANGE;
     if (head->operation == HW_CLOCK)
         return HAWSER_OK;
+    if (hw_operation_of_memory(head->operation) && (table->width == 0 || !range))
+        return hawser_fail(error, HAWSER_BAD_INPUT,
+                           "table '%s': only a function with memory has any, which is read and set by ranges of keys",
+                           table->name);
     if (range && table->sparse)
         return hawser_fail(error, HAWSER_BAD_INPUT, "table '%s' is sparse: its keys are named one by one, not as a range",
                            table->name);

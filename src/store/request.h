@@ -17,8 +17,29 @@ typedef enum hw_operation {
     HW_PULL,      /* keys in; values out */
     HW_PUSH_PULL, /* both; returns the values after the push */
     HW_CLOCK,     /* the client has finished a clock on the keys; no reply */
-    HW_PUT        /* keys and values in; replaces the values, whatever the table's function and order */
+    HW_PUT,       /* keys and values in; replaces the values, whatever the table's function and order */
+    /* The next two concern what a dense table's function remembers of a range of keys, in place of their values. */
+    HW_PULL_MEMORY,
+    HW_PUT_MEMORY
 } hw_operation;
+
+static inline bool hw_operation_pushes(unsigned operation)
+{
+    return operation == HW_PUSH || operation == HW_PUSH_PULL || operation == HW_PUT || operation == HW_PUT_MEMORY;
+}
+static inline bool hw_operation_pulls(unsigned operation)
+{
+    return operation == HW_PULL || operation == HW_PUSH_PULL || operation == HW_PULL_MEMORY;
+}
+static inline bool hw_operation_of_memory(unsigned operation)
+{
+    return operation == HW_PULL_MEMORY || operation == HW_PUT_MEMORY;
+}
+/* Returns whether a request waits for no clock, and does not count as a read or a push of an iteration. */
+static inline bool hw_operation_unordered(unsigned operation)
+{
+    return operation == HW_PUT || hw_operation_of_memory(operation);
+}
 
 typedef enum hw_keys_form {
     HW_KEYS_RANGE = 1, /* first .. last */

@@ -231,6 +231,7 @@ hawser_status hw_server_make(hw_server *server, const hw_table_spec *spec, uint3
     hw_arcs arcs = {0};
     HAWSER_TRY(HW_NEW(&served, 1, "a table", error));
     served->spec = *spec;
+    served->memory_rows = hw_table_memory_rows(spec);
     hawser_status status = HW_NEW(&served->stripes, server->options.stripes, "the stripes of a table", error);
     if (status == HAWSER_OK && !spec->sparse)
         status = own_arcs(server, spec, &arcs, error);

@@ -538,6 +538,20 @@ size_t hw_table_shard_take(const hw_table_shard *shard, size_t *at, size_t count
     return rows;
 }
 
+void hw_table_shard_get_memory(const hw_table_shard *shard, uint64_t first, uint64_t last, void *out)
+{
+    size_t doubles = shard->row_memory;
+    memcpy(out, shard->memory + (size_t)(first - shard->first) * doubles,
+           ((size_t)(last - first) + 1) * doubles * sizeof(double));
+}
+
+void hw_table_shard_set_memory(hw_table_shard *shard, uint64_t first, uint64_t last, const void *memory)
+{
+    size_t doubles = shard->row_memory;
+    memcpy(shard->memory + (size_t)(first - shard->first) * doubles, memory,
+           ((size_t)(last - first) + 1) * doubles * sizeof(double));
+}
+
 hawser_status hw_table_shard_put(hw_table_shard *shard, uint64_t key, const void *values, const void *memory,
                                  hawser_error *error)
 {

@@ -41,6 +41,10 @@ const void *hw_table_shard_from(const hw_table_shard *shard, uint64_t first);
 /* Copies the values of a dense shard's keys first..last. */
 void hw_table_shard_get_range(const hw_table_shard *shard, uint64_t first, uint64_t last, void *out);
 
+/* Copies, and sets, what the function remembers of a dense shard's keys first..last. */
+void hw_table_shard_get_memory(const hw_table_shard *shard, uint64_t first, uint64_t last, void *out);
+void hw_table_shard_set_memory(hw_table_shard *shard, uint64_t first, uint64_t last, const void *memory);
+
 /* Applies the table's function to updates of count * width of the type. Keys that do not exist are made first, as zeros.
  * HAWSER_NO_MEMORY: there is no memory for all of them, and nothing has changed. The caller refuses updates with NaN or
  * infinity. A number that an update would make NaN or infinite keeps its value, and its key is recorded in *overflow. */

@@ -138,7 +138,7 @@ static bool may_be_done(const hw_stripe *stripe, const hw_piece *piece)
     const hw_request_head *head = &request->head;
     uint64_t first, last;
     span_of(piece, &first, &last);
-    if (head->operation == HW_CLOCK || head->operation == HW_PUT)
+    if (head->operation == HW_CLOCK || hw_operation_unordered(head->operation))
         return true;
     if (!stripe->spec->centric)
         return head->least == 0 || least_clock(stripe, inflight, first, last) >= head->least;
@@ -389,12 +389,31 @@ static void set_rows(hw_stripe *stripe, const hw_piece *piece)
     }
 }
 
+/* Copies or sets what the function remembers of a range, shard by shard. */
+static void do_memory(hw_stripe *stripe, const hw_piece *piece)
+{
+    hw_inflight *inflight = piece->inflight;
+    size_t at = hw_arcs_find(&(hw_arcs){stripe->arcs, stripe->shard_count}, piece->first), row = piece->begin;
+    const unsigned char *values = inflight->request.values;
+    for (uint64_t key = piece->first; row < piece->end; key = stripe->arcs[at].first) {
+        uint64_t last = stripe->arcs[at].last < piece->last ? stripe->arcs[at].last : piece->last;
+        hw_table_shard *shard = stripe->shards[at];
+        if (values != NULL)
+            hw_table_shard_set_memory(shard, key, last, values + row * row_bytes(inflight));
+        else
+            hw_table_shard_get_memory(shard, key, last, inflight->out + row * row_bytes(inflight));
+        row += (size_t)(last - key) + 1;
+        if (row < piece->end)
+            at++;
+    }
+}
+
 /* Keeps the version before a change, if a worker may repeat an iteration that reads it. */
 static void keep_before(hw_stripe *stripe, const hw_piece *piece)
 {
     const hw_inflight *inflight = piece->inflight;
     if (stripe->spec->centric && stripe->spec->delay != HW_DELAY_NONE && inflight->request.values != NULL &&
-        inflight->request.head.operation != HW_PUT)
+        !hw_operation_unordered(inflight->request.head.operation))
         hw_before_keep(stripe, piece, least_ended(stripe, inflight, piece->first, piece->last));
 }
 
@@ -533,6 +552,8 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
         keep_before(stripe, piece);
         if (inflight->request.head.operation == HW_PUT)
             set_rows(stripe, piece);
+        else if (hw_operation_of_memory(inflight->request.head.operation))
+            do_memory(stripe, piece);
         else if (stripe->spec->summed && inflight->request.values != NULL)
             put_by(stripe, piece);
         else if (inflight->grouped != NULL)
@@ -546,7 +567,7 @@ static void do_piece(hw_stripe *stripe, hw_piece *piece)
         if (again)
             hw_before_give(stripe, piece);
     }
-    if (inflight->request.head.operation != HW_PUT)
+    if (!hw_operation_unordered(inflight->request.head.operation))
         note_clocks(stripe, piece);
     hw_note_piece(stripe, piece);
     hw_stripe_count_rows(stripe, piece->reserved);

@@ -120,7 +120,7 @@ struct hw_stripe {
 };
 
 typedef struct hw_served {
-    hw_table_spec spec;
+    hw_table_spec spec, memory_rows; /* the latter describes rows of what the function remembers */
     hw_stripe *stripes;
     uint32_t stripe_count;
     unsigned char *values; /* dense: of all shards, contiguous */

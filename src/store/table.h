@@ -97,6 +97,17 @@ static inline void hw_overflow_at(hw_overflow *overflow, uint64_t key)
         *overflow = (hw_overflow){true, key};
 }
 
+/* Describes the rows of what the table's function remembers, as if they were values. The width is 0 if it remembers
+ * nothing. */
+static inline hw_table_spec hw_table_memory_rows(const hw_table_spec *spec)
+{
+    hw_table_spec rows = *spec;
+    rows.type = HW_VALUE_F64;
+    rows.width *= spec->function->memory;
+    rows.rounding = HW_F64;
+    return rows;
+}
+
 /* Numbers in one message. Servers also cut long ranges by it, so that a message is for one stripe. */
 enum { HW_PART = 1 << 17 };
 /* Returns the number of keys, at least one, that have `numbers` numbers. */

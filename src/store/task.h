@@ -76,10 +76,11 @@ struct hw_client {
     hw_client_options options;
     hw_ring ring;
     hw_table_spec *tables;
-    uint32_t *there;       /* the servers' numbers of the tables */
-    hw_arcs *arcs;         /* of dense tables */
-    hw_holding **holdings; /* of tables with a filter */
-    size_t table_count, table_capacity, there_capacity, arcs_capacity, holdings_capacity;
+    hw_table_spec *memories; /* by table: rows of what its function remembers */
+    uint32_t *there;         /* the servers' numbers of the tables */
+    hw_arcs *arcs;           /* of dense tables */
+    hw_holding **holdings;   /* of tables with a filter */
+    size_t table_count, table_capacity, memory_capacity, there_capacity, arcs_capacity, holdings_capacity;
     hw_lists *lists;         /* by server */
     uint32_t *counts;        /* by server: parts of the task being cut; */
     hw_filling *filling;     /* and the slice being filled, for a list; */
@@ -118,9 +119,14 @@ static inline bool hw_slice_apart(const hw_slice *slice)
 /* Copies a slice's rows, of `bytes` each, from the task to contiguous memory; and back. */
 void hw_slice_gather(const hw_slice *slice, const unsigned char *from, size_t bytes, unsigned char *to);
 void hw_slice_scatter(const hw_slice *slice, const unsigned char *from, size_t bytes, unsigned char *to);
+/* Returns the description of the rows that an order sends or receives. */
+static inline const hw_table_spec *hw_order_rows(const hw_client *client, const hw_order *order)
+{
+    return &(hw_operation_of_memory(order->operation) ? client->memories : client->tables)[order->table];
+}
 static inline size_t hw_task_row(const hw_client *client, const hw_task *task)
 {
-    const hw_table_spec *spec = &client->tables[task->order.table];
+    const hw_table_spec *spec = hw_order_rows(client, &task->order);
     return spec->width * hw_value_size(spec->type);
 }
 

@@ -2,7 +2,6 @@
 #ifndef HW_TESTS_UNIT_REFUSED_RECORDS_H
 #define HW_TESTS_UNIT_REFUSED_RECORDS_H
 
-#include "program/position.h"
 #include "refused.h"
 
 static fixture in_loop(fixture f, hawser_sync sync, hawser_state *updated)
@@ -21,14 +20,6 @@ static void what_has_no_record_is_rejected(void **state)
     hawser_program_pause(f.program, 1);
     refused(f, "'broken'", "so it takes no checkpoints");
     checkpointer = NULL;
-    f = make();
-    static const double rates[] = {0.1, 1e-8};
-    HAWSER_STATE(f.program, "s", HAWSER_STORED, .rows = 8, .function = "adagrad", .parameters = rates);
-    hawser_error error = {0};
-    assert_int_equal(hw_position_records(f.program, 1, &error), HAWSER_OK);
-    assert_int_equal(hw_position_records(f.program, 2, &error), HAWSER_BAD_PROGRAM);
-    assert_true(meet_refusal(&list, error.text));
-    hawser_program_free(f.program);
 }
 
 #endif

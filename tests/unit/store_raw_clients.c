@@ -286,6 +286,8 @@ static void wrong_fields_of_a_request_are_refused(void **state)
         {.operation = HW_PULL, .keys = HW_KEYS_GAPS, .table = 1, .last = far, .count = far},
         {.operation = HW_PUSH, .keys = HW_KEYS_RANGE, .values = HW_VALUES_DENSE, .last = KEYS - 1, .count = KEYS},
         {.operation = HW_PUSH, .keys = HW_KEYS_RANGE, .values = 77, .last = KEYS - 1, .count = KEYS},
+        {.operation = HW_PULL_MEMORY, .keys = HW_KEYS_RANGE, .last = KEYS - 1, .count = KEYS},
+        {.operation = HW_PUT_MEMORY, .keys = HW_KEYS_RANGE, .values = HW_VALUES_DENSE, .last = 0, .count = 1},
     };
     uint32_t count = sizeof wrong / sizeof *wrong;
     for (uint32_t i = 0; i < count; i++)

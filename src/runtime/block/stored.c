@@ -9,7 +9,6 @@
 #include "history/record.h"
 #include "runtime/store/asking.h"
 #include "runtime/store/hub.h"
-#include "store/checkpoint.h"
 
 enum {
     SLOTS = 2,       /* of chunks: one more is read ahead under bounded delay */
@@ -847,6 +846,21 @@ static size_t memory_bytes(const hw_state_part *part)
     return part->state->function != NULL ? part->count * part->state->function->memory * sizeof(double) : 0;
 }
 
+/* Reads what the function remembers of the block's share from the servers to `out`, or sets it there. */
+static hawser_status carry_memory(hw_worker *worker, hw_state_part *part, void *out, const void *values)
+{
+    hw_chunk_task *task = &part->stored->copying;
+    uint64_t number;
+    hawser_request request = begin_task(worker, part, task);
+    request.first = part->begin;
+    request.last = part->begin + part->count - 1;
+    request.count = part->count;
+    request.out = out;
+    request.values = values;
+    HAWSER_TRY(hw_store_memory_task(worker->session->store, &request, &number, &worker->error));
+    return wait_for(worker, task);
+}
+
 static void drop_share(hw_stored *stored)
 {
     free(stored->share);
@@ -869,9 +883,7 @@ hawser_status hw_stored_collect(hw_worker *worker, hw_state_part *part)
     if (bytes == 0)
         return HAWSER_OK;
     HAWSER_TRY(hw_new_array(&stored->share_memory, bytes, 1, "a record of a stored state", &worker->error));
-    (void)hw_server_take_range(store->server, stored->table, part->begin, part->begin + part->count - 1, HW_PART_MEMORY,
-                               stored->share_memory);
-    return HAWSER_OK;
+    return carry_memory(worker, part, stored->share_memory, NULL); /* the values had all clocks, so this has them, too */
 }
 
 /* Visits the prefetches that the unit has begun and not taken. */
@@ -930,19 +942,6 @@ static hawser_status put_share(hw_worker *worker, hw_state_part *part, uint64_t 
     return wait_for(worker, task);
 }
 
-static hawser_status put_memory(hw_worker *worker, const hw_state_part *part)
-{
-    const hw_stored *stored = part->stored;
-    size_t size = hw_state_size(part->state), each = part->state->function->memory * sizeof(double);
-    for (size_t i = 0; i < part->count; i++) {
-        uint64_t key = part->begin + i;
-        HAWSER_TRY(hw_server_put_rows(worker->session->store->server, stored->table, &key, 1,
-                                      (const unsigned char *)stored->share + i * size,
-                                      (const unsigned char *)stored->share_memory + i * each, &worker->error));
-    }
-    return HAWSER_OK;
-}
-
 hawser_status hw_stored_restore(hw_worker *worker, hw_state_part *part)
 {
     hw_stored *stored = part->stored;
@@ -956,7 +955,7 @@ hawser_status hw_stored_restore(hw_worker *worker, hw_state_part *part)
     const void *values = stored->owned ? part->work : stored->share;
     hawser_status status = values != NULL && part->count > 0 ? put_share(worker, part, last, values) : HAWSER_OK;
     if (stored->share_memory != NULL)
-        HAWSER_THEN(status, put_memory(worker, part));
+        HAWSER_THEN(status, carry_memory(worker, part, NULL, stored->share_memory));
     drop_share(stored);
     return status;
 }

@@ -279,7 +279,7 @@ static uint64_t clocks_of(const hw_session *session)
 static hawser_status check_records(const hawser_job *job, const hawser_program *program, hawser_error *error)
 {
     hawser_error why = {0};
-    hawser_status status = hw_position_records(program, hawser_job_nodes(job), &why);
+    hawser_status status = hw_position_records(program, &why);
     if (status == HAWSER_OK)
         return status;
     return hawser_fail(error, job->checkpoints != NULL ? HAWSER_BAD_OPTION : status, "%s", why.text);

@@ -127,6 +127,11 @@ hawser_status hw_store_put_task(hawser_store *store, const hawser_request *reque
     return begin(store, request, HW_PUT, task, error);
 }
 
+hawser_status hw_store_memory_task(hawser_store *store, const hawser_request *request, uint64_t *task, hawser_error *error)
+{
+    return begin(store, request, request->out != NULL ? HW_PULL_MEMORY : HW_PUT_MEMORY, task, error);
+}
+
 hawser_status hawser_store_flush(hawser_store *store, uint32_t table, uint64_t *task, hawser_error *error)
 {
     HW_GIVEN_STORE(store);

@@ -12,6 +12,10 @@ hawser_status hw_store_set(hawser_store *store, uint32_t table, const uint64_t *
 /* Starts a task that does so. */
 hawser_status hw_store_put_task(hawser_store *store, const hawser_request *request, uint64_t *task,
                                 hawser_error *error) HAWSER_MUST_USE;
+/* Starts a task that reads what a dense table's function remembers of a range of keys (request->out), or sets it
+ * (request->values): doubles, the function's `memory` of them per number. It waits for no clock. */
+hawser_status hw_store_memory_task(hawser_store *store, const hawser_request *request, uint64_t *task,
+                                   hawser_error *error) HAWSER_MUST_USE;
 uint32_t hw_store_servers(const hawser_store *store);
 /* Asks a server for its hw_stat_wire and a hw_count_wire for each table; the caller frees the data. */
 hawser_status hw_store_stat_of(hawser_store *store, uint32_t server, hw_bytes *reply, hawser_error *error) HAWSER_MUST_USE;
