@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/difference.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
@@ -414,72 +415,6 @@ const hw_checkpoint_part *hw_checkpoint_find(const hw_checkpoint *checkpoint, hw
 
 /* -------------------------------------------------------------------------------------------------------- comparing ---- */
 
-/* Returns the length of what two lines about one thing share, "option lambda = "; 0: unknown. */
-static size_t label_of(const char *line, size_t length)
-{
-    const char *equals = memmem(line, length, " = ", 3);
-    return equals != NULL ? (size_t)(equals - line) + 3 : 0;
-}
-
-static size_t line_length(const char *line)
-{
-    return strcspn(line, "\n");
-}
-
-/* Returns whether a text has a line. */
-static bool has_line(const char *text, const char *line, size_t length)
-{
-    for (; *text != '\0'; text += line_length(text) + (text[line_length(text)] != '\0'))
-        if (line_length(text) == length && memcmp(text, line, length) == 0)
-            return true;
-    return false;
-}
-
-/* Finds the line of a text that begins as `line` does up to its value. */
-static const char *line_alike(const char *text, const char *line, size_t label)
-{
-    for (; label > 0 && *text != '\0'; text += line_length(text) + (text[line_length(text)] != '\0'))
-        if (strncmp(text, line, label) == 0)
-            return text;
-    return NULL;
-}
-
-enum { SHOWN = 200 };
-static int shown(size_t length)
-{
-    return length < SHOWN ? (int)length : SHOWN;
-}
-
-static hawser_status different(const char *folder, const char *there, const char *here, hawser_error *error)
-{
-    static const char help[] = "choose another folder or give --fresh";
-    size_t a = there != NULL ? line_length(there) : 0, b = here != NULL ? line_length(here) : 0;
-    if (there == NULL)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "%s has a checkpoint of another run: '%.*s' is not there, but here; %s",
-                           folder, shown(b), here, help);
-    if (here == NULL)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "%s has a checkpoint of another run: '%.*s' is there, but not here; %s",
-                           folder, shown(a), there, help);
-    size_t label = label_of(there, a);
-    if (label > 0 && label <= b)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "%s has a checkpoint of another run: %.*s there, %.*s here; %s", folder,
-                           shown(a), there, shown(b - label), here + label, help);
-    return hawser_fail(error, HAWSER_BAD_OPTION, "%s has a checkpoint of another run: '%.*s' there, '%.*s' here; %s", folder,
-                       shown(a), there, shown(b), here, help);
-}
-
-/* Compares line by line. Options and data may have been given in another order. */
-static hawser_status compare(const char *there, const char *here, const char *folder, hawser_error *error)
-{
-    for (const char *line = there; *line != '\0'; line += line_length(line) + (line[line_length(line)] != '\0'))
-        if (!has_line(here, line, line_length(line)))
-            return different(folder, line, line_alike(here, line, label_of(line, line_length(line))), error);
-    for (const char *line = here; *line != '\0'; line += line_length(line) + (line[line_length(line)] != '\0'))
-        if (!has_line(there, line, line_length(line)))
-            return different(folder, NULL, line, error);
-    return HAWSER_OK;
-}
-
 hawser_status hw_checkpoint_same(const hw_checkpoint *there, const hw_checkpoint *here, const char *folder,
                                  hawser_error *error)
 {
@@ -498,7 +433,12 @@ hawser_status hw_checkpoint_same(const hw_checkpoint *there, const hw_checkpoint
     json_t *stored = hw_json_string(here->identity); /* what is no UTF-8 was replaced when it was written */
     if (stored == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to compare a checkpoint");
-    hawser_status status = compare(there->identity, json_string_value(stored), folder, error);
+    char difference[HW_DIFFERENCE];
+    const bool differs = hw_lines_differ(there->identity, json_string_value(stored), difference);
     json_decref(stored);
-    return status;
+    if (differs)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "%s has a checkpoint of another run: %s; choose another folder or give --fresh", folder,
+                           difference);
+    return HAWSER_OK;
 }

@@ -77,9 +77,12 @@ hawser_status hw_plan(hw_call *call, hawser_error *error)
     hawser_job *job;
     hawser_model *init = NULL;
     hawser_dataset *data = NULL, *validation = NULL;
-    const char *history = hawser_options_text(call->options, "record-history");
-    if (history != NULL && *history != '\0')
-        return hawser_fail(error, HAWSER_BAD_OPTION, "--record-history: plan runs nothing to record; leave it out");
+    static const char *const of_runs[] = {"record-history", "save-decisions", "replay-decisions"};
+    for (size_t i = 0; i < sizeof of_runs / sizeof *of_runs; i++) {
+        const char *path = hawser_options_text(call->options, of_runs[i]);
+        if (path != NULL && *path != '\0')
+            return hawser_fail(error, HAWSER_BAD_OPTION, "--%s: plan runs nothing to record; leave it out", of_runs[i]);
+    }
     HAWSER_TRY(hawser_open_options(call->options, &job, error));
     hawser_status status = hw_load_init(call, job, &init, error);
     if (status == HAWSER_OK)

@@ -20,11 +20,11 @@ EFFECT_ELSEWHERE = {
     "log-json", "threads", "memory-limit", "format", "header", "delimiter", "categories", "missing", "alone", "seed", "lambda-ratio", "exchange", "kkt-filter",
 }
 # Outputs of a training, which a plan does not have.
-OF_TRAININGS = {"record-history", "trace", "plot", "log-view", "log-json"}
+OF_TRAININGS = {"record-history", "save-decisions", "replay-decisions", "trace", "plot", "log-view", "log-json"}
 # Options that only have a use with several nodes. Of these a file or the environment may set any for all jobs, so they are noted only if they are typed.
 OF_NODES = {"topology": "tree", "backlog": "2k", "rate": "10M", "transport": "tcp", "trust-fabric": "yes", "failure-timeout": "4", "join-timeout": "50",
             "interface": "127.0.0.1", "port-range": "7000-7900", "node-name": "birch", "key-file": "key", "listen": "1"}
-EXCHANGE = {"auto": "yes", "sync": "ssp:2", "exchange-every": "0.5", "filter": "absolute", "quota": "64", "max-held-clocks": "3", "encoding": "bf16", "merge": "average"}
+EXCHANGE = {"auto": "yes", "save-decisions": "decisions", "replay-decisions": "decisions", "sync": "ssp:2", "exchange-every": "0.5", "filter": "absolute", "quota": "64", "max-held-clocks": "3", "encoding": "bf16", "merge": "average"}
 COMMON = {"seed": "9", "max-clocks": "1000", "time-limit": "100", "grace": "7", "unit-warning": "5", "unit-timeout": "50", "timeout": "60", "slow": "0:1.5",
           "record-history": "history", "check": "yes", "rehearse": "3", "trace": "t.csv", "plot": "p.svg", "log-view": "yes", "log-json": "j.jsonl", "validation": SMALL,
           "threads": "1", "memory-limit": "1G", "format": "csv", "header": "yes", "delimiter": ",", "categories": "none", "missing": "zero", "type": "f32",

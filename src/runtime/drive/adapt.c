@@ -1,6 +1,7 @@
 /* adapt.c - gives windows of clocks and metrics at BSP points to the decisions of adapt/decide.h, and makes the changes that
  * they ask for. */
 #include "adapt/decide.h"
+#include "adapt/log.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +11,9 @@
 #include "base/memory.h"
 #include "codec/forms.h"
 #include "hawser/advanced.h"
+#include "runtime/drive/agent.h"
 #include "runtime/drive/driver.h"
+#include "runtime/job/decisions.h"
 
 /* The decisions on one loop. */
 struct hw_adapter {
@@ -20,6 +23,7 @@ struct hw_adapter {
     double fits[HAWSER_FIT_METRICS]; /* the fit then */
     double bytes;                    /* of all blocks at the last window */
     bool begun;
+    hw_log_place at; /* points so far at the present number of clocks */
 };
 
 static const double LEAST_GAIN = 0.5, LEAST_SHARE = 0.125;
@@ -73,9 +77,23 @@ static hawser_status open_one(hw_driver *driver, const hawser_operator *loop, ha
     return hw_decider_open(&(*place)->decider, &bounds, blocks, error);
 }
 
+/* Begins a run in the files of decisions, which have what identifies it. */
+static hawser_status identify(const hw_driver *driver, hawser_error *error)
+{
+    const hw_session *session = driver->session;
+    char *text = NULL;
+    if (session->job->decisions == NULL || session->data == NULL)
+        return HAWSER_OK;
+    HAWSER_TRY(hw_session_identity(session, &text, error));
+    hawser_status status = hw_decisions_begin(session->job, session->number, text, error);
+    free(text);
+    return status;
+}
+
 hawser_status hw_adapt_open(hw_driver *driver, hawser_error *error)
 {
     const hawser_program *program = driver->session->program;
+    HAWSER_TRY(identify(driver, error));
     if (driver->session->plan->settings.adapts == 0 || driver->session->blocks == 1)
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&driver->adapters, program->operator_count, "decisions on loops", error));
@@ -101,6 +119,14 @@ bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop)
     return driver->adapters != NULL && driver->adapters[loop->number] != NULL;
 }
 
+/* Saves what a loop's decisions were given, and each change. */
+static void save(const hw_driver *driver, const hawser_operator *loop, hw_log_line line)
+{
+    line.loop = loop->name;
+    line.blocks = driver->session->blocks;
+    hw_decisions_add(driver->session->job->decisions, &line);
+}
+
 /* Takes the values from which a run goes on, and the gain that the program has chosen. */
 static void begin(const hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
 {
@@ -112,6 +138,8 @@ static void begin(const hw_driver *driver, const hawser_operator *loop, struct h
         decider->shares[b] = decider->sent_shares[b] = knobs->shares[b];
     if (loop->adapts != NULL)
         adapter->gain = driver->gains[loop->adapts->number];
+    save(driver, loop,
+         (hw_log_line){.kind = HW_LOG_LOOP, .bounds = decider->bounds, .work = knobs->work, .shares = knobs->shares});
 }
 
 /* Sets the gain that belongs to the work, staleness and factor that were decided. */
@@ -147,34 +175,77 @@ static void obey(hw_driver *driver, const hawser_operator *loop, const struct hw
     }
 }
 
-/* Makes all changes that were decided. */
-static void obey_all(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
+/* Makes a change, and names what asked for it. */
+static void change(hw_driver *driver, const hawser_operator *loop, const struct hw_adapter *adapter,
+                   const hw_instruction *instruction)
 {
     const hw_asker before = driver->policies.asking;
+    hw_asker *asking = &driver->policies.asking;
+    *asking = (hw_asker){.kind = "adaptation of loop", .name = loop->name, .clocks = driver->clocks};
+    (void)snprintf(asking->reason, sizeof asking->reason, "%s", instruction->reason);
+    obey(driver, loop, adapter, instruction);
+    driver->remeasures = true;
+    driver->policies.asking = before;
+}
+
+/* Makes all changes that were decided, after a window (point 0) or at a point. */
+static void obey_all(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter, uint64_t point)
+{
     hw_instruction instruction;
     while (hw_decider_next(&adapter->decider, &instruction)) {
-        hw_asker *asking = &driver->policies.asking;
-        *asking = (hw_asker){.kind = "adaptation of loop", .name = loop->name, .clocks = driver->clocks};
-        (void)snprintf(asking->reason, sizeof asking->reason, "%s", instruction.reason);
-        obey(driver, loop, adapter, &instruction);
-        driver->remeasures = true;
+        save(driver, loop, (hw_log_line){.kind = HW_LOG_CHANGE, .change = instruction, .place = {driver->clocks, point}});
+        change(driver, loop, adapter, &instruction);
         driver->repeatable = "settings were adapted to the times of the run (--auto)";
     }
-    driver->policies.asking = before;
+}
+
+static bool replays(const hw_driver *driver)
+{
+    const hw_decisions *decisions = driver->session->job->decisions;
+    return decisions != NULL && decisions->replay != NULL;
+}
+
+/* Makes the changes of a replay up to a place. A change is checked, because the file may have been edited. */
+static void replay(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter, uint64_t point)
+{
+    hw_decisions *decisions = driver->session->job->decisions;
+    const hw_bounds *bounds = &adapter->decider.bounds;
+    const hw_log_place here = {driver->clocks, point};
+    const hw_instruction *made;
+    size_t line = 0;
+    while (driver->error.status == HAWSER_OK && (made = hw_decisions_next(decisions, loop->name, here, &line)) != NULL) {
+        if (!(made->to >= bounds->least[made->knob] && made->to <= bounds->most[made->knob])) {
+            (void)hawser_fail(&driver->error, HAWSER_BAD_INPUT, "%s:%zu: expected a value of '%s' from %g to %g, not %g",
+                              decisions->replay, line, hw_knob_name(made->knob), bounds->least[made->knob],
+                              bounds->most[made->knob], made->to);
+            return;
+        }
+        if (made->knob != HW_KNOB_SHARE)
+            adapter->decider.value[made->knob] = made->to;
+        change(driver, loop, adapter, made);
+    }
+}
+
+void hw_adapt_clock(hw_driver *driver)
+{
+    const hawser_operator *loop = driver->policies.loop;
+    if (hw_loop_adapts(driver, loop) && replays(driver))
+        replay(driver, loop, driver->adapters[loop->number], 0);
 }
 
 void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found)
 {
     const hawser_operator *loop = driver->policies.loop;
-    if (!hw_loop_adapts(driver, loop) || driver->stopping != NULL)
+    if (!hw_loop_adapts(driver, loop) || driver->stopping != NULL || replays(driver))
         return;
     struct hw_adapter *adapter = driver->adapters[loop->number];
     const double sent = (driver->bytes - adapter->bytes) / (double)found->clocks / driver->session->blocks;
     const hw_feedback feedback = {
         .found = *found, .units = shares->units, .exchanging = shares->exchanging, .sent = sent, .pace = shares->pace};
     adapter->bytes = driver->bytes;
+    save(driver, loop, (hw_log_line){.kind = HW_LOG_WINDOW, .feedback = feedback});
     hw_decider_window(&adapter->decider, &feedback);
-    obey_all(driver, loop, adapter);
+    obey_all(driver, loop, adapter, 0);
 }
 
 /* Returns whether another fit has begun since the last point. */
@@ -196,14 +267,24 @@ void hw_adapt_point(hw_driver *driver, const hawser_operator *loop)
     struct hw_adapter *adapter = driver->adapters[loop->number];
     if (!adapter->begun)
         begin(driver, loop, adapter);
+    adapter->at = (hw_log_place){driver->clocks, adapter->at.clocks == driver->clocks ? adapter->at.point + 1 : 1};
+    if (replays(driver)) {
+        replay(driver, loop, adapter, adapter->at.point);
+        return;
+    }
     if (loop->metric == UINT32_MAX)
         return;
-    if (fit_changed(driver, adapter))
+    if (fit_changed(driver, adapter)) {
+        save(driver, loop, (hw_log_line){.kind = HW_LOG_RESTART});
         hw_decider_restart(&adapter->decider);
+    }
     const double metric = driver->metrics[loop->metric];
     if (isnan(metric) || !(metric < adapter->metric || metric > adapter->metric || isnan(adapter->metric)))
         return;
     adapter->metric = metric;
-    hw_decider_point(&adapter->decider, hawser_progress_seconds(&driver->progress), (double)driver->clocks, metric);
-    obey_all(driver, loop, adapter);
+    const double seconds = hawser_progress_seconds(&driver->progress);
+    save(driver, loop,
+         (hw_log_line){.kind = HW_LOG_POINT, .seconds = seconds, .clocks = (double)driver->clocks, .metric = metric});
+    hw_decider_point(&adapter->decider, seconds, (double)driver->clocks, metric);
+    obey_all(driver, loop, adapter, adapter->at.point);
 }

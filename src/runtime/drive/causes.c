@@ -48,6 +48,7 @@ void hw_causes_add(hw_driver *driver)
     const uint32_t blocks = driver->session->blocks;
     if (causes == NULL || driver->policies.loop->kind != HW_LOOP)
         return;
+    hw_adapt_clock(driver);
     double *seconds = causes->times, *units = seconds + blocks, *waits = units + blocks, *input = waits + blocks;
     for (uint32_t b = 0; b < blocks; b++) {
         const hw_report *report = driver->reports[b].first->payload;

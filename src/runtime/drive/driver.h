@@ -226,12 +226,14 @@ hawser_status hw_knobs_save(const hw_driver *driver, struct hw_position *positio
 void hw_knobs_restore(hw_driver *driver, const struct hw_position *from, bool told);
 void hw_knobs_spoil(hw_driver *driver);
 /* adapt.c: decides on changes of loops by what blocks wait for, if options ask for it. hw_adapt_window takes a window that
- * is about to be emptied, with the finding of its cause. hw_adapt_point looks at the metric of a loop at a point at which
+ * is about to be emptied, with the finding of its cause. hw_adapt_clock makes changes of a replay between two clocks, in
+ * place of windows. hw_adapt_point looks at the metric of a loop at a point at which
  * all blocks have the same values. hw_loop_adapts returns whether something decides on a loop. */
 hawser_status hw_adapt_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
 void hw_adapt_close(hw_driver *driver);
 bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop);
 void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found);
+void hw_adapt_clock(hw_driver *driver);
 void hw_adapt_point(hw_driver *driver, const hawser_operator *loop);
 /* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;

@@ -294,6 +294,18 @@ static void note_end(hawser_job *job, hawser_status status, const hawser_run *ru
     job->cut |= strcmp(reason, "signal") == 0 || strcmp(reason, "time-limit") == 0;
 }
 
+/* Ends a run in the files of the job. Returns its status, or a failure of these files if it has ended well. */
+static hawser_status end_files(hawser_job *job, bool has_loop, hawser_status status, hawser_error *error)
+{
+    const bool failed = status < HAWSER_OK;
+    hawser_status saved = has_loop ? hw_decisions_end(job, failed ? NULL : error) : HAWSER_OK;
+    if (failed)
+        hw_recorder_failed(job->recorder, status);
+    else
+        HAWSER_TRY(hw_recorder_trouble(job->recorder, saved == HAWSER_OK ? error : NULL));
+    return failed || saved == HAWSER_OK ? status : saved;
+}
+
 static hawser_status run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)
 {
     hw_plan *plan = NULL;
@@ -303,6 +315,8 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     hawser_status counted = hw_job_count_entries(job, program, error);
     job->named.failed |= counted != HAWSER_OK;
     HAWSER_TRY(counted);
+    if (has_loop(program))
+        HAWSER_TRY(hw_decisions_open(job, error));
     if (has_loop(program) && job->checkpointer == NULL)
         HAWSER_TRY(hw_checkpoints_open(job, error));
     const struct hw_checkpointer *checkpointer = has_loop(program) && !job->unfinished ? job->checkpointer : NULL;
@@ -311,7 +325,7 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
     atomic_store(&job->waits, NULL);
     char *data = NULL;
-    if (checkpointer != NULL) {
+    if (checkpointer != NULL || (has_loop(program) && hw_job_identifies(job))) {
         hawser_status digested = hw_checkpoints_data(job, program, &data, error);
         if (digested != HAWSER_OK) {
             hw_plan_free(plan);
@@ -367,11 +381,7 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     atomic_store(&job->waits, job->cancellation);
     hw_plan_free(plan);
     free(data);
-    if (status < HAWSER_OK)
-        hw_recorder_failed(job->recorder, status);
-    else
-        HAWSER_TRY(hw_recorder_trouble(job->recorder, error));
-    return status;
+    return end_files(job, has_loop(program), status, error);
 }
 
 hawser_status hawser_run_program(hawser_job *job, hawser_program *program, hawser_run **run, hawser_error *error)

@@ -117,7 +117,7 @@ static uint64_t digest_of_dataset(const hawser_dataset *dataset, bool leads)
 void hw_checkpoints_loaded(hawser_job *job, const hawser_dataset *dataset)
 {
     hw_loaded_data *loaded = &job->loaded;
-    if (dataset == NULL || hawser_options_text(job->options, "checkpoint") == NULL)
+    if (dataset == NULL || !hw_job_identifies(job))
         return;
     loaded->failed |= HW_GROW(&loaded->digests, &loaded->capacity, loaded->count + 1, "digests of data", NULL) != HAWSER_OK;
     if (!loaded->failed)
@@ -149,8 +149,8 @@ static hawser_status add_up(const hawser_job *job, const hw_bytes *in, uint64_t 
     for (uint32_t i = 0; i < hawser_job_nodes(job); i++) {
         if (in[i].length != count * sizeof *sums)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT,
-                               "--checkpoint, and node %u has loaded other data than this node: %zu digests there, %zu "
-                               "here; load the same on all nodes",
+                               "node %u has loaded other data than this node: %zu digests there, %zu here, which "
+                               "--checkpoint and files of decisions compare; load the same on all nodes",
                                i, in[i].length / sizeof *sums, count);
         for (size_t k = 0; k < count && i != hawser_job_node(job); k++) {
             uint64_t other;
@@ -216,7 +216,7 @@ hawser_status hw_checkpoints_data(const hawser_job *job, const hawser_program *p
     uint64_t *sums = NULL;
     size_t count = 0;
     *text = NULL;
-    if (job->checkpoints == NULL)
+    if (job->checkpoints == NULL && !hw_job_identifies(job))
         return HAWSER_OK;
     hawser_status status = hw_cluster_agree(job->cluster, add_states(job, program, &sums, &count, error), error);
     if (status == HAWSER_OK)

@@ -1,4 +1,4 @@
-/* depends.c - what a run that goes on from a checkpoint must have in common with it, besides program, options and data. */
+/* depends.c - what a run that is compared with another one must have in common with it, besides program, options, data. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@ hawser_status hawser_job_depends(hawser_job *job, const char *name, const void *
     HW_GIVEN(name);
     if (bytes == NULL && size > 0)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_job_depends: bytes is NULL");
-    if (hawser_options_text(job->options, "checkpoint") == NULL)
+    if (!hw_job_identifies(job))
         return HAWSER_OK;
     if (asprintf(&text, "%s%s = digest %016" PRIx64 "\n", job->depends != NULL ? job->depends : "", name,
                  hw_hash(size > 0 ? bytes : "", size, size)) < 0)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for what a checkpoint depends on");
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for what a run depends on");
     free(job->depends);
     job->depends = text;
     return HAWSER_OK;

@@ -222,6 +222,12 @@ static idle_kind judge_auto(const hawser_job *job, const hw_plan *plan, const ch
     return may_adapt(plan) ? USED : IDLE_HERE;
 }
 
+static idle_kind judge_decisions(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
+{
+    *why = "it is about the changes of --auto, which was not given";
+    return plan->settings.adapts == 0 ? IDLE : judge_auto(job, plan, key, why);
+}
+
 /* A model is for trainings, which read the option; files of states are read before (first_values.c). */
 static idle_kind judge_init(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
 {
@@ -290,6 +296,8 @@ static const struct {
     {"merge", judge_read},
     {"exchange-every", judge_read},
     {"auto", judge_auto},
+    {"save-decisions", judge_decisions},
+    {"replay-decisions", judge_decisions},
     {"init", judge_init},
     {"topology", judge_nodes},
     {"backlog", judge_nodes},

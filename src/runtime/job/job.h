@@ -114,8 +114,9 @@ struct hawser_job {
     const struct hw_checkpointer *checkpointer; /* NULL: no checkpoints are taken */
     struct hw_checkpoints *checkpoints;         /* of --checkpoint, which are the checkpointer; NULL: it was not given */
     char *logs[HW_LOGS];                        /* files that a run which goes on continues; NULL: there is none */
-    char *depends;                              /* lines of hawser_job_depends, if --checkpoint was given */
-    hw_loaded_data loaded;                      /* if --checkpoint was given */
+    char *depends;                              /* lines of hawser_job_depends, if hw_job_identifies */
+    hw_loaded_data loaded;                      /* if hw_job_identifies */
+    struct hw_decisions *decisions;             /* node 0: files of decisions; NULL: there are none */
     bool unfinished;                            /* a run has ended early, so later ones take no checkpoints */
     bool cut;                                   /* a run was ended by a signal or by a time limit */
     bool finished;                              /* the last run with a loop has ended by itself, or after --max-clocks */
@@ -214,13 +215,22 @@ void hw_job_report_left_idle(const hawser_job *job);
  * workers of the newest checkpoint in the folder that this node sees; 0 if there is none, or if the folder is that of a
  * variable or of a file of options, which other jobs have, too. hw_checkpoints_open is collective.
  * checkpoint_data.c: hw_checkpoints_loaded adds a dataset to what a run that goes on must have as well. hw_checkpoints_data
- * writes lines with digests of all of that and of the program's own data; NULL without --checkpoint. It is collective, and
- * the caller frees *text. */
+ * writes lines with digests of all of that and of the program's own data; NULL if runs are not compared
+ * (hw_job_identifies). It is collective, and the caller frees *text. */
 hawser_status hw_checkpoints_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 void hw_checkpoints_close(hawser_job *job, bool finished);
 void hw_checkpoints_loaded(hawser_job *job, const hawser_dataset *dataset);
 hawser_status hw_checkpoints_data(const hawser_job *job, const hawser_program *program, char **text,
                                   hawser_error *error) HAWSER_MUST_USE;
 uint32_t hw_checkpoints_workers(const hawser_job *job);
+
+/* decisions.c: the files of decisions of a job (--save-decisions, --replay-decisions). hw_job_identifies returns whether its
+ * runs are compared with those of another job, so that digests of the data are needed. hw_decisions_open opens the files
+ * before the first run with a loop: it reads the one to replay, and tries the one to save. Collective. hw_decisions_end ends
+ * a run with a loop: it writes the file, whole, and warns of changes of a replay that the run did not come to. */
+bool hw_job_identifies(const hawser_job *job);
+hawser_status hw_decisions_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_decisions_end(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
+void hw_decisions_close(hawser_job *job);
 
 #endif

@@ -21,6 +21,14 @@ static const hawser_option job_rows[] = {
      "between two exchanges and its shares, the staleness and sigma'. What other options set stays. Results then depend on "
      "the times of a run",
      "Exchange between workers", 0},
+    {"save-decisions", HAWSER_PATH, NULL, NULL, "FILE",
+     "save what --auto measured and changed to this file, after each training run of the job", "Exchange between workers",
+     0},
+    {"replay-decisions", HAWSER_PATH, NULL, NULL, "FILE",
+     "make the changes of a run of the same program, data, options and workers again, at the same clocks, whatever the "
+     "times: "
+     "where all of them stay in lock-step (bsp) results have the same bits, on any threads and nodes",
+     "Exchange between workers", 0},
     {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "seed of all random numbers", NULL, 0},
     {"init", HAWSER_PATH, NULL, NULL, HW_BY_STATE "FILE",
      "start from a model, or with w=FILE state w of a program from the numbers of an .npy file or of a text with one per "
