@@ -151,6 +151,10 @@ typedef struct hawser_load {
     hawser_type type; /**< HAWSER_F64 or HAWSER_F32 storage */
     /** 1: by rows, CSR or HAWSER_DENSE_ROWS (programs split by row, prediction); 0: by columns, CSC or HAWSER_DENSE */
     int rows_layout;
+    /** svmlight that takes no more memory so, with f64 from two thirds of all entries on, is stored as HAWSER_DENSE or
+     *  HAWSER_DENSE_ROWS, on which kernels are faster. All nodes find the same. For algorithms and programs that read these
+     *  layouts, too */
+    bool full_dense;
     /** HAWSER_BY_ROW: as rows_layout 1, and hawser_job_load gives each of several nodes the rows of its own blocks, with
      *  their target, weights, offset and groups (hawser_dataset_beside). Which rows a block has depends on the data and the
      *  number of blocks alone (hawser_dataset_cut). HAWSER_BY_COLUMN: the columns of its own blocks. Others are refused */

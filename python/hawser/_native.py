@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'c99e9e534155a683f1bcb8683ddee87c6b9965aadb3cd0c7d5741ea230c2ff14'
+DIGEST = 'd9445773a10f9a283fa5c9388b0579e668eeda42fe7c59a5e4b6105ac6aa867f'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -219,6 +219,7 @@ class hawser_load(Structure):
     columns: int
     type: int
     rows_layout: int
+    full_dense: bool
     split: int
     like: Any
     threads: int
@@ -1055,6 +1056,7 @@ hawser_load._fields_ = [
     ("columns", c_size_t),
     ("type", c_int),
     ("rows_layout", c_int),
+    ("full_dense", c_bool),
     ("split", c_int),
     ("like", POINTER(hawser_dataset)),
     ("threads", c_uint32),

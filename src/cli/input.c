@@ -71,6 +71,7 @@ void hw_load_for(const hawser_algorithm *algorithm, hawser_load *how)
 {
     how->split = algorithm->split;
     how->counts = algorithm->counts;
+    how->full_dense = !algorithm->counts;
     if (algorithm->no_target && how->target == NULL)
         how->target = "none";
 }

@@ -19,6 +19,7 @@
 #include "data/formats.h"
 #include "data/layout/assemble.h"
 #include "data/layout/buckets.h"
+#include "data/layout/full.h"
 #include "data/table/exact.h"
 #include "data/table/table.h"
 #include "data/trim.h"
@@ -497,6 +498,8 @@ hawser_status hw_load_part(const char *const *paths, size_t count, const hawser_
     *quoted = how.quoted;
     if (status == HAWSER_OK && load->schema != NULL)
         status = hw_load_matches(paths[0], *dataset, load, error);
+    if (status == HAWSER_OK && load->parts <= 1 && hw_is_full(load, (*dataset)->figures.format, &(*dataset)->matrix))
+        status = hw_store_densely(*dataset, (*dataset)->matrix.cols, 0, error);
     if (status != HAWSER_OK) {
         hawser_dataset_free(*dataset);
         *dataset = NULL;

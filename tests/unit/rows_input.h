@@ -162,6 +162,42 @@ static inline void write_svmlight(const char *path, int from, int rows, int base
     fclose(file);
 }
 
+/* Rows that lack one value in eleven, and those from `full` on none. */
+static inline void write_full_svmlight(const char *path, int from, int rows, int base, int full)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    for (int i = from; i < from + rows; i++) {
+        fprintf(file, "%.17g", cos(i));
+        for (int j = 0; j < 23; j++)
+            if (i >= full || (i * 5 + j * 3) % 11 != 0)
+                fprintf(file, " %d:%.17g", j + base, sin(i + 3 * j));
+        fputc('\n', file);
+    }
+    fclose(file);
+}
+
+/* Fails unless the load stores the data densely, with the numbers that they have as sparse data. */
+static inline void check_full(const char *path, hawser_load load)
+{
+    hawser_dataset *dense = NULL, *sparse = NULL;
+    hawser_error error = {0};
+    load.full_dense = true;
+    assert_int_equal(hawser_dataset_load(&path, 1, &load, &dense, &error), HAWSER_OK);
+    load.full_dense = false;
+    assert_int_equal(hawser_dataset_load(&path, 1, &load, &sparse, &error), HAWSER_OK);
+    const hawser_matrix *A = hawser_dataset_matrix(dense), *B = hawser_dataset_matrix(sparse);
+    assert_int_equal(A->layout, HAWSER_DENSE);
+    assert_int_equal(B->layout, HAWSER_CSC);
+    assert_true(A->rows == B->rows && A->cols == B->cols && A->type == B->type && A->stored == A->rows * A->cols);
+    double *a = table_of(A), *b = table_of(B);
+    assert_memory_equal(a, b, A->stored * sizeof *a);
+    free(a);
+    free(b);
+    hawser_dataset_free(dense);
+    hawser_dataset_free(sparse);
+}
+
 /* `holes`: some values are missing; `words`: a column and the target have words. */
 static inline void write_csv(const char *path, int rows, bool holes, bool words)
 {

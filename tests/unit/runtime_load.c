@@ -26,6 +26,7 @@ typedef struct input {
     const hawser_dataset *whole; /* as one process reads it */
     bool parted;                 /* this format is read in parts */
     bool even;                   /* of as many rows each */
+    bool dense;                  /* it is sparse text, and stored densely */
 } input;
 
 static uint64_t column_begin(const hawser_matrix *A, size_t j)
@@ -137,6 +138,7 @@ static void on_all_counts(input *what)
     if (hawser_dataset_load(what->paths, what->count, &what->load, &whole, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     what->whole = whole;
+    assert_true(!what->dense || hawser_dataset_matrix(whole)->layout == HAWSER_DENSE);
     for (uint32_t count = 1; count <= 5; count++) {
         test_node nodes[NODES_MOST];
         run_nodes(nodes, count, (const char *const[]){"workers", "6", "timeout", "60", NULL}, load_and_check, what);
@@ -161,6 +163,21 @@ static void write_svmlight(const char *path, int from, int rows, int base)
     fclose(file);
 }
 
+/* Rows with all values, except for one in seven and the last columns of the first rows. */
+static void write_full(const char *path, int rows, int base)
+{
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    for (int i = 0; i < rows; i++) {
+        fprintf(file, "%.17g", cos(i));
+        for (int j = 0; j < (i < 9 ? 17 : 19); j++)
+            if ((i + 3 * j) % 7 != 0 || (i == 4 && j == 0))
+                fprintf(file, " %d:%.17g", j + base, sin(i + 3 * j));
+        fputc('\n', file);
+    }
+    fclose(file);
+}
+
 static void svmlight(void **state)
 {
     (void)state;
@@ -172,6 +189,10 @@ static void svmlight(void **state)
         on_all_counts(&(input){.paths = {two}, .count = 1, .parted = true}); /* fewer rows than nodes */
         on_all_counts(
             &(input){.paths = {one}, .count = 1, .load = {.type = HAWSER_F32, .index_base = base + 1}, .parted = true});
+        write_full(two, 43, base);
+        on_all_counts(&(input){.paths = {two}, .count = 1, .load = {.full_dense = true}, .parted = true, .dense = true});
+        on_all_counts(&(input){
+            .paths = {two}, .count = 1, .load = {.full_dense = true, .type = HAWSER_F32}, .parted = true, .dense = true});
     }
 }
 

@@ -234,6 +234,27 @@ static void svmlight(void **state)
     on_all_counts((input){.paths = {"zeros.svm"}, .count = 1, .load = {.index_base = 1}});
 }
 
+static void full_svmlight(void **state)
+{
+    (void)state;
+    for (int base = 0; base < 2; base++) {
+        write_full_svmlight("full.svm", 0, 160, base, 150);
+        check_full("full.svm", (hawser_load){.index_base = base + 1});
+        check_full("full.svm", (hawser_load){.type = HAWSER_F32});
+        on_all_counts((input){.paths = {"full.svm"}, .count = 1, .load = {.full_dense = true}, .moves = true});
+        on_all_counts((input){.paths = {"full.svm"}, .count = 1, .load = {.full_dense = true, .type = HAWSER_F32}});
+    }
+    /* Only one row has the last column, and only the first one shows that columns are counted from 0. */
+    put_file("last.svm", "1 0:5 1:1 2:4\n2 1:1 2:2\n3 1:4 2:3\n4 1:7 2:9\n5 1:1 2:7\n6 1:1 2:8\n7 1:2 2:3\n8 1:4 2:5 3:4\n"
+                         "9 1:2 2:1 3:2\n10 1:2 2:8 3:7\n11 1:2 2:8 3:7\n12 1:2 2:8 3:7\n13 0:2 1:2 2:8 3:7\n");
+    check_full("last.svm", (hawser_load){.type = HAWSER_F32});
+    on_all_counts((input){.paths = {"last.svm"}, .count = 1, .load = {.full_dense = true, .type = HAWSER_F32}});
+    assert_int_equal(system("gzip full.svm"), 0);
+    on_all_counts((input){.paths = {"full.svm.gz"}, .count = 1, .load = {.full_dense = true}});
+    write_svmlight("sparse.svm", 0, 157, 1);
+    on_all_counts((input){.paths = {"sparse.svm"}, .count = 1, .load = {.full_dense = true}});
+}
+
 static void csv(void **state)
 {
     (void)state;
@@ -809,6 +830,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(svmlight, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(full_svmlight, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(csv, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(text_columns, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(side_files, make_directory, remove_directory),

@@ -11,6 +11,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/type.h"
+#include "data/layout/full.h"
 #include "data/load.h"
 #include "data/residence.h"
 #include "data/share/array.h"
@@ -134,6 +135,28 @@ static hawser_status agree(hw_loading *l, const char *name, hawser_error *error)
     return hw_shard_complete(&l->whole, name, error);
 }
 
+/* Stores the rows of each node densely if the whole is full. */
+static hawser_status store_full(hw_loading *l, hawser_error *error)
+{
+    hw_shard_facts *whole = &l->whole;
+    const hawser_matrix sizes = {.rows = whole->rows,
+                                 .cols = whole->cols,
+                                 .stored = whole->stored,
+                                 .layout = (hawser_layout)whole->layout,
+                                 .type = (hawser_type)whole->type};
+    if (!hw_is_full(l->load, (hawser_format)whole->format, &sizes))
+        return HAWSER_OK;
+    whole->layout = l->load->split == HAWSER_BY_ROW ? HAWSER_DENSE_ROWS : HAWSER_DENSE;
+    whole->stored = whole->rows * whole->cols;
+    return hw_loading_agree(l, hw_loading_store_rows(l, error), error);
+}
+
+hawser_status hw_loading_store_rows(hw_loading *l, hawser_error *error)
+{
+    const uint32_t shift = l->rows->matrix.rows > 0 ? (uint32_t)(l->rows->figures.index_base - l->whole.index_base) : 0;
+    return hw_store_densely(l->rows, l->whole.cols, shift, error);
+}
+
 hawser_status hw_loading_afford(hw_loading *l, uint64_t bytes, hawser_error *error)
 {
     hw_budget budget;
@@ -154,6 +177,7 @@ static hawser_status load_shares(hw_loading *l, const char *name, hawser_error *
     if (l->turned && l->load->split == HAWSER_BY_ROW)
         return hw_loading_turn_columns(l, error);
     HAWSER_TRY(agree(l, name, error));
+    HAWSER_TRY(store_full(l, error));
     HAWSER_TRY(l->load->split == HAWSER_BY_ROW ? hw_loading_by_row(l, name, error) : hw_loading_by_column(l, name, error));
     l->dataset->figures.unknown_words = l->rows->figures.unknown_words;
     l->dataset->figures.text_rules = l->rows->figures.text_rules;

@@ -90,6 +90,9 @@ typedef struct hw_deal {
 } hw_deal;
 hawser_status hw_loading_deal(hw_loading *l, const hw_deal *deal, hawser_error *error) HAWSER_MUST_USE;
 
+/* Stores the own rows, which are sparse, as HAWSER_DENSE_ROWS with the columns of the whole. Not collective. */
+hawser_status hw_loading_store_rows(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
+
 /* load_table.c: agrees on words and labels. A node that has met none reads its part again if another one has. Collective. */
 hawser_status hw_loading_agree_on_words(hw_loading *l, hawser_error *error) HAWSER_MUST_USE;
 /* load_text.c: agrees on the words of text (`name`), which are the columns of all rows from then on. Collective. */

@@ -70,6 +70,8 @@ static hawser_status read_part(block_reading *r, uint32_t i, hawser_error *error
     if (differ(&now, &r->source->facts[i]))
         return hw_source_changed(r->source, r->block, error);
     l->rows->array.first = hw_shard_before(r->source->facts, i);
+    if (l->whole.layout == HAWSER_DENSE_ROWS && l->rows->matrix.layout == HAWSER_CSR)
+        HAWSER_TRY(hw_loading_store_rows(l, error));
     if (r->source->fills)
         hw_loading_put_means(l->rows, r->dataset->means);
     return HAWSER_OK;
