@@ -47,6 +47,9 @@ void hw_cluster_set_reason(hw_cluster *cluster, const char *words);
 void hw_cluster_set_phase(hw_cluster *cluster, const char *what);
 /* Returns the node that was lost first, or HW_NET_ANY. */
 uint32_t hw_cluster_lost_node(hw_cluster *cluster);
+/* Writes the lost nodes that are known, in the order in which they were lost, and returns their number, which is less than
+ * that of the nodes. */
+size_t hw_cluster_lost_nodes(hw_cluster *cluster, uint32_t *nodes);
 /* Appends the other lost nodes to a text about a loss: "; lost too: node 3 (name)". Waits a moment, since nodes that die
  * together are noticed one after the other; so it must not run on the net's thread. */
 void hw_cluster_name_lost(hw_cluster *cluster, hawser_error *error);

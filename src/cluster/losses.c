@@ -17,6 +17,16 @@ uint32_t hw_cluster_lost_node(hw_cluster *cluster)
     return hw_members_loss(cluster->members, 0, &first) ? first.loss.node : HW_NET_ANY;
 }
 
+size_t hw_cluster_lost_nodes(hw_cluster *cluster, uint32_t *nodes)
+{
+    hw_member_event event;
+    size_t count = 0;
+    for (uint32_t place = 0; hw_members_loss(cluster->members, place, &event); place++)
+        if (event.loss.node < cluster->nodes && event.loss.node != cluster->self)
+            nodes[count++] = event.loss.node;
+    return count;
+}
+
 /* Returns whether a text names a node. A launcher's text has more behind the name. */
 static bool names(const hw_cluster *cluster, const char *text, uint32_t node)
 {

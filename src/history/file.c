@@ -44,12 +44,17 @@ void hw_batch_head_make(const hw_log *log, hw_batch_head *head)
     head->digest = digest_of(head, log->records);
 }
 
-void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, uint32_t lost, hw_batch_head *head,
-                   hw_event_record *record)
+void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, const uint32_t *lost, size_t lost_count,
+                   hw_batch_head *head, hw_event_record *into)
 {
-    *record = (hw_event_record){
-        .kind = HW_EVENT_CLOSE, .from = lost, .first = batches, .count = records, .clock = (uint64_t) - (int64_t)ended};
-    hw_log log = {.name = {.kind = HW_STREAM_FILE}, .records = record, .count = 1};
+    into[0] = (hw_event_record){.kind = HW_EVENT_CLOSE,
+                                .from = lost_count > 0 ? lost[0] : HW_HISTORY_NONE,
+                                .first = batches,
+                                .count = records,
+                                .clock = (uint64_t) - (int64_t)ended};
+    for (size_t i = 1; i < lost_count; i++)
+        into[i] = (hw_event_record){.kind = HW_EVENT_LOST, .from = lost[i]};
+    hw_log log = {.name = {.kind = HW_STREAM_FILE}, .records = into, .count = lost_count > 1 ? lost_count : 1};
     hw_batch_head_make(&log, head);
 }
 
@@ -162,6 +167,31 @@ static hawser_status damaged(const reading *r, const char *what, hawser_error *e
                        what);
 }
 
+/* Takes the name of a lost node from an end record. Returns whether it is another node of the job. */
+static bool take_lost(reading *r, uint32_t node)
+{
+    bool is_other = node < r->history->nodes && node != r->node;
+    if (is_other)
+        r->history->parts[node].lost = true;
+    return is_other;
+}
+
+/* The records of the lost nodes that follow the end record. */
+static hawser_status take_others(reading *r, const unsigned char *records, uint64_t count, hawser_error *error)
+{
+    for (uint64_t i = 0; i < count; i++) {
+        hw_event_record record;
+        memcpy(&record, records + i * sizeof record, sizeof record);
+        const hw_event_record right = {.kind = HW_EVENT_LOST, .from = record.from};
+        if (memcmp(&right, &record, sizeof right) != 0 || !take_lost(r, record.from))
+            return hawser_fail(error, HAWSER_BAD_INPUT,
+                               "%s has an end record that names a lost node with other fields than one has; the history is "
+                               "damaged",
+                               r->path);
+    }
+    return HAWSER_OK;
+}
+
 static hawser_status check_closed(reading *r, const hw_event_record *record, hawser_error *error)
 {
     if (record->first != r->batches || record->count != r->records)
@@ -183,11 +213,9 @@ static hawser_status check_closed(reading *r, const hw_event_record *record, haw
     if (ended == HAWSER_OK)
         return HAWSER_OK;
     /* a record that names a lost node is preferred to one that only says that the job failed */
-    bool names = record->from < r->history->nodes && record->from != r->node;
+    bool names = take_lost(r, record->from);
     if (r->history->ended == HAWSER_OK || names)
         r->history->ended = ended;
-    if (names)
-        r->history->parts[record->from].lost = true;
     return HAWSER_OK;
 }
 
@@ -245,12 +273,16 @@ static hawser_status read_batch(reading *r, bool *closed, hawser_error *error)
         return HAWSER_OK;
     }
     hw_event_record record;
-    if (head.count != 1)
+    if (head.count < 1)
         return damaged(r, "is an end record of an unknown kind", error);
     memcpy(&record, records, sizeof record);
+    /* Other lost nodes follow a first one. */
+    if (record.kind != HW_EVENT_CLOSE || (head.count > 1 && (record.clock == 0 || record.from >= r->history->nodes)))
+        return damaged(r, "is an end record of an unknown kind", error);
     *closed = true;
     r->at += size;
-    return check_closed(r, &record, error);
+    HAWSER_TRY(check_closed(r, &record, error));
+    return take_others(r, records + sizeof record, head.count - 1, error);
 }
 
 hawser_status hw_history_add(hw_history *history, const char *path, const void *bytes, size_t size, hawser_error *error)

@@ -30,11 +30,12 @@ typedef struct hw_batch_head {
 
 void hw_history_head_make(uint32_t node, uint32_t nodes, uint64_t token, hw_history_head *head);
 void hw_batch_head_make(const hw_log *log, hw_batch_head *head);
-/* Makes the last batch. Its one record has the number of batches before it in `first`, the number of records in `count`, how
- * the job ended in `clock` (0: successfully, else the negative hawser_status), and in `from` the node that was lost first,
- * or HW_HISTORY_NONE. */
-void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, uint32_t lost, hw_batch_head *head,
-                   hw_event_record *record);
+/* Makes the last batch. Its first record has the number of batches before it in `first`, the number of records in `count`,
+ * how the job ended in `clock` (0: successfully, else the negative hawser_status), and in `from` the node that was lost
+ * first, or HW_HISTORY_NONE. A record HW_EVENT_LOST follows for each other lost node. `into` has space for one record, or
+ * for lost_count if that is more; head->count of them are written. */
+void hw_close_make(uint64_t batches, uint64_t records, hawser_status ended, const uint32_t *lost, size_t lost_count,
+                   hw_batch_head *head, hw_event_record *into);
 
 /* Returns the path of a node's part: FILE for node 0, FILE.k for node k. The caller frees it. */
 hawser_status hw_history_path(const char *file, uint32_t node, char **path, hawser_error *error) HAWSER_MUST_USE;

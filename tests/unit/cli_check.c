@@ -26,7 +26,7 @@ static void write_history(const char *name)
     assert_non_null(file);
     hw_history_head_make(0, 1, 7, &head);
     hw_batch_head_make(&log, &batch);
-    hw_close_make(1, 3, HAWSER_OK, HW_HISTORY_NONE, &close, &last);
+    hw_close_make(1, 3, HAWSER_OK, NULL, 0, &close, &last);
     assert_true(fwrite(&head, sizeof head, 1, file) == 1 && fwrite(&batch, sizeof batch, 1, file) == 1 &&
                 fwrite(records, sizeof *records, 3, file) == 3 && fwrite(&close, sizeof close, 1, file) == 1 &&
                 fwrite(&last, sizeof last, 1, file) == 1);

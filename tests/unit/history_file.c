@@ -258,23 +258,24 @@ static void nodes_write_their_parts(void **state)
     hw_history_free(&history);
 }
 
-/* Takes off the last word, or puts in its place that node `lost` was lost. */
-static void end_otherwise(const char *from, const char *to, uint32_t lost)
+/* Takes off the end record, or replaces it by one that names `count` lost nodes. */
+static void end_otherwise(const char *from, const char *to, const uint32_t *lost, size_t count)
 {
     size_t size;
     unsigned char *bytes = read_file(from, &size);
     size_t last = size - sizeof(hw_batch_head) - sizeof(hw_event_record);
     hw_batch_head head;
-    hw_event_record record;
+    hw_event_record record, records[4];
     memcpy(&record, bytes + last + sizeof head, sizeof record);
     assert_int_equal(record.kind, HW_EVENT_CLOSE);
-    hw_close_make(record.first, record.count, HAWSER_PEER_LOST, lost, &head, &record);
+    hw_close_make(record.first, record.count, HAWSER_PEER_LOST, lost, count, &head, records);
     FILE *out = fopen(to, "wb");
     assert_non_null(out);
     assert_int_equal(fwrite(bytes, 1, last, out), last);
-    if (lost != HW_HISTORY_NONE)
-        assert_int_equal(fwrite(&head, 1, sizeof head, out) + fwrite(&record, 1, sizeof record, out),
-                         sizeof head + sizeof record);
+    if (count > 0) {
+        assert_int_equal(fwrite(&head, 1, sizeof head, out), sizeof head);
+        assert_int_equal(fwrite(records, sizeof *records, count, out), count);
+    }
     assert_int_equal(fclose(out), 0);
     free(bytes);
 }
@@ -299,10 +300,11 @@ static void a_lost_node_may_leave_a_prefix(void **state)
     hw_history history;
     const char *const pairs[] = {"workers", "3", "sync", "bsp", "record-history", "h", NULL};
     run_nodes(nodes, COUNT, pairs, run_and_ask, NULL);
-    end_otherwise("h", "l0", 2);
-    end_otherwise("h.1", "l1", 2);
-    end_otherwise("h.1", "c1", HW_HISTORY_NONE);
-    end_otherwise("h.2", "c2", HW_HISTORY_NONE);
+    const uint32_t lost[] = {2, 1};
+    end_otherwise("h", "l0", lost, 1);
+    end_otherwise("h.1", "l1", lost, 1);
+    end_otherwise("h.1", "c1", NULL, 0);
+    end_otherwise("h.2", "c2", NULL, 0);
     assert_int_equal(read_three(&history, "l0", "l1", "c2", &error), HAWSER_OK);
     assert_true(history.ended == HAWSER_PEER_LOST && history.cut == 1 && history.parts[2].lost);
     for (size_t s = 0; s < history.count; s++)
@@ -331,6 +333,36 @@ static void a_lost_node_may_leave_a_prefix(void **state)
     hw_history_free(&history);
 }
 
+/* An end record names all lost nodes that its node knew of. */
+static void two_lost_nodes_may_leave_prefixes(void **state)
+{
+    (void)state;
+    enum { COUNT = 3 };
+    test_node nodes[COUNT];
+    hawser_error error = {0};
+    hw_history history;
+    const char *const pairs[] = {"workers", "3", "sync", "bsp", "record-history", "h", NULL};
+    run_nodes(nodes, COUNT, pairs, run_and_ask, NULL);
+    end_otherwise("h", "both", (const uint32_t[]){2, 1}, 2);
+    end_otherwise("h", "self", (const uint32_t[]){2, 0}, 2);
+    end_otherwise("h", "none", (const uint32_t[]){HW_HISTORY_NONE, 1}, 2);
+    end_otherwise("h", "other", (const uint32_t[]){2, 3}, 2);
+    end_otherwise("h.1", "c1", NULL, 0);
+    const char *const seconds[] = {NULL, "c1", "h.1"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(read_three(&history, "both", seconds[i], NULL, &error), HAWSER_OK);
+        assert_true(history.ended == HAWSER_PEER_LOST && history.cut == (i < 2 ? 2 : 1));
+        assert_true(history.parts[1].lost && history.parts[2].lost);
+        hw_history_free(&history);
+    }
+    const char *const wrong[] = {"self", "none", "other"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(read_three(&history, wrong[i], "h.1", "h.2", &error), HAWSER_BAD_INPUT);
+        assert_non_null(strstr(error.text, "the history is damaged"));
+        hw_history_free(&history);
+    }
+}
+
 /* As many streams as records, each in two batches, whose turns go round: found again, and in order. */
 static void many_streams_are_distinguished(void **state)
 {
@@ -350,7 +382,7 @@ static void many_streams_are_distinguished(void **state)
         log.batches = i / STREAMS;
         record.clock = i;
         if (i == 2 * STREAMS)
-            hw_close_make(i, i, HAWSER_OK, HW_HISTORY_NONE, &batch, &record);
+            hw_close_make(i, i, HAWSER_OK, NULL, 0, &batch, &record);
         else
             hw_batch_head_make(&log, &batch);
         memcpy(end, &batch, sizeof batch);
@@ -405,6 +437,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(failed_jobs_are_marked_and_mixtures_are_refused, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(other_versions_are_named, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_lost_node_may_leave_a_prefix, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(two_lost_nodes_may_leave_prefixes, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(failed_writes_are_reported, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(nodes_write_their_parts, make_directory, remove_directory),
         cmocka_unit_test(many_streams_are_distinguished),

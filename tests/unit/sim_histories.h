@@ -21,8 +21,7 @@ static inline void remove_histories(uint32_t nodes)
     }
 }
 
-/* Returns whether there is a history to check: of each node that was not killed, and of all but one, because a file names
- * one lost node. */
+/* Returns whether there is a history to check: of each node that was not killed. */
 static inline bool has_history(uint32_t nodes, const hawser_status *status)
 {
     uint32_t left = 0;
@@ -33,11 +32,24 @@ static inline bool has_history(uint32_t nodes, const hawser_status *status)
             return false;
         left += status[node] != HISTORY_UNENDED;
     }
-    return left > 0 && left + 1 >= nodes;
+    return left > 0;
+}
+
+/* Returns whether a history is refused with reason: a node was killed, and no survivor had noticed it, because the job was
+ * over, or ended with the loss of another node. */
+static inline bool is_unnoticed(uint32_t nodes, const hawser_status *ended, const char *text)
+{
+    uint32_t killed = 0, failed = 0;
+    for (uint32_t node = 0; node < nodes; node++) {
+        killed += ended[node] == HISTORY_UNENDED;
+        failed += ended[node] != HISTORY_UNENDED && ended[node] != HAWSER_OK;
+    }
+    return (killed > 1 || (killed == 1 && failed == 0)) &&
+           (strstr(text, "nothing is verified") != NULL || strstr(text, "lacks the file of node") != NULL);
 }
 
 /* Checks the history as `hawser check` does it. */
-static inline void judge_history(uint32_t nodes, verdict *said)
+static inline void judge_history(uint32_t nodes, const hawser_status *ended, verdict *said)
 {
     hw_history history = {0};
     hw_verdict checked = {0};
@@ -51,7 +63,7 @@ static inline void judge_history(uint32_t nodes, verdict *said)
     }
     HAWSER_THEN(status, hw_history_whole(&history, &error));
     HAWSER_THEN(status, hw_history_check(&history, &checked, &error));
-    if (status != HAWSER_OK)
+    if (status != HAWSER_OK && !is_unnoticed(nodes, ended, error.text))
         (void)snprintf(said->why, sizeof said->why, "%s", error.text);
     if (status == HAWSER_OK && checked.broken) {
         hw_verdict_print(&checked, &history, stderr);

@@ -30,7 +30,8 @@ typedef enum program_family { LOCK_STEP, HELD, LATE } program_family;
 /* A program, how it is run, and what its nodes have left. */
 typedef struct setting {
     program_family family;
-    bool faulty; /* faults are drawn */
+    bool faulty; /* faults are drawn: */
+    bool two;    /* two nodes are killed, one shortly after the other */
     /* of a world: */
     drawn d;
     uint32_t nodes;
@@ -143,13 +144,26 @@ static sim_cluster draw_cluster(uint64_t seed, setting *how)
                          .user = how};
 }
 
+/* Two nodes are killed at the same time, or before the loss of the first one has ended the job. */
+static hawser_status kill_two(hw_random *random, uint32_t nodes, double seconds, sim_faults *faults, hawser_error *error)
+{
+    sim_fault fault = {.at = seconds * hw_random_uniform(random), .kind = SIM_FAULT_KILL};
+    fault.node = (uint32_t)hw_random_below(random, nodes);
+    HAWSER_TRY(sim_faults_add(faults, fault, error));
+    fault.node = (fault.node + 1 + (uint32_t)hw_random_below(random, nodes - 1)) % nodes;
+    fault.at += hw_random_below(random, 2) == 0 ? 0 : 0.1 * hw_random_uniform(random);
+    return sim_faults_add(faults, fault, error);
+}
+
 /* Draws faults within the time that the same world takes without them. */
 static void draw_faults(uint64_t seed, setting *how, const sim_cluster *cluster)
 {
     hw_random random = hw_random_at(seed, 4, 0, 0);
     hawser_error error;
     double seconds = sim_cluster_run(cluster, NULL).seconds;
-    if (sim_faults_draw(&random, how->nodes, seconds, &how->faults, &error) != HAWSER_OK)
+    hawser_status status = how->two && how->nodes > 2 ? kill_two(&random, how->nodes, seconds, &how->faults, &error)
+                                                      : sim_faults_draw(&random, how->nodes, seconds, &how->faults, &error);
+    if (status != HAWSER_OK)
         abort();
     how->lost = !must_survive(&how->faults);
     memset(how->got, 0, sizeof how->got);
@@ -200,7 +214,7 @@ static void judge(const setting *how, sim_end end, verdict *said)
         WHY(said, "a unit has not seen what the policy promises");
     if (said->why[0] == '\0' && refusals_of(&how->d, how->nodes) == 0 &&
         (!how->lost || has_history(how->nodes, how->status)))
-        judge_history(how->nodes, said);
+        judge_history(how->nodes, how->status, said);
 }
 
 /* ----------------------------------------------------------------------------------------------------------- worlds ---- */
@@ -265,6 +279,8 @@ static void programs_with_faults_end_or_have_their_results(void **state)
     (void)state;
     run_setting(__func__, (setting){.family = LOCK_STEP, .faulty = true}, 150);
     run_setting(__func__, (setting){.family = LATE, .faulty = true}, 100);
+    run_setting(__func__, (setting){.family = LOCK_STEP, .faulty = true, .two = true}, 60);
+    run_setting(__func__, (setting){.family = LATE, .faulty = true, .two = true}, 40);
 }
 
 int main(void)

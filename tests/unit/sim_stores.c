@@ -144,7 +144,7 @@ static void judge(const setting *how, sim_end end, verdict *said)
             WHY(said, "node %u: status %d: %s", n, status, how->text[n]);
     }
     if (said->why[0] == '\0' && how->recorded && (!lost || has_history(how->nodes, how->status)))
-        judge_history(how->nodes, said);
+        judge_history(how->nodes, how->status, said);
 }
 
 static double run_cluster(const sim_cluster *cluster, setting *how, verdict *said)

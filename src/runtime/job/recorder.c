@@ -22,6 +22,8 @@ struct hw_recorder {
     atomic_bool troubled;
     hawser_error trouble;
     hawser_status ended;
+    uint32_t *lost; /* memory for the end record: the lost nodes, and its records */
+    hw_event_record *end;
 };
 
 /* ---------------------------------------------------------------------------------------------------------- writing ---- */
@@ -169,7 +171,7 @@ void hw_histories_free(hw_histories *histories)
     *histories = (hw_histories){0};
 }
 
-static hawser_status make_recorder(const char *wanted, uint32_t node, hw_recorder **out, hawser_error *error)
+static hawser_status make_recorder(const char *wanted, uint32_t node, uint32_t nodes, hw_recorder **out, hawser_error *error)
 {
     hw_recorder *recorder = NULL;
     HAWSER_TRY(HW_NEW(&recorder, 1, "a history", error));
@@ -177,6 +179,8 @@ static hawser_status make_recorder(const char *wanted, uint32_t node, hw_recorde
     recorder->fd = -1;
     atomic_init(&recorder->troubled, false);
     *out = recorder;
+    HAWSER_TRY(HW_NEW(&recorder->lost, nodes, "a history", error));
+    HAWSER_TRY(HW_NEW(&recorder->end, nodes, "a history", error));
     return hw_history_path(wanted, node, &recorder->path, error);
 }
 
@@ -224,7 +228,7 @@ hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_histori
     HAWSER_TRY(agree_token(cluster, records, &token, error));
     if (!records)
         return HAWSER_OK;
-    hawser_status status = make_recorder(path, self, recorder, error);
+    hawser_status status = make_recorder(path, self, nodes, recorder, error);
     HAWSER_THEN(status, check_earlier(earlier, (*recorder)->path, error));
     HAWSER_TRY(hw_cluster_agree(cluster, status, error)); /* before any node has overwritten its file */
     hw_history_head_make(self, nodes, token, &head);
@@ -237,21 +241,29 @@ uint32_t hw_recorder_lost(hw_cluster *cluster)
     return node != HW_NET_ANY ? node : HW_HISTORY_NONE;
 }
 
-void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster)
+static void write_end(hw_recorder *recorder, hw_cluster *cluster)
 {
     hw_batch_head head;
-    hw_event_record record;
+    hawser_status ended = recorder->ended;
+    size_t lost = cluster != NULL ? hw_cluster_lost_nodes(cluster, recorder->lost) : 0;
+    if (ended == HAWSER_OK && hw_recorder_lost(cluster) != HW_HISTORY_NONE) /* outside of a run, too: in a load */
+        ended = HAWSER_PEER_LOST;
+    hw_close_make(recorder->batches, recorder->records, ended, recorder->lost, lost, &head, recorder->end);
+    write_batch(recorder, &head, recorder->end);
+}
+
+void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster)
+{
     if (recorder == NULL)
         return;
     if (recorder->fd >= 0) {
-        uint32_t lost = hw_recorder_lost(cluster); /* outside of a run, too: in a load */
-        hawser_status ended = recorder->ended == HAWSER_OK && lost != HW_HISTORY_NONE ? HAWSER_PEER_LOST : recorder->ended;
-        hw_close_make(recorder->batches, recorder->records, ended, lost, &head, &record);
-        write_batch(recorder, &head, &record);
+        write_end(recorder, cluster);
         (void)!fsync(recorder->fd);
         (void)close(recorder->fd);
     }
     pthread_mutex_destroy(&recorder->mutex);
     free(recorder->path);
+    free(recorder->lost);
+    free(recorder->end);
     free(recorder);
 }

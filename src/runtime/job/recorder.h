@@ -21,8 +21,8 @@ void hw_histories_free(hw_histories *histories);
  * has those, and gets this one, too. NULL: the job has no cluster. The caller closes *recorder, after a failure too. */
 hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_histories *earlier, hw_recorder **recorder,
                                hawser_error *error) HAWSER_MUST_USE;
-/* Writes the end record, without which a history is incomplete; if the job failed, it has the lost node. Frees the recorder,
- * which may be NULL. */
+/* Writes the end record, without which a history is incomplete; if the job failed, it has the lost nodes. Frees the
+ * recorder, which may be NULL. */
 void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster);
 /* Returns the node that the cluster lost first, or HW_HISTORY_NONE. The cluster may be NULL. */
 uint32_t hw_recorder_lost(hw_cluster *cluster);
