@@ -146,6 +146,32 @@ def certificates():
         assert got["nonzeros"] == sum(any(w[j] for w in read("m", problem.columns)[0]) for j in range(problem.columns)), say
 
 
+def few_entries():
+    """Columns with few entries have no Gram matrix: descents change the residuals."""
+    problem = Problem(11, 80, 240, 3, density=0.03)
+    problem.write()
+    for words, how in ((["--lambda", "0.01"], {}), (["--lambda", "0.02", "--weights", "weights"], {"weights": problem.weights}),
+                       (["--lambda", "0.002", "--no-intercept", "--workers", "3"], {"intercept": False})):
+        got = train("train", "multitask", "d.svm", "--target", "targets", "--index-base", "1", "--tol", "1e-9", *words)
+        primal, gap, zero = certify(problem, *read("m", problem.columns), float(words[1]), 1.0, **how)
+        say = (words, got["objective"], primal, got["gap"], gap)
+        assert got["stop_reason"] == "gap" and got["nonzeros"] > 20 and gap <= got["gap"] + 1e-10 * zero, say
+        assert abs(got["objective"] - primal) <= 1e-10 * zero and got["gap"] <= 1e-9 * zero * 1.000001, say
+
+
+def alike_columns():
+    """A few strong factors make all columns alike. A path then needs about one round per lambda, since steps along the face find the optimum."""
+    draw = random.Random(12)
+    problem = Problem(12, 120, 40, 3)
+    loads = [[draw.gauss(0, 1) for _ in range(40)] for _ in range(3)]
+    for i, x in enumerate(problem.X):
+        factors = [draw.gauss(0, 3) for _ in range(3)]
+        problem.X[i] = [round(0.3 * v + sum(f * load[j] for f, load in zip(factors, loads)), 4) for j, v in enumerate(x)]
+    problem.write()
+    got = train("train", "multitask", "d.csv", "--target", "y0,y1,y2", "--ignore", "weight", "--path", "10", "--lambda-min-ratio", "1e-3")
+    assert got["stop_reason"] == "gap" and got["clocks"] <= 30, got["clocks"]
+
+
 def one_target_is_a_lasso():
     problem = Problem(5, 50, 15, 2)
     problem.write()
@@ -338,7 +364,7 @@ def long_paths_have_the_same_bits():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (certificates, one_target_is_a_lasso, nodes_have_the_same_bits, path_and_folds, models_are_used, refusals,
+    for test in (certificates, few_entries, alike_columns, one_target_is_a_lasso, nodes_have_the_same_bits, path_and_folds, models_are_used, refusals,
                  scikit_learn, glmnet, long_paths_have_the_same_bits):
         test()
         print(test.__name__, flush=True)

@@ -7,11 +7,13 @@
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/fold.h"
 
+enum { CHUNK = 8 }; /* columns that are scanned for all outputs while they are in a cache */
+
 void hw_multitask_release(void *scratch)
 {
     hw_multitask_block *block = scratch;
     void *all[] = {block->row_weights, block->norm,     block->residual, block->sum,
-                   block->intercept,   block->gradient, block->members};
+                   block->intercept,   block->gradient, block->members,  block->measured};
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
     hw_linear_columns_free(&block->columns);
@@ -35,7 +37,9 @@ hawser_status hw_multitask_allocate(hw_multitask_block *block, const hawser_matr
     HAWSER_TRY(hw_linear_new_doubles(&block->gradient, p * q, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->sum, q, error));
     HAWSER_TRY(hw_linear_new_doubles(&block->intercept, q, error));
-    return hw_linear_gram_new(&block->gram, p, error);
+    HAWSER_TRY(hw_linear_gram_new(&block->gram, p, error));
+    block->gram.epochs *= (double)q; /* its products cost as much for each output, but not its entries */
+    return HAWSER_OK;
 }
 
 static double row_weight(const hw_multitask_block *block, size_t i)
@@ -73,6 +77,7 @@ void hw_multitask_residual(hw_multitask_block *block, const double *v)
     for (size_t o = 0; o < block->outputs; o++)
         residual_of(block, o, v);
     block->loss = 0.5 * block->square;
+    block->kept = false;
 }
 
 hawser_status hw_multitask_prepare(hw_multitask_block *block, const hw_linear *linear, const hawser_matrix *X, uint32_t fold,
@@ -82,6 +87,7 @@ hawser_status hw_multitask_prepare(hw_multitask_block *block, const hw_linear *l
         block->linear = linear;
         block->outputs = linear->problem.outputs;
         HAWSER_TRY(hw_multitask_allocate(block, X, error));
+        HAWSER_TRY(hw_linear_new_doubles(&block->measured, X->rows * block->outputs, error));
         if (hw_linear_weighted(&linear->problem))
             HAWSER_TRY(hw_linear_new_doubles(&block->row_weights, X->rows, error));
     }
@@ -104,24 +110,41 @@ void hw_multitask_measure_gradient(hw_multitask_block *block, size_t column)
     block->norm[column] = block->columns.norm[column] > 0.0 ? hw_multitask_norm(block->gradient + column * q, q) : 0.0;
 }
 
-void hw_multitask_scan(hw_multitask_block *block)
+/* Computes the gradient of every column from the residuals. */
+static void scan_columns(hw_multitask_block *block)
 {
     const hw_linear_columns *columns = &block->columns;
     size_t n = columns->X.rows, p = columns->X.cols, q = block->outputs;
-    for (size_t o = 0; o < q; o++) {
-        hawser_scan(&columns->X, block->residual + o * n, block->scan);
-        for (size_t j = 0; j < p; j++)
-            block->gradient[j * q + o] = (block->scan[j] - columns->mean[j] * block->sum[o]) / columns->total;
+    for (size_t first = 0, next; first < p; first = next) {
+        next = p - first > CHUNK ? first + CHUNK : p;
+        hawser_matrix chunk = hawser_matrix_columns(&columns->X, first, next);
+        for (size_t o = 0; o < q; o++) {
+            hawser_scan(&chunk, block->residual + o * n, block->scan);
+            for (size_t j = first; j < next; j++)
+                block->gradient[j * q + o] = (block->scan[j - first] - columns->mean[j] * block->sum[o]) / columns->total;
+        }
     }
     for (size_t j = 0; j < p; j++)
         hw_multitask_measure_gradient(block, j);
+}
+
+void hw_multitask_measure(hw_multitask_block *block, const double *v)
+{
+    size_t bytes = block->columns.X.rows * block->outputs * sizeof *v;
+    block->fresh = true;
+    if (block->kept && memcmp(block->measured, v, bytes) == 0)
+        return;
+    hw_multitask_residual(block, v);
+    scan_columns(block);
+    memcpy(block->measured, v, bytes);
+    block->kept = true;
 }
 
 double hw_multitask_lambda_max(hw_multitask_block *block)
 {
     double most = 0.0;
     hw_multitask_residual(block, NULL);
-    hw_multitask_scan(block);
+    scan_columns(block);
     for (size_t j = 0; j < block->columns.X.cols; j++)
         if (block->columns.l1[j] > 0.0 && block->norm[j] > hw_linear_noise(&block->columns, j, sqrt(block->square)))
             most = fmax(most, block->norm[j] / block->columns.l1[j]);

@@ -27,14 +27,14 @@ typedef struct hw_multitask_block {
     double *norm;        /* by column: the norm of its gradient */
     double *scan;        /* scratch, by column; behind norm */
     double loss, square, target, zero_objective;
-    bool fresh;        /* the residual has not changed since the gradient was computed */
+    bool fresh;       /* the residual has not changed since the gradient was computed */
+    double *measured; /* v of the last measure, for which the residual and the gradient still hold if `kept` */
+    bool kept;
     uint32_t *members; /* columns that rounds change */
     size_t member_count, member_capacity;
     hw_linear_gram gram;
     bool use_gram;
     size_t screened;                  /* columns that the last choice has proved to be zero */
-    double strictness;                /* share of the tolerance at which a descent ends; it falls where that was too early */
-    double strict_at, last_gap;       /* the lambda for which it was set, and the gap then */
     struct hw_multitask_block *joint; /* of all blocks' working sets (joint.h); NULL: there is none */
     double *joint_alpha;              /* coefficients of all columns, of which those of the joint set are set */
     double *solution; /* of the joint set: the coefficients of `solved` own members, by member, then by output */
@@ -51,8 +51,9 @@ hawser_status hw_multitask_allocate(hw_multitask_block *block, const hawser_matr
 hawser_status hw_multitask_reserve(hw_multitask_block *block, size_t count, hawser_error *error) HAWSER_MUST_USE;
 /* Computes the residuals w (y - v - intercept) with the best intercepts, and their sums. */
 void hw_multitask_residual(hw_multitask_block *block, const double *v);
-/* Computes the gradient of every column from the residuals. */
-void hw_multitask_scan(hw_multitask_block *block);
+/* Computes residuals and gradients at v, unless they are here already: a path measures the same point at the end of one
+ * lambda and at the beginning of the next. */
+void hw_multitask_measure(hw_multitask_block *block, const double *v);
 /* Computes the norm of a column's gradient; a constant column has none. */
 void hw_multitask_measure_gradient(hw_multitask_block *block, size_t column);
 /* Returns the smallest lambda at which all of the block's coefficients are zero. Changes the residuals and the gradient. */

@@ -3,109 +3,132 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/multitask/face.h"
 #include "hawser/advanced.h"
 
-enum { POLL_EVERY = 16, MOST_PASSES = 100000 };
+enum {
+    POLL_EVERY = 64,  /* members, between two questions whether to end */
+    LEAST_PASSES = 2, /* between two steps on the face */
+    MOST_PASSES = 32,
+    LEAST_ITERATIONS = 20, /* of conjugate gradients for such a step */
+    MOST_ITERATIONS = 160,
+    MOST_STUCK = 20 /* steps without progress */
+};
 
-/* The members' numbers of one round, by member, then by output. */
-typedef struct work {
-    hw_multitask_block *block;
+typedef struct group_descent {
+    hw_multitask_subproblem problem;
+    hw_multitask_face face;
     const hw_multitask_round *round;
-    size_t q;
-    double *x, *start; /* coefficients now and at the start */
-    double *gradient;  /* of the members now, with a Gram matrix */
-    double *change;    /* scratch, by output */
-    double *pull;      /* scratch, by output */
-} work;
-
-static double gram_at(const hw_linear_gram *gram, uint32_t a, uint32_t b)
-{
-    return gram->values[(size_t)gram->slot[a] * gram->capacity + gram->slot[b]];
-}
+    double *change, *pull; /* scratch, by output */
+    size_t passes;         /* before the next step on the face */
+    double tolerance;      /* of the local gap */
+    double best;           /* the smallest so far */
+    unsigned stuck;        /* steps since then */
+    uint64_t used;
+} group_descent;
 
 /* Stores the gradient of member k in pull. */
-static void current_gradient(work *w, size_t k)
+static void current_gradient(group_descent *d, size_t k)
 {
-    const hw_multitask_block *block = w->block;
-    const hw_linear_columns *columns = &block->columns;
-    size_t n = columns->X.rows, j = block->members[k];
-    if (block->use_gram)
-        memcpy(w->pull, w->gradient + k * w->q, w->q * sizeof *w->pull);
-    else
-        for (size_t o = 0; o < w->q; o++)
-            w->pull[o] = hw_linear_dot(columns, j, block->residual + o * n, block->sum[o]) / columns->total;
-}
-
-/* Adds a change of member k's coefficients to the gradients of all members, or to the residuals. */
-static void apply_change(work *w, size_t k)
-{
-    hw_multitask_block *block = w->block;
-    const hw_linear_columns *columns = &block->columns;
-    size_t n = columns->X.rows, j = block->members[k], m = block->member_count, q = w->q;
-    double gain = w->round->gain;
-    hawser_simulated_work(NULL, block->use_gram ? m * q : 0);
-    for (size_t t = 0; block->use_gram && t < m; t++) {
-        double product = gain * gram_at(&block->gram, block->members[t], block->members[k]);
-        for (size_t o = 0; o < q; o++)
-            w->gradient[t * q + o] -= product * w->change[o];
-    }
-    for (size_t o = 0; !block->use_gram && o < q; o++) {
-        if (w->change[o] == 0.0)
-            continue;
-        hw_linear_axpy(columns, j, -gain * w->change[o], block->residual + o * n);
-        block->sum[o] -= gain * w->change[o] * columns->mean[j] * columns->total;
+    const hw_multitask_subproblem *p = &d->problem;
+    const hw_linear_columns *columns = &p->block->columns;
+    const hw_multitask_image *image = &p->at.image;
+    for (size_t o = 0; o < p->q; o++) {
+        const double *values = image->values + o * p->length;
+        d->pull[o] = p->block->use_gram ? values[p->places[k]]
+                                        : hw_linear_dot(columns, p->places[k], values, image->sum[o]) / columns->total;
     }
 }
 
-/* Minimises over the coefficients of member k. Returns a lower bound of the decrease. */
-static double step(work *w, size_t k)
+/* Minimises over the coefficients of member k. Returns true if they changed. */
+static bool step(group_descent *d, size_t k)
 {
-    const hw_linear_columns *columns = &w->block->columns;
-    size_t j = w->block->members[k], q = w->q;
-    hw_linear_term term = hw_linear_term_at(columns, j, w->round->lambda);
-    double curvature = w->round->gain * columns->norm[j], square = 0.0, moved = 0.0, *x = w->x + k * q;
-    current_gradient(w, k);
-    for (size_t o = 0; o < q; o++) {
-        w->pull[o] += curvature * x[o];
-        square += w->pull[o] * w->pull[o];
-    }
+    hw_multitask_subproblem *p = &d->problem;
+    hw_linear_term term = p->terms[k];
+    size_t q = p->q;
+    double curvature = p->gain * p->block->columns.norm[p->block->members[k]], *x = p->at.x + k * q;
+    bool moved = false;
+    current_gradient(d, k);
+    for (size_t o = 0; o < q; o++)
+        d->pull[o] += curvature * x[o];
     /* A column that is constant where there is an intercept has no curvature, and no coefficients. */
-    double size = sqrt(square);
+    double size = hw_multitask_norm(d->pull, q);
     double scale = size > term.l1 && curvature > 0.0 ? (1.0 - term.l1 / size) / (curvature + term.l2) : 0.0;
     for (size_t o = 0; o < q; o++) {
-        double next = scale * w->pull[o];
-        w->change[o] = next - x[o];
-        moved += w->change[o] * w->change[o];
+        double next = scale * d->pull[o];
+        d->change[o] = next - x[o];
+        moved = moved || d->change[o] != 0.0;
         x[o] = next;
     }
-    if (moved > 0.0)
-        apply_change(w, k);
-    return 0.5 * (curvature + term.l2) * moved;
+    if (moved)
+        hw_multitask_subproblem_step(p, k, d->change, &p->at.image);
+    return moved;
 }
 
-static void pass_until_done(work *w)
+/* Makes some passes over the members. Returns false if none moved, or the steps are used up. */
+static bool pass(group_descent *d)
 {
-    uint64_t steps = 0;
-    size_t m = w->block->member_count;
-    for (size_t pass = 0; pass < MOST_PASSES && steps < w->round->steps; pass++) {
-        double decrease = 0.0;
-        for (size_t k = 0; k < m && steps < w->round->steps; k++, steps++)
-            decrease += step(w, k);
-        bool poll = pass % POLL_EVERY == 0 || !w->block->use_gram;
-        if (!(decrease > w->round->tolerance) || (poll && hw_linear_stopping(w->round->stop)))
-            return;
+    hw_multitask_subproblem *p = &d->problem;
+    for (size_t at = 0; at < d->passes && d->used < d->round->steps; at++) {
+        size_t moved = 0;
+        hawser_simulated_work(NULL, p->block->use_gram ? p->members * p->members * p->q : 0);
+        for (size_t k = 0; k < p->members && d->used < d->round->steps; k++, d->used++) {
+            if (k % POLL_EVERY == 0 && hw_linear_stopping(d->round->stop))
+                return false;
+            moved += step(d, k);
+        }
+        if (moved == 0)
+            return false;
     }
+    return d->used < d->round->steps;
 }
 
-static hawser_status allocate(work *w, hawser_error *error)
+/* Moves along the step that was found on the face, as far as the objective falls. */
+static void leap(group_descent *d)
 {
-    size_t count = w->block->member_count * w->q;
-    HAWSER_TRY(hw_linear_new_doubles(&w->x, 3 * count + 2 * w->q, error));
-    w->start = w->x + count;
-    w->gradient = w->start + count;
-    w->change = w->gradient + count;
-    w->pull = w->change + w->q;
-    return HAWSER_OK;
+    hw_multitask_subproblem *p = &d->problem;
+    double now = hw_multitask_subproblem_objective(p, &p->at);
+    hw_multitask_face_end(&d->face, p);
+    for (double share = 1.0; share > 0.1; share *= 0.5) {
+        hw_multitask_face_candidate(&d->face, p, share);
+        if (!(hw_multitask_subproblem_objective(p, &p->candidate) < now))
+            continue;
+        hw_multitask_subproblem_take(p);
+        d->passes = LEAST_PASSES;
+        if (share == 1.0)
+            d->face.most_iterations =
+                2 * d->face.most_iterations < MOST_ITERATIONS ? 2 * d->face.most_iterations : MOST_ITERATIONS;
+        return;
+    }
+    /* the members with coefficients have not settled yet: descend for longer */
+    d->passes = 2 * d->passes < MOST_PASSES ? 2 * d->passes : MOST_PASSES;
+    d->face.most_iterations = LEAST_ITERATIONS;
+}
+
+static void update_gradients(hw_multitask_subproblem *p)
+{
+    hw_multitask_subproblem_gradients(p, p->places, p->members, &p->at.image, p->at.gradient, p->q, 1);
+}
+
+static bool good_enough(group_descent *d)
+{
+    double gap = hw_multitask_subproblem_gap(&d->problem);
+    d->stuck = gap < (1.0 - 1e-12) * d->best ? 0 : d->stuck + 1;
+    d->best = fmin(gap, d->best);
+    return gap <= d->tolerance || d->stuck == MOST_STUCK;
+}
+
+static void run(group_descent *d)
+{
+    hw_multitask_subproblem *p = &d->problem;
+    while (d->used < d->round->steps && pass(d)) {
+        update_gradients(p);
+        if (hw_multitask_face_search(&d->face, p, d->tolerance, d->round->steps - d->used, d->round->stop))
+            leap(d);
+        d->used += d->face.used;
+        if (good_enough(d))
+            break;
+    }
 }
 
 static hawser_status fill_gram(hw_multitask_block *block, hw_linear_stop stop, hawser_error *error)
@@ -115,63 +138,62 @@ static hawser_status fill_gram(hw_multitask_block *block, hw_linear_stop stop, h
     return hw_linear_gram_fill(&block->gram, &block->columns, fresh, block->gram.count, stop, error);
 }
 
-/* Takes the members' gradients of the last scan, or computes them anew with the bits of a scan. */
-static void take_gradients(work *w)
+static hawser_status begin(group_descent *d, hw_multitask_block *block, hawser_error *error)
 {
-    hw_multitask_block *block = w->block;
-    const hw_linear_columns *columns = &block->columns;
-    size_t n = columns->X.rows, q = w->q, m = block->member_count;
-    for (size_t k = 0; block->fresh && k < m; k++)
-        memcpy(w->gradient + k * q, block->gradient + block->members[k] * q, q * sizeof *w->gradient);
-    for (size_t o = 0; !block->fresh && o < q; o++) {
-        hawser_scan_some(&columns->X, block->members, m, block->residual + o * n, block->scan);
-        for (size_t k = 0; k < m; k++) {
-            size_t j = block->members[k];
-            w->gradient[k * q + o] = (block->scan[j] - columns->mean[j] * block->sum[o]) / columns->total;
-        }
-    }
-}
-
-/* Takes coefficients and gradients at the start of the round. */
-static void begin(work *w)
-{
-    const hw_multitask_block *block = w->block;
-    for (size_t k = 0; k < block->member_count; k++)
-        memcpy(w->x + k * w->q, w->round->alpha + block->members[k] * w->q, w->q * sizeof *w->x);
-    memcpy(w->start, w->x, block->member_count * w->q * sizeof *w->x);
-    if (block->use_gram)
-        take_gradients(w);
+    const hw_multitask_round *round = d->round;
+    hw_multitask_subproblem *p = &d->problem;
+    HAWSER_TRY(hw_multitask_subproblem_new(p, block, round->lambda, round->gain, round->alpha, error));
+    size_t count = p->members * p->q, image = (p->length + 1) * p->q;
+    uint32_t *lists = malloc((2 * p->members + 1) * sizeof *lists);
+    if (lists == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns", p->members);
+    d->face = (hw_multitask_face){.members = lists,
+                                  .places = lists + p->members,
+                                  .step = p->scratch,
+                                  .pull = p->scratch + count,
+                                  .direction = p->scratch + 2 * count,
+                                  .bend = p->scratch + 3 * count,
+                                  .product = {p->scratch + 4 * count, p->scratch + 4 * count + p->length * p->q},
+                                  .most_iterations = LEAST_ITERATIONS};
+    d->change = p->scratch + 4 * count + image;
+    d->pull = d->change + p->q;
+    d->passes = LEAST_PASSES;
+    d->tolerance = fmax(round->tolerance, (block->use_gram ? 1e-3 : 0.3) * round->gap);
+    d->best = INFINITY;
+    return HAWSER_OK;
 }
 
 /* Takes over the coefficients, and adds their changes to the image. */
-static void finish(work *w)
+static void finish(group_descent *d)
 {
-    hw_multitask_block *block = w->block;
-    const hw_linear_columns *columns = &block->columns;
-    size_t n = columns->X.rows, m = block->member_count, q = w->q;
+    hw_multitask_subproblem *p = &d->problem;
+    const hw_multitask_block *block = p->block;
+    size_t n = block->columns.X.rows, m = p->members, q = p->q;
+    double *changes = p->scratch;
     for (size_t k = 0; k < m; k++)
-        memcpy(w->round->alpha + block->members[k] * q, w->x + k * q, q * sizeof *w->x);
-    double *changes = w->gradient; /* no longer needed, and as large */
-    for (size_t o = 0; w->round->image != NULL && o < q; o++) {
+        memcpy(d->round->alpha + block->members[k] * q, p->at.x + k * q, q * sizeof(double));
+    for (size_t o = 0; d->round->image != NULL && o < q; o++) {
         for (size_t k = 0; k < m; k++)
-            changes[k] = w->round->gain * (w->x[k * q + o] - w->start[k * q + o]);
-        hawser_combine(&columns->X, block->members, changes, m, w->round->image + o * n);
+            changes[k] = p->gain * (p->at.x[k * q + o] - p->start[k * q + o]);
+        hawser_combine(&block->columns.X, block->members, changes, m, d->round->image + o * n);
     }
 }
 
 hawser_status hw_multitask_descend(hw_multitask_block *block, const hw_multitask_round *round, hawser_error *error)
 {
-    work w = {.block = block, .round = round, .q = block->outputs};
+    group_descent d = {.round = round};
     if (block->member_count == 0)
         return HAWSER_OK;
     if (block->use_gram)
         HAWSER_TRY(fill_gram(block, round->stop, error));
     if (hw_linear_stopping(round->stop)) /* entries of the matrix may be missing */
         return HAWSER_OK;
-    HAWSER_TRY(allocate(&w, error));
-    begin(&w);
-    pass_until_done(&w);
-    finish(&w);
-    free(w.x);
-    return HAWSER_OK;
+    hawser_status status = begin(&d, block, error);
+    if (status == HAWSER_OK) {
+        run(&d);
+        finish(&d);
+    }
+    free(d.face.members);
+    hw_multitask_subproblem_free(&d.problem);
+    return status;
 }

@@ -1,5 +1,5 @@
 /* descent.h - a round: block coordinate descent on the coefficients of the working set, by its Gram matrix or by the
- * residuals. */
+ * residuals, and Newton's steps once its support settles (face.h). */
 #ifndef HW_ALGORITHMS_MULTITASK_DESCENT_H
 #define HW_ALGORITHMS_MULTITASK_DESCENT_H
 
@@ -9,7 +9,8 @@
 typedef struct hw_multitask_round {
     double lambda;
     double gain;      /* sigma', by which the round allows for the changes of other blocks */
-    double tolerance; /* a pass that lowers the objective by less ends the round */
+    double gap;       /* of the last certificate: the round ends when its own gap is small beside it */
+    double tolerance; /* a smaller gap of the round's own problem is of no use */
     uint64_t steps;   /* the most steps; a step changes the coefficients of one column */
     double *alpha;    /* the block's coefficients, by column, then by output */
     double *image;    /* v: the round adds gain X delta. NULL: the caller computes it anew */

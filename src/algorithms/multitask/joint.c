@@ -90,6 +90,7 @@ hawser_status hw_multitask_joint_solve(hw_multitask_block *block, const hw_multi
         hw_linear_gram_pays(&joint->gram, &joint->columns, joint->members, joint->member_count, HW_LINEAR_LARGEST_GRAM);
     memcpy(joint->residual, block->residual, n * q * sizeof *joint->residual);
     memcpy(joint->sum, block->sum, q * sizeof *joint->sum);
+    joint->square = block->square;
     HAWSER_TRY(hw_multitask_descend(joint, &together, error));
     double *solution = realloc(block->solution, (block->member_count * q + 1) * sizeof *solution);
     if (solution == NULL)

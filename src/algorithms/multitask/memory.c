@@ -55,9 +55,6 @@ void hw_multitask_visit(hawser_record *record, hawser_context *context)
     hawser_record_bytes(record, block->gradient, p * q * sizeof *block->gradient);
     for (size_t j = 0; j < p && hawser_record_reads(record); j++)
         hw_multitask_measure_gradient(block, j);
-    HW_LINEAR_REMEMBER(record, block->strictness);
-    HW_LINEAR_REMEMBER(record, block->strict_at);
-    HW_LINEAR_REMEMBER(record, block->last_gap);
     visit_members(record, block);
     visit_joint(record, context, block);
 }

@@ -22,10 +22,6 @@
 
 enum { SMALLEST_SET = 100, ROUNDS = 10 };
 
-/* A descent ends when a pass lowers the objective by less than this share of the tolerance; the share falls where that was
- * too early. */
-static const double STRICTNESS = 1e-3, STRICTEST = 1e-20;
-
 static hawser_status prepare(hawser_context *context)
 {
     hw_multitask_block *block = hawser_scratch(context);
@@ -45,9 +41,7 @@ static hawser_status measure(hawser_context *context)
     HAWSER_READ(context, double, v);
     HAWSER_READ(context, double, alpha);
     hw_linear_sums sums;
-    hw_multitask_residual(block, v);
-    hw_multitask_scan(block);
-    block->fresh = true;
+    hw_multitask_measure(block, v);
     size_t nonzeros = hw_multitask_sums(block, alpha, hawser_metric(context, "lambda"), &sums);
     HAWSER_TRY(hw_linear_squared_report(context, &sums));
     HAWSER_TRY(hw_linear_report(context, "intercept", block->intercept[0]));
@@ -64,17 +58,6 @@ static hawser_status bound(hawser_context *context)
     return hw_linear_report(context, "plain_conjugate", plain);
 }
 
-/* Descents become stricter when the gap has not halved since the last certificate of the same lambda. */
-static void set_strictness(hw_multitask_block *block, double lambda, double gap)
-{
-    if (block->strict_at != lambda || !(block->strictness > 0.0))
-        block->strictness = STRICTNESS;
-    else if (!(gap < 0.5 * block->last_gap))
-        block->strictness = fmax(0.1 * block->strictness, STRICTEST);
-    block->strict_at = lambda;
-    block->last_gap = gap;
-}
-
 static hawser_status choose(hawser_context *context)
 {
     hw_multitask_block *block = hawser_scratch(context);
@@ -82,7 +65,6 @@ static hawser_status choose(hawser_context *context)
     double lambda = hawser_metric(context, "lambda"), scale = hw_linear_squared_scale(context);
     double radius = hw_linear_squared_radius(context, scale);
     size_t least = SMALLEST_SET / hawser_blocks(context);
-    set_strictness(block, lambda, hawser_metric(context, "gap"));
     HW_UNIT_TRY(context, hw_multitask_choose(block, alpha, lambda, scale, radius, least > 8 ? least : 8, &error));
     HAWSER_TRY(hawser_report(context, "working_set", (double)block->member_count));
     HAWSER_TRY(hawser_report(context, "largest_set", (double)block->member_count));
@@ -99,13 +81,13 @@ static bool one_clock(const hw_linear *linear)
 static hw_multitask_round make_round(hawser_context *context, const hw_multitask_block *block)
 {
     const hw_linear *linear = block->linear;
-    return (hw_multitask_round){.lambda = hawser_metric(context, "lambda"),
-                                .gain = hawser_gain(context, "v"),
-                                .tolerance = block->strictness * linear->choices.settings.tolerance *
-                                             hawser_metric(context, "zero_objective") / hawser_blocks(context),
-                                .steps =
-                                    hw_linear_round_steps(&linear->choices, block->columns.X.cols, hawser_work(context)),
-                                .stop = {hw_linear_must_stop, context}};
+    return (hw_multitask_round){
+        .lambda = hawser_metric(context, "lambda"),
+        .gain = hawser_gain(context, "v"),
+        .gap = hawser_metric(context, "gap"),
+        .tolerance = 0.3 * linear->choices.settings.tolerance * hawser_metric(context, "zero_objective"),
+        .steps = hw_linear_round_steps(&linear->choices, block->columns.X.cols, hawser_work(context)),
+        .stop = {hw_linear_must_stop, context}};
 }
 
 /* Makes one CoCoA round. alpha is tied to v. */
@@ -118,7 +100,9 @@ static hawser_status sweep(hawser_context *context)
     hw_multitask_round round = make_round(context, block);
     round.alpha = alpha;
     round.image = one_clock(linear) ? NULL : v;
-    hw_multitask_residual(block, v);
+    if (!block->kept || !one_clock(linear))
+        hw_multitask_residual(block, v);
+    block->kept = false; /* descents change the residual */
     HW_UNIT_TRY(context, hw_multitask_descend(block, &round, &error));
     block->fresh = false;
     return one_clock(linear) ? hawser_touch(context, "v", 0, 0) : HAWSER_OK;
@@ -196,8 +180,10 @@ static void add_work(const hw_linear_frame *frame)
                           : one_clock(linear) ? 1
                                               : ROUNDS,
                           sweep);
+    /* without a Gram matrix, the images of a candidate and of a step have as many rows */
+    double images = linear->problem.X->layout == HAWSER_CSC ? 4.0 : 2.0;
     hw_linear_needs needs = {
-        .rows = outputs + hw_linear_weighted(&linear->problem), .columns = outputs + 10.0, .gram = true};
+        .rows = images * outputs + hw_linear_weighted(&linear->problem), .columns = outputs + 10.0, .gram = true};
     /* every block has the union's residuals, and its moments and coefficients at the places of the whole's columns */
     if (joint) {
         needs.rows += outputs;

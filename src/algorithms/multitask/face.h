@@ -1,0 +1,34 @@
+/*
+ * face.h - Newton's step on the members that have coefficients, where the objective is smooth. Conjugate gradients find it
+ * in far fewer passes than coordinate descent, above all if few strong factors make all columns alike.
+ */
+#ifndef HW_ALGORITHMS_MULTITASK_FACE_H
+#define HW_ALGORITHMS_MULTITASK_FACE_H
+
+#include "algorithms/multitask/subproblem.h"
+#include "algorithms/solve/stop.h"
+
+/* Arrays are by output, then by place on the face, unless they say otherwise. */
+typedef struct hw_multitask_face {
+    uint32_t *members, *places; /* by place: members; their slots or columns */
+    size_t count;
+    double *step;      /* towards the minimum of the quadratic model */
+    double *pull;      /* the model's negative gradient after the step */
+    double *direction; /* of the search */
+    double *bend;      /* second derivatives times direction */
+    hw_multitask_image product;
+    size_t most_iterations;
+    uint64_t used; /* its cost in coordinate steps */
+} hw_multitask_face;
+
+/* Finds the step from the present point, whose gradients are known. The search ends when the pull is small beside that of
+ * the start, or when the local gap is well below `tolerance`. Returns false if there is no step. */
+bool hw_multitask_face_search(hw_multitask_face *face, const hw_multitask_subproblem *problem, double tolerance,
+                              uint64_t steps, hw_linear_stop stop);
+/* Computes the candidate after a share of the step. Coefficients of members that would turn to the other side become zero.
+ * face->product is the image of the step. */
+void hw_multitask_face_candidate(const hw_multitask_face *face, hw_multitask_subproblem *problem, double share);
+/* Computes the image of the step in face->product. */
+void hw_multitask_face_end(hw_multitask_face *face, const hw_multitask_subproblem *problem);
+
+#endif
