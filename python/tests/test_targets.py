@@ -141,8 +141,8 @@ def test_estimators(tasks, form, intercept):
 def test_cross_validation(tasks, name, how):
     linear_model = pytest.importorskip("sklearn.linear_model")
     X, Y = tasks
-    ours = getattr(hawser, name)(tol=1e-9, **how).fit(X, Y)
-    theirs = getattr(linear_model, name)(tol=1e-9, max_iter=100000, **how).fit(X, Y)
+    ours = getattr(hawser, name)(tol=1e-11, **how).fit(X, Y)
+    theirs = getattr(linear_model, name)(tol=1e-11, max_iter=100000, **how).fit(X, Y)
     np.testing.assert_allclose(ours.alphas_, theirs.alphas_, rtol=1e-9)
     np.testing.assert_allclose(ours.mse_path_, theirs.mse_path_, rtol=1e-5)
     np.testing.assert_allclose(ours.mean_mse_, theirs.mse_path_.mean(axis=-1), rtol=1e-5)
