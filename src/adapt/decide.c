@@ -212,7 +212,7 @@ static void choose_for_link(hw_decider *d, const hw_feedback *feedback, const ch
         return;
     /* What the link carries while units compute: then it is not what blocks wait for. */
     double quota = floor(feedback->sent * fmax(feedback->units, 0.125));
-    if (quota < d->value[HW_KNOB_QUOTA] / HW_SHORTER &&
+    if (quota <= d->value[HW_KNOB_QUOTA] / 2 && /* less would hardly show in the length of clocks */
         change(d, HW_KNOB_QUOTA, fmax(quota, d->bounds.least[HW_KNOB_QUOTA]), clock, why))
         return;
     if (try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why) || try(d, HW_KNOB_WORK, 0, 2 * d->value[HW_KNOB_WORK], why))

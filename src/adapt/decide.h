@@ -48,7 +48,7 @@ typedef struct hw_bounds {
 typedef struct hw_feedback {
     hw_finding found;
     double units, exchanging;
-    double sent;        /* bytes of updates that a block sent per clock, as a mean */
+    double sent;        /* bytes of a block's update, as a mean over clocks */
     const double *pace; /* by block: seconds of its units per work, by those of the median block; NULL: unknown */
 } hw_feedback;
 

@@ -240,9 +240,30 @@ static hawser_status read_numbers(const hawser_option *row, const char *text, co
     return HAWSER_OK;
 }
 
-static hawser_status read_kind(const hawser_option *row, const char *text, const char *where, hw_option_value *value,
+bool hw_is_auto(const char *text)
+{
+    return text != NULL && strncmp(text, "auto", 4) == 0 && (text[4] == '\0' || text[4] == ':');
+}
+
+static bool unit_ends(const hawser_option *row, const char *end)
+{
+    size_t length = row->unit != NULL ? strlen(row->unit) : 0, most = strlen(end);
+    return length >= most && strcmp(row->unit + length - most, end) == 0;
+}
+
+/* Returns the text that sets the value of the start: "2" of "auto:2", the default of "auto", else the text itself. */
+static const char *text_of_start(const hawser_option *row, const char *text)
+{
+    const bool from = unit_ends(row, HW_OR_AUTO_FROM);
+    if (!hw_is_auto(text) || !(from || unit_ends(row, HW_OR_AUTO)) || (text[4] == ':' && !from))
+        return text;
+    return text[4] == ':' ? text + 5 : row->value;
+}
+
+static hawser_status read_kind(const hawser_option *row, const char *given, const char *where, hw_option_value *value,
                                hawser_error *error)
 {
+    const char *text = text_of_start(row, given);
     switch (row->kind) {
     case HAWSER_FLAG: return read_flag(text, where, &value->flag, error);
     case HAWSER_INTEGER:
@@ -251,11 +272,15 @@ static hawser_status read_kind(const hawser_option *row, const char *text, const
         return check_within(row, value->integer, text, where, error);
     case HAWSER_NUMBER:
         if (!read_number(text, &value->number))
-            return refuse(where, text, "a finite number", error);
+            return refuse(where, text,
+                          unit_ends(row, HW_OR_AUTO_FROM) ? "a finite number, auto or auto:H" : "a finite number", error);
         return check_within(row, value->number, text, where, error);
     case HAWSER_BYTES:
         if (!read_bytes(text, &value->bytes))
-            return refuse(where, text, "a size such as 4096, 64k, 1.5M or 2GiB", error);
+            return refuse(where, text,
+                          unit_ends(row, HW_OR_AUTO) ? "a size such as 4096, 64k, 1.5M or 2GiB, or auto"
+                                                     : "a size such as 4096, 64k, 1.5M or 2GiB",
+                          error);
         return check_within(row, value->bytes, text, where, error);
     case HAWSER_SECONDS:
         if (!read_seconds(text, &value->number))

@@ -23,6 +23,14 @@ hawser_status hw_option_value_read(const hawser_option *row, const char *text, c
                                    hawser_error *error) HAWSER_MUST_USE;
 void hw_option_value_clear(hw_option_value *value);
 
+/* An option of numbers whose unit ends with HW_OR_AUTO may be "auto": the runtime changes its setting during a run. One
+ * whose unit ends with HW_OR_AUTO_FROM may also be "auto:VALUE", which sets the value of the start. The parsed value is that
+ * of the start, or the default. Options of words list "auto" in their bounds. */
+#define HW_OR_AUTO      "|auto"
+#define HW_OR_AUTO_FROM "|auto[:H]"
+/* Returns whether the text of a value is "auto" or "auto:VALUE". */
+bool hw_is_auto(const char *text);
+
 /* An option whose unit begins with HW_BY_STATE has a value for each state of a program, and one for all other states:
  * "VALUE" or "STATE=VALUE", in any order, separated by commas. Its parsed value is the one for all other states. */
 #define HW_BY_STATE "[STATE=]"

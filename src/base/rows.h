@@ -10,6 +10,8 @@
 /* The bounds of an option that takes one of the words: "none|random|...". */
 #define HW_ROW_OR_WORD(id, word, ...) "|" word
 #define HW_ROWS_BOUNDS(list)          (&("" list(HW_ROW_OR_WORD))[1])
+/* The same, and other words: "none|random|...|more". */
+#define HW_ROWS_BOUNDS_AND(list, more) (&("" list(HW_ROW_OR_WORD) "|" more)[1])
 
 #define HW_ROW_COUNT(...)   +1
 #define HW_ROWS_COUNT(list) (0 list(HW_ROW_COUNT))

@@ -82,8 +82,9 @@ static void print_filter(const hw_state_plan *own, const char *newline, FILE *ou
 {
     fprintf(out, "%sfilter %s", newline, own->filter_class);
     if (own->filter.kind != HW_FILTER_NONE)
-        fprintf(out, ", quota %" PRIu64 " bytes per block and exchange, held for at most %" PRIu64 " clocks",
-                own->filter.quota, own->filter.max_held);
+        fprintf(out, ", quota %" PRIu64 " bytes per block and exchange%s, held for at most %" PRIu64 " clocks",
+                own->filter.quota, own->quota_falls ? ", and less where the link holds the training up" : "",
+                own->filter.max_held);
     fprintf(out, "; guarantee left: %s", own->guarantee);
 }
 
@@ -105,6 +106,7 @@ void hw_kind_add_sending(const hw_plan *plan, const hw_state_plan *own, json_t *
     hw_json_take(object, "only_block", own->sources == 1 ? json_integer(own->updater) : json_null(), ok);
     hw_json_text(object, "filter", own->filter_class, ok);
     hw_json_take(object, "quota_bytes", filtered ? json_integer((json_int_t)own->filter.quota) : json_null(), ok);
+    hw_json_take(object, "quota_falls", json_boolean(own->quota_falls), ok);
     hw_json_take(object, "max_held_clocks", filtered ? json_integer((json_int_t)own->filter.max_held) : json_null(), ok);
     hw_json_text(object, "guarantee", own->guarantee, ok);
 }

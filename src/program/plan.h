@@ -10,14 +10,15 @@
 #include "exchange/topology.h"
 #include "program/program.h"
 
-/* What options let the driver change of loops. */
+/* What options let the driver change of loops: of all states that they name, or (BY_STATE) of states that options name. */
 typedef enum hw_adapts {
     HW_ADAPTS_SYNC = 1,
     HW_ADAPTS_ENCODING = 2,
     HW_ADAPTS_QUOTA = 4,
     HW_ADAPTS_WORK = 8,
     HW_ADAPTS_GAIN = 16,
-    HW_ADAPTS_ALL = 31
+    HW_ADAPTS_ALL = 31,
+    HW_ADAPTS_BY_STATE = 32
 } hw_adapts;
 
 /* The input of a plan's decisions, from the job's options and the machine. */
@@ -65,6 +66,7 @@ typedef struct hw_state_plan {
     hw_filter filter;
     hw_width rounding;       /* of deltas */
     bool narrows;            /* and it may change in a run */
+    bool quota_falls;        /* the quota of the filter may change in a run, which begins with one that all fits in */
     const void *loaded;      /* first values in place of the program's; NULL: none */
     const char *loaded_from; /* the file that they come from */
     uint64_t loaded_digest;
@@ -184,8 +186,13 @@ static inline bool hw_plan_holds(const hw_state_plan *own)
 {
     return (own->filter.kind != HW_FILTER_NONE && own->filter.quota > 0) || own->rounding != HW_F64 || own->narrows;
 }
-/* Returns whether the driver may change the encoding of a state in a run (--auto), which begins with `form`. */
+/* sending.c: returns whether the driver may change the encoding of a state in a run, which begins with `form`. */
 bool hw_plan_narrows(const hw_plan *plan, const hawser_state *state, hawser_form form);
+/* Returns the greatest staleness that the driver may give a loop in a run. If it is 0, stores why in *why. */
+uint32_t hw_plan_staleness_most(const hw_plan *plan, const hawser_operator *loop, const char **why);
+/* Returns why the driver can change nothing in a run of what an option lets it change by "auto"; NULL: it can change
+ * something. `key` is sync, exchange-every, encoding or quota. */
+const char *hw_plan_adapts_nothing(const hw_plan *plan, const char *key);
 /* Returns whether it may change that of any state: TRIGGER and CREDIT then have the forms. */
 bool hw_plan_any_narrows(const hw_plan *plan);
 /* Returns whether both a unit on one block and a unit on all blocks update a state in a loop, which it then stores. */

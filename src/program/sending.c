@@ -1,7 +1,11 @@
 /* sending.c - how the updates of each state are sent: filter, quota and form, from the job's options, the program's calls,
- * and options for one state. */
+ * and options for one state. And what the driver may change of them and of loops in a run: what programs declare
+ * (HAWSER_ADAPT), options allow and the plan can take. */
+#include <string.h>
+
 #include "base/option_value.h"
 #include "codec/forms.h"
+#include "exchange/encoding.h"
 #include "program/kind.h"
 
 /* Returns the greatest staleness of a loop that updates the state. It bounds how long a filter may hold an entry by
@@ -83,7 +87,45 @@ static void take_options(const hawser_options *options, const char *name, hw_fil
     if (hw_option_of_state(options, "max-held-clocks", name, &item))
         filter->max_held = (uint64_t)item.value.integer;
     if (hw_option_of_state(options, "encoding", name, &item))
-        *form = (hawser_form)hw_form_find(item.text);
+        *form = hw_is_auto(item.text) ? HAWSER_EXACT : (hawser_form)hw_form_find(item.text);
+}
+
+static bool is_adapted(const hawser_operator *op)
+{
+    return op->adapted && hw_operator_shipped(op);
+}
+
+/* Returns whether a loop that the driver adapts names the state. */
+static bool is_named(const hw_plan *plan, const hawser_state *state)
+{
+    for (size_t i = 0; i < plan->program->operator_count; i++)
+        if (is_adapted(plan->program->operators[i]) && plan->program->operators[i]->adapts == state)
+            return true;
+    return false;
+}
+
+/* Returns whether an option lets the driver change a state: its value for the state says so, or that for all states. */
+static bool is_let(const hw_plan *plan, const char *key, hw_adapts adapts, const hawser_state *state)
+{
+    hw_option_item item;
+    if (hw_option_of_state(plan->settings.options, key, state->name, &item))
+        return hw_is_auto(item.text);
+    return (plan->settings.adapts & (unsigned)adapts) != 0;
+}
+
+/* Returns whether the options and the loops let the driver change the quota of a state in a run. */
+static bool quota_falls(const hw_plan *plan, const hawser_state *state)
+{
+    hw_option_item item;
+    bool own = state->filter_set && !hw_option_of_state(plan->settings.options, "quota", state->name, &item);
+    return plan->settings.blocks > 1 && !own && is_named(plan, state) && is_let(plan, "quota", HW_ADAPTS_QUOTA, state);
+}
+
+/* Returns the bytes of an update of all numbers of a state: with such a quota all updates pass. */
+static uint64_t whole_update(const hawser_state *state)
+{
+    const size_t count = hw_state_count(state);
+    return hw_choose_packing(state->type, count, count, count).bytes;
 }
 
 hawser_status hw_plan_sending(const hw_plan *plan, hw_state_plan *own, hawser_form *form, hawser_error *error)
@@ -101,6 +143,9 @@ hawser_status hw_plan_sending(const hw_plan *plan, hw_state_plan *own, hawser_fo
         own->filter = state->filter;
     if (hw_kind_of(state)->summed)
         take_options(plan->settings.options, state->name, &own->filter, form);
+    own->quota_falls = own->filter.kind != HW_FILTER_NONE && own->sources > 1 && quota_falls(plan, state);
+    if (own->quota_falls)
+        own->filter.quota = whole_update(state);
     HAWSER_TRY(check_merge(plan, state, error));
     if (own->filter.max_held == 0)
         own->filter.max_held = loosest(plan, state) + 1;
@@ -112,18 +157,13 @@ hawser_status hw_plan_sending(const hw_plan *plan, hw_state_plan *own, hawser_fo
     return check_held(plan, own, *form, error);
 }
 
+/* ----------------------------------------------------------------------------------------- what may change in a run ---- */
+
 bool hw_plan_narrows(const hw_plan *plan, const hawser_state *state, hawser_form form)
 {
-    const hawser_program *program = plan->program;
     const hawser_operator *mixes;
-    bool adapts = (plan->settings.adapts & HW_ADAPTS_ENCODING) != 0 && plan->settings.blocks > 1 && form == HAWSER_EXACT &&
-                  state->rule.merge == NULL && !hw_plan_mixes(plan, state, &mixes);
-    for (size_t i = 0; adapts && i < program->operator_count; i++) {
-        const hawser_operator *loop = program->operators[i];
-        if (loop->adapted && loop->adapts == state && hw_operator_shipped(loop))
-            return true;
-    }
-    return false;
+    return plan->settings.blocks > 1 && form == HAWSER_EXACT && state->rule.merge == NULL && is_named(plan, state) &&
+           is_let(plan, "encoding", HW_ADAPTS_ENCODING, state) && !hw_plan_mixes(plan, state, &mixes);
 }
 
 bool hw_plan_any_narrows(const hw_plan *plan)
@@ -132,4 +172,72 @@ bool hw_plan_any_narrows(const hw_plan *plan)
         if (plan->states[i].narrows)
             return true;
     return false;
+}
+
+uint32_t hw_plan_staleness_most(const hw_plan *plan, const hawser_operator *loop, const char **why)
+{
+    const uint32_t let = (plan->settings.adapts & HW_ADAPTS_SYNC) != 0 ? plan->settings.staleness_most : 0;
+    *why = loop->sync.tightness != HAWSER_BSP ? "its loop has a sync of its own"
+           : hw_operator_reduces(loop) > 0    ? "a unit of its loop adds up numbers over the workers, which only bsp does"
+           : hw_loop_branches(loop) > 0       ? "its loop has branches, which are chosen in step"
+           : hw_operator_stores(loop)         ? "its loop has stored states, which the store orders"
+           : hw_operator_moves(loop)          ? "its loop has states that move between workers in step"
+           : loop->staleness_most == 0        ? "the HAWSER_ADAPT of its loop has no .staleness_most"
+                                              : NULL;
+    if (*why != NULL)
+        return 0;
+    return loop->staleness_most < let ? loop->staleness_most : let;
+}
+
+/* Returns why a state keeps its form or quota, although a loop names it. */
+static const char *nothing_of_state(const hw_plan *plan, const hawser_state *state, bool form)
+{
+    const hw_state_plan *own = &plan->states[state->number];
+    const hawser_operator *mixes;
+    if (form ? own->narrows : own->quota_falls)
+        return NULL;
+    if (own->sources == 1)
+        return "one worker alone updates the state, and sends its values";
+    if (form && own->filter.kind != HW_FILTER_NONE)
+        return "the state has a filter, and what it holds back is exact; use --quota auto";
+    if (form && own->rounding != HW_F64)
+        return "the state has a form of its own";
+    if (form && state->rule.merge != NULL)
+        return "the state has a merge function, which gets exact numbers";
+    if (form && hw_plan_mixes(plan, state, &mixes))
+        return "both a unit on one worker and a unit on all workers update the state";
+    if (!form && own->filter.kind == HW_FILTER_NONE)
+        return "it needs a --filter, which chooses what is held back";
+    return "it is not about the state that a HAWSER_ADAPT names";
+}
+
+static const char *nothing_of_loop(const hw_plan *plan, const hawser_operator *loop, const char *key)
+{
+    const char *why;
+    bool form = strcmp(key, "encoding") == 0;
+    if (form || strcmp(key, "quota") == 0)
+        return plan->settings.nodes <= 1 ? "the job has one node, and only a link between nodes that is busy makes it change"
+               : loop->adapts == NULL    ? "the HAWSER_ADAPT of its loop names no .state"
+                                         : nothing_of_state(plan, loop->adapts, form);
+    if (loop->metric == UINT32_MAX)
+        return "the HAWSER_ADAPT of its loop has no .metric, by which changes are judged";
+    if (strcmp(key, "sync") == 0)
+        return hw_plan_staleness_most(plan, loop, &why) > 0 ? NULL : why;
+    return loop->work_least < loop->work_most || loop->shares
+               ? NULL
+               : "the HAWSER_ADAPT of its loop has neither .work_least and .work_most nor .shares";
+}
+
+const char *hw_plan_adapts_nothing(const hw_plan *plan, const char *key)
+{
+    const char *why =
+        "no loop says what may change of it (HAWSER_ADAPT); the rounds of a linear model do, with --exchange-every H";
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *loop = plan->program->operators[i];
+        const char *own = is_adapted(loop) ? nothing_of_loop(plan, loop, key) : why;
+        if (own == NULL)
+            return NULL;
+        why = is_adapted(loop) ? own : why;
+    }
+    return why;
 }

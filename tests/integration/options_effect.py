@@ -25,6 +25,8 @@ OF_TRAININGS = {"record-history", "save-decisions", "replay-decisions", "trace",
 OF_NODES = {"topology": "tree", "backlog": "2k", "rate": "10M", "transport": "tcp", "trust-fabric": "yes", "failure-timeout": "4", "join-timeout": "50",
             "interface": "127.0.0.1", "port-range": "7000-7900", "node-name": "birch", "key-file": "key", "listen": "1"}
 EXCHANGE = {"auto": "yes", "save-decisions": "decisions", "replay-decisions": "decisions", "sync": "ssp:2", "exchange-every": "0.5", "filter": "absolute", "quota": "64", "max-held-clocks": "3", "encoding": "bf16", "merge": "average"}
+# Settings that a run may change by itself. Of one host's short trainings nothing asks for that: what cannot change is refused by name.
+ADAPTING = {"sync": ("auto",), "exchange-every": ("auto:0.5",), "encoding": ("auto",), "quota": ("auto", "--filter", "absolute")}
 COMMON = {"seed": "9", "max-clocks": "1000", "time-limit": "100", "grace": "7", "unit-warning": "5", "unit-timeout": "50", "timeout": "60", "slow": "0:1.5",
           "record-history": "history", "check": "yes", "rehearse": "3", "trace": "t.csv", "plot": "p.svg", "log-view": "yes", "log-json": "j.jsonl", "validation": SMALL,
           "threads": "1", "memory-limit": "1G", "format": "csv", "header": "yes", "delimiter": ",", "categories": "none", "missing": "zero", "type": "f32",
@@ -174,6 +176,19 @@ def one_worker_and_several():
         assert fates["filter"] == fates["encoding"] == "idle" and fates["sync"] == "noted", fates
 
 
+def what_changes_by_itself():
+    for algorithm in command.some(OWN):
+        for key, (value, *others) in ADAPTING.items():
+            base = train(algorithm, (), 3)[2]
+            got = train(algorithm, (), 3, (f"--{key}", value, *others))
+            asks = key == "exchange-every" and algorithm in ("lasso", "logistic", "poisson", "multitask")
+            assert fate(key, base, got) in (("used",) if asks else ("idle", "refused")), (algorithm, key, got)
+            plan_agrees(algorithm, (), 3, (f"--{key}", value, *others), got)
+    rounds = train("lasso", (), 3, ("--exchange-every", "1"))[2]
+    code, said, now = train("lasso", (), 3, ("--exchange-every", "1", "--sync", "auto:2"))
+    assert code == 0 and "nothing" not in said and now[0]["sync"] == "bsp" and abs(now[0]["objective"] - rounds[0]["objective"]) < 1e-3, (said, now)
+
+
 def several_nodes():
     for key, kinds in (("key-file", "noted"), ("quota", "idle"), ("encoding", "used"), ("cv-rule", "idle")):
         value = {**OF_NODES, **EXCHANGE, **OWN["lasso"]}[key]
@@ -204,6 +219,7 @@ def main():
         os.chdir(folder)
         make_files()
         one_worker_and_several()
+        what_changes_by_itself()
         several_nodes()
         topology_moves_bytes()
         os.chdir("/")

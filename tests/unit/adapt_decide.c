@@ -95,6 +95,38 @@ static void a_busy_link_gets_fewer_bits_and_then_more_work(void **state)
     hw_decider_close(&r.decider);
 }
 
+/* Where only the quota may change, a link that is busy lets it fall to what units leave time to send, within its bounds and
+ * by a half at least. If clocks stay as long, the quota is as before. */
+static void a_busy_link_gets_a_quota(void **state)
+{
+    (void)state;
+    hw_bounds bounds = {.start = {[HW_KNOB_QUOTA] = 8000, [HW_KNOB_WORK] = 1, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1},
+                        .least = {[HW_KNOB_QUOTA] = 90, [HW_KNOB_WORK] = 1, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1},
+                        .most = {[HW_KNOB_QUOTA] = 8000, [HW_KNOB_WORK] = 1, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1}};
+    run r = open_run(&bounds);
+    hw_feedback link = feedback_of(HAWSER_CAUSE_LINK, 1);
+    hw_decider_window(&r.decider, &link);
+    expect_change(&r, HW_KNOB_QUOTA, 8000, 200); /* 1000 bytes were sent, and units took a fifth of the time */
+    for (int i = 0; i < 3; i++) {
+        link = feedback_of(HAWSER_CAUSE_LINK, 0.5);
+        link.sent = i < 2 ? 600 : 400; /* 120 bytes are more than the half of 200; 80 are not */
+        hw_decider_window(&r.decider, &link);
+        if (i < 2)
+            expect_none(&r);
+    }
+    expect_change(&r, HW_KNOB_QUOTA, 200, 90);
+    link = feedback_of(HAWSER_CAUSE_LINK, 0.5);
+    hw_decider_window(&r.decider, &link);
+    expect_change(&r, HW_KNOB_QUOTA, 90, 200);
+    for (int cause = HAWSER_CAUSE_NONE; cause <= HAWSER_CAUSE_OTHER; cause++)
+        for (int i = 0; cause != HAWSER_CAUSE_LINK && i < 5; i++) {
+            hw_feedback other = feedback_of((hawser_cause)cause, 0.5);
+            hw_decider_window(&r.decider, &other);
+            expect_none(&r);
+        }
+    hw_decider_close(&r.decider);
+}
+
 /* A gain that may be halved is tried first, whatever the cause that is known, but after fewer bits; once. */
 static void a_gain_is_halved_once_for_any_known_cause(void **state)
 {
@@ -332,6 +364,11 @@ static void check_drawn_run(uint64_t seed)
     hw_bounds bounds = wide;
     bounds.is_gap = hw_random_uniform(&random) < 0.5;
     bounds.least[HW_KNOB_GAIN] = hw_random_uniform(&random) < 0.5 ? 0.5 : 1;
+    if (hw_random_uniform(&random) < 0.5) { /* a state with a filter keeps its form */
+        bounds.most[HW_KNOB_ENCODING] = 0;
+        bounds.least[HW_KNOB_QUOTA] = 64;
+        bounds.start[HW_KNOB_QUOTA] = bounds.most[HW_KNOB_QUOTA] = 4000;
+    }
     run r = open_run(&bounds);
     seen now;
     memcpy(now.value, bounds.start, sizeof now.value);
@@ -345,6 +382,7 @@ static void check_drawn_run(uint64_t seed)
         hw_feedback feedback = feedback_of((hawser_cause)(5 * hw_random_uniform(&random)), drawn(&random, 0.1, 2));
         feedback.found.number = (uint32_t)(BLOCKS * hw_random_uniform(&random));
         feedback.units = hw_random_uniform(&random);
+        feedback.sent = drawn(&random, 0, 5000);
         feedback.pace = pace;
         hw_decider_window(&r.decider, &feedback);
         check_changes(&r, &bounds, &now);
@@ -376,6 +414,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_link_gets_fewer_bits_and_then_more_work),
+        cmocka_unit_test(a_busy_link_gets_a_quota),
         cmocka_unit_test(a_gain_is_halved_once_for_any_known_cause),
         cmocka_unit_test(an_encoding_is_undone_if_clocks_stay_as_long),
         cmocka_unit_test(an_encoding_is_undone_if_progress_per_clock_falls_behind_twice),

@@ -18,18 +18,19 @@ static const hawser_option rows[] = {{"tol", HAWSER_NUMBER, "1e-6", "(0,1]", "TO
                                      {"workers", HAWSER_INTEGER, NULL, "[1,4096]", "K", "workers", "0.1.0", 'k'},
                                      {"C", HAWSER_NUMBER, NULL, "(0,inf)", "C", "capital", "0.1.0", 0},
                                      {"seed", HAWSER_INTEGER, "0", NULL, "N", "seed", "0.1.0", 0},
-                                     {"quota", HAWSER_BYTES, "0", "[0,8E)", "BYTES", "quota", "0.1.0", 0},
+                                     {"quota", HAWSER_BYTES, "0", "[0,8E)", "BYTES" HW_OR_AUTO, "quota", "0.1.0", 0},
                                      {"time-limit", HAWSER_SECONDS, NULL, "(0,inf)", "TIME", "limit", "0.1.0", 0},
                                      {"sync", HAWSER_WORD, "bsp", "bsp|ssp:N|tap", "SYNC", "sync", "0.1.0", 's'},
                                      {"intercept", HAWSER_FLAG, "yes", NULL, NULL, "intercept", "0.1.0", 0},
                                      {"quiet", HAWSER_FLAG, "no", NULL, NULL, "quiet", "0.1.0", 'q'},
                                      {"verbose", HAWSER_FLAG, "no", NULL, NULL, "verbose", "0.1.0", 'v'},
                                      {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
-static const hawser_option more[] = {{"output", HAWSER_PATH, NULL, NULL, "FILE", "output", "0.1.0", 'o'},
-                                     {"note", HAWSER_TEXT, NULL, NULL, "TEXT", "note", "0.1.0", 0},
-                                     {"lambdas", HAWSER_NUMBERS, NULL, "(0,inf)", "LIST", "list", "0.1.0", 0},
-                                     {"exchange-every", HAWSER_NUMBER, "1", "(0,1]", "H", "fraction", "0.1.0", 0},
-                                     {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
+static const hawser_option more[] = {
+    {"output", HAWSER_PATH, NULL, NULL, "FILE", "output", "0.1.0", 'o'},
+    {"note", HAWSER_TEXT, NULL, NULL, "TEXT", "note", "0.1.0", 0},
+    {"lambdas", HAWSER_NUMBERS, NULL, "(0,inf)", "LIST", "list", "0.1.0", 0},
+    {"exchange-every", HAWSER_NUMBER, "1", "(0,1]", "H" HW_OR_AUTO_FROM, "fraction", "0.1.0", 0},
+    {NULL, HAWSER_FLAG, NULL, NULL, NULL, NULL, NULL, 0}};
 static const hawser_option *const tables[] = {rows, more, NULL};
 
 typedef struct fixture {
@@ -120,6 +121,26 @@ static void defaults_are_read(void **state)
         count++;
     assert_int_equal(count, sizeof rows / sizeof *rows + sizeof more / sizeof *more - 2);
     assert_ptr_equal(hawser_options_row(f->options, sizeof rows / sizeof *rows - 1), &more[0]);
+}
+
+/* "auto" has the default, and "auto:H" the value H of the start; only rows whose unit says so take them. */
+static void auto_stands_for_a_value_that_changes(void **state)
+{
+    fixture *f = *state;
+    assert_int_equal(give(f, "exchange-every", "auto:0.25"), HAWSER_OK);
+    assert_true(hawser_options_number(f->options, "exchange-every") == 0.25);
+    assert_string_equal(hawser_options_text(f->options, "exchange-every"), "auto:0.25");
+    assert_int_equal(give(f, "exchange-every", "auto"), HAWSER_OK);
+    assert_true(hawser_options_number(f->options, "exchange-every") == 1);
+    assert_int_equal(give(f, "quota", "auto"), HAWSER_OK);
+    assert_int_equal(hawser_options_bytes(f->options, "quota"), 0);
+    assert_true(hw_is_auto("auto") && hw_is_auto("auto:1") && !hw_is_auto("autos") && !hw_is_auto("bsp") &&
+                !hw_is_auto(NULL));
+    refused(f, "exchange-every", "auto:0", "'0' is not within (0,1]");
+    refused(f, "exchange-every", "auto:", "auto or auto:H");
+    refused(f, "exchange-every", "autos", "auto or auto:H");
+    refused(f, "quota", "auto:1", "or auto");
+    refused(f, "tol", "auto", "not a finite number");
 }
 
 static void every_kind_is_read(void **state)
@@ -547,6 +568,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(defaults_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(auto_stands_for_a_value_that_changes, setup, teardown),
         cmocka_unit_test_setup_teardown(every_kind_is_read, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_values_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(stronger_sources_win, setup, teardown),

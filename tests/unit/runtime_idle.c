@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "hawser/hawser.h"
+#include "hawser/advanced.h"
 #include "runtime/job/job.h"
 
 static double numbers[24];
@@ -24,7 +24,26 @@ static hawser_status unit(hawser_context *context)
 }
 
 /* What a program has, and what it reads of the job before its loop. */
-enum { SENDS = 1, READS_SYNC = 2, READS_MERGE = 4, READS_EVERY = 8, NO_LOOP = 16 };
+enum {
+    SENDS = 1,
+    READS_SYNC = 2,
+    READS_MERGE = 4,
+    READS_EVERY = 8,
+    NO_LOOP = 16,
+    ADAPTS = 32,
+    MEASURES = 64,
+    REDUCES = 128
+};
+
+/* Declares what may change of the loop: all that may, but only a metric says whether changes help. */
+static void declare(hawser_program *program, hawser_operator *loop, hawser_state *w, int has)
+{
+    if (has & MEASURES)
+        hawser_metric_declare(program, "loss", HAWSER_SUM);
+    if (has & ADAPTS)
+        HAWSER_ADAPT(program, .loop = loop, .work_least = 0.5, .staleness_most = 3, .state = w,
+                     .metric = has & MEASURES ? "loss" : NULL);
+}
 
 static hawser_program *make(const hawser_job *job, const hawser_options *options, int has)
 {
@@ -39,7 +58,8 @@ static hawser_program *make(const hawser_job *job, const hawser_options *options
         assert_true(hawser_options_number(options, "exchange-every") > 0);
     hawser_operator *loop =
         has & NO_LOOP ? hawser_root(program) : hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, sync);
-    HAWSER_UNIT(loop, "unit", unit, .reads = {data}, .updates = {has & SENDS ? w : own});
+    HAWSER_UNIT(loop, "unit", unit, .reads = {data}, .updates = {has & SENDS ? w : own}, .reduces = has & REDUCES ? 1 : 0);
+    declare(program, loop, w, has);
     return program;
 }
 
@@ -112,6 +132,23 @@ static const trial trials[] = {
      "are sent: w"},
     {PAIRS("workers", "2", "filter", "w=fifo", "quota", "w=0"), SENDS,
      "--filter does nothing here: state 'w' has no --quota"},
+    {PAIRS("workers", "2", "sync", "auto"), SENDS | READS_SYNC, "--sync does nothing here: no loop says what may change"},
+    {PAIRS("workers", "2", "sync", "auto"), SENDS | ADAPTS | MEASURES, "--sync does nothing here: the program has not read"},
+    {PAIRS("workers", "2", "sync", "auto:2"), SENDS | READS_SYNC | ADAPTS | MEASURES, ""},
+    {PAIRS("workers", "1", "sync", "auto"), SENDS | READS_SYNC | ADAPTS | MEASURES, "--sync does nothing here: one worker"},
+    {PAIRS("workers", "2", "sync", "auto"), SENDS | READS_SYNC | ADAPTS,
+     "--sync does nothing here: the HAWSER_ADAPT of its loop has no .metric"},
+    {PAIRS("workers", "2", "sync", "auto"), SENDS | READS_SYNC | ADAPTS | MEASURES | REDUCES,
+     "--sync does nothing here: a unit of its loop adds up numbers over the workers, which only bsp does"},
+    {PAIRS("workers", "2", "exchange-every", "auto:0.5"), SENDS | READS_EVERY | ADAPTS | MEASURES | REDUCES, ""},
+    {PAIRS("workers", "2", "exchange-every", "auto"), SENDS | ADAPTS | MEASURES,
+     "--exchange-every does nothing here: the program does not read it"},
+    {PAIRS("workers", "1", "exchange-every", "auto"), SENDS | READS_EVERY | ADAPTS | MEASURES,
+     "--exchange-every does nothing here: one worker"},
+    {PAIRS("workers", "2", "encoding", "auto"), SENDS | ADAPTS, "--encoding does nothing here: the job has one node"},
+    {PAIRS("workers", "2", "filter", "fifo", "quota", "auto"), SENDS | ADAPTS,
+     "--quota does nothing here: the job has one node"},
+    {PAIRS("workers", "2", "quota", "w=auto"), SENDS | ADAPTS, "--quota does nothing here: it needs a --filter"},
     {PAIRS("workers", "2", "node-name", "ash", "key-file", "absent", "listen", "1"), SENDS, ""},
     {PAIRS("workers", "2", "topology", "tree", "rate", "1M", "backlog", "1k", "transport", "tcp"), SENDS, ""},
 };

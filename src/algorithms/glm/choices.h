@@ -19,7 +19,7 @@ typedef struct hw_linear_settings {
     double sigma;           /* 0: by the rule */
     double exchange_every;  /* H; 0: until the local subproblem is solved */
     uint64_t certify_every; /* clocks; 0: as needed */
-    bool adapts;            /* --auto: the runtime changes rounds while they run */
+    bool adapts;            /* --auto and others: the runtime changes rounds while they run */
     bool stored;            /* a parameter server has the data that blocks share: the solvers below */
     size_t groups;          /* --solver dbpg: groups of a block's columns */
     hw_linear_split split;  /* --solver dbpg */

@@ -12,6 +12,7 @@
 #include "algorithms/glm/policy.h"
 #include "algorithms/glm/validation.h"
 #include "algorithms/model/facts.h"
+#include "algorithms/model/given.h"
 #include "hawser/advanced.h"
 #include "hawser/kept_points.h"
 
@@ -37,7 +38,8 @@ static const char *advice(const hw_linear_settings *settings, const hawser_optio
         return "; leave --sigma out, or raise it";
     if (settings->filtered)
         return "; use --filter none, no --quota and --encoding exact";
-    return strcmp(hawser_options_text(options, "sync"), "bsp") != 0 ? "; use --sync bsp" : "";
+    bool bsp = strcmp(hawser_options_text(options, "sync"), "bsp") == 0 || hw_option_auto(options, "sync");
+    return bsp ? "" : "; use --sync bsp";
 }
 
 void hw_linear_describe_failure(const hw_linear_driver *driver, hawser_error *failure)

@@ -20,7 +20,7 @@ enum {
 
 /* How far --auto may change rounds. */
 static const double LEAST_WORK = 0.25, MOST_WORK = 4.0;
-enum { MOST_STALENESS = 3 };
+enum { MOST_STALENESS = 8 };
 
 static hawser_status linear_rebuild(hawser_context *context);
 static hawser_status validate(hawser_context *context);

@@ -85,6 +85,13 @@ static hawser_status read_stored(hawser_job *job, const hawser_options *options,
     return HAWSER_OK;
 }
 
+/* Returns whether updates are sent exactly, at the start at least. `encoding` has a form for v or for all states. */
+static bool is_exact(const char *encoding)
+{
+    const char *form = strncmp(encoding, "v=", 2) == 0 ? encoding + 2 : encoding;
+    return strcmp(form, "exact") == 0 || strcmp(form, "auto") == 0;
+}
+
 hawser_status hw_linear_settings_read(hawser_job *job, const hawser_options *options, hw_linear_settings *settings,
                                       hawser_error *error)
 {
@@ -98,11 +105,12 @@ hawser_status hw_linear_settings_read(hawser_job *job, const hawser_options *opt
     settings->sigma = hawser_options_number(options, "sigma");
     settings->exchange_every =
         hw_option_set(options, "exchange-every") ? hawser_options_number(options, "exchange-every") : 0.0;
-    settings->adapts = hawser_options_flag(options, "auto");
+    settings->adapts =
+        hawser_options_flag(options, "auto") || hw_option_auto(options, "sync") || hw_option_auto(options, "exchange-every");
     settings->certify_every = (uint64_t)hawser_options_integer(options, "certify-every");
     const char *filter = hawser_options_text(options, "filter");
     settings->filtered = hawser_options_bytes(options, "quota") > 0 || (filter != NULL && strcmp(filter, "none") != 0) ||
-                         strcmp(hawser_options_text(options, "encoding"), "exact") != 0;
+                         !is_exact(hawser_options_text(options, "encoding"));
     const char *solver = solver_of(options);
     bool plain = strcmp(solver, "cd") == 0;
     settings->solver = plain ? hw_linear_coordinate() : hw_linear_working_set();

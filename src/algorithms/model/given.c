@@ -18,6 +18,12 @@ bool hw_option_set(const hawser_options *options, const char *key)
     return hawser_options_has(options, key) && hawser_options_source(options, key, NULL) != HAWSER_FROM_DEFAULT;
 }
 
+bool hw_option_auto(const hawser_options *options, const char *key)
+{
+    const char *text = hawser_options_text(options, key);
+    return text != NULL && strncmp(text, "auto", 4) == 0 && (text[4] == '\0' || text[4] == ':');
+}
+
 double hw_option_number(const hawser_options *options, const char *key, double otherwise)
 {
     return hawser_options_has(options, key) ? hawser_options_number(options, key) : otherwise;

@@ -8,6 +8,8 @@
 bool hw_option_given(const hawser_options *options, const char *key);
 /* Returns whether an option is set by other than its default, be it to the same value. */
 bool hw_option_set(const hawser_options *options, const char *key);
+/* Returns whether the runtime may change what an option sets while it runs: "auto" or "auto:VALUE". */
+bool hw_option_auto(const hawser_options *options, const char *key);
 /* Returns the number of an option, or `otherwise` if it has none. */
 double hw_option_number(const hawser_options *options, const char *key, double otherwise);
 

@@ -26,20 +26,11 @@ struct hw_adapter {
     hw_log_place at; /* points so far at the present number of clocks */
 };
 
-static const double LEAST_GAIN = 0.5, LEAST_SHARE = 0.125;
+static const double LEAST_GAIN = 0.5, LEAST_SHARE = 0.125, LEAST_QUOTA = 256;
 
 /* The forms by the numbers of HW_KNOB_ENCODING. */
 static const hawser_form forms[] = {HAWSER_EXACT, HAWSER_AS_BF16, HAWSER_AS_INT8};
 enum { FORMS = sizeof forms / sizeof *forms };
-
-static uint32_t staleness_of(const hw_driver *driver, const hawser_operator *loop)
-{
-    const hw_plan_settings *settings = &driver->session->plan->settings;
-    bool may = loop->sync.tightness == HAWSER_BSP && hw_operator_reduces(loop) == 0 && hw_loop_branches(loop) == 0 &&
-               !hw_operator_stores(loop) && !hw_operator_moves(loop);
-    uint32_t most = loop->staleness_most < settings->staleness_most ? loop->staleness_most : settings->staleness_most;
-    return may ? most : 0;
-}
 
 /* Returns what may change of a loop by its declaration, the options and the plan. */
 static hw_bounds bounds_of(const hw_driver *driver, const hawser_operator *loop)
@@ -47,12 +38,18 @@ static hw_bounds bounds_of(const hw_driver *driver, const hawser_operator *loop)
     const hw_plan *plan = driver->session->plan;
     const unsigned adapts = plan->settings.adapts;
     const hawser_state *state = loop->adapts;
+    const char *why;
     hw_bounds bounds = {.is_gap = loop->metric_is_gap, .measured = loop->metric != UINT32_MAX};
     for (int k = 0; k < HW_KNOBS; k++)
         bounds.start[k] = bounds.least[k] = bounds.most[k] =
             k == HW_KNOB_WORK || k == HW_KNOB_GAIN || k == HW_KNOB_SHARE ? 1 : 0;
     if (state != NULL && plan->states[state->number].narrows)
         bounds.most[HW_KNOB_ENCODING] = FORMS - 1;
+    if (state != NULL && plan->states[state->number].quota_falls) {
+        const double whole = (double)plan->states[state->number].filter.quota;
+        bounds.start[HW_KNOB_QUOTA] = bounds.most[HW_KNOB_QUOTA] = whole;
+        bounds.least[HW_KNOB_QUOTA] = fmin(LEAST_QUOTA, whole);
+    }
     if (state != NULL && (adapts & HW_ADAPTS_GAIN) != 0 && loop->gain_of != NULL)
         bounds.least[HW_KNOB_GAIN] = LEAST_GAIN;
     if ((adapts & HW_ADAPTS_WORK) != 0) {
@@ -60,8 +57,7 @@ static hw_bounds bounds_of(const hw_driver *driver, const hawser_operator *loop)
         bounds.most[HW_KNOB_WORK] = loop->work_most;
         bounds.least[HW_KNOB_SHARE] = loop->shares ? LEAST_SHARE : 1;
     }
-    if ((adapts & HW_ADAPTS_SYNC) != 0)
-        bounds.most[HW_KNOB_SYNC] = staleness_of(driver, loop);
+    bounds.most[HW_KNOB_SYNC] = hw_plan_staleness_most(plan, loop, &why);
     return bounds;
 }
 
@@ -94,7 +90,7 @@ hawser_status hw_adapt_open(hw_driver *driver, hawser_error *error)
 {
     const hawser_program *program = driver->session->program;
     HAWSER_TRY(identify(driver, error));
-    if (driver->session->plan->settings.adapts == 0 || driver->session->blocks == 1)
+    if (driver->session->blocks == 1)
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&driver->adapters, program->operator_count, "decisions on loops", error));
     for (size_t i = 0; i < program->operator_count; i++)
@@ -134,6 +130,8 @@ static void begin(const hw_driver *driver, const hawser_operator *loop, struct h
     const hw_knobs *knobs = &driver->knobs[loop->number];
     adapter->begun = true;
     decider->value[HW_KNOB_WORK] = decider->sent[HW_KNOB_WORK] = knobs->work;
+    if (decider->bounds.least[HW_KNOB_QUOTA] < decider->bounds.most[HW_KNOB_QUOTA])
+        decider->value[HW_KNOB_QUOTA] = decider->sent[HW_KNOB_QUOTA] = (double)driver->quotas[loop->adapts->number].now;
     for (uint32_t b = 0; knobs->shares != NULL && b < driver->session->blocks; b++)
         decider->shares[b] = decider->sent_shares[b] = knobs->shares[b];
     if (loop->adapts != NULL)
@@ -195,7 +193,7 @@ static void obey_all(hw_driver *driver, const hawser_operator *loop, struct hw_a
     while (hw_decider_next(&adapter->decider, &instruction)) {
         save(driver, loop, (hw_log_line){.kind = HW_LOG_CHANGE, .change = instruction, .place = {driver->clocks, point}});
         change(driver, loop, adapter, &instruction);
-        driver->repeatable = "settings were adapted to the times of the run (--auto)";
+        driver->repeatable = "settings were adapted to the times of the run (--auto, --sync auto and the like)";
     }
 }
 
@@ -233,13 +231,25 @@ void hw_adapt_clock(hw_driver *driver)
         replay(driver, loop, driver->adapters[loop->number], 0);
 }
 
+/* Estimates how often a block's updates are sent: to each other node, or up to where they are added up, and the sum. Of the
+ * blocks of a node one sends for all. */
+static double copies_of(const hw_driver *driver)
+{
+    const hw_plan_settings *settings = &driver->session->plan->settings;
+    const double nodes = settings->nodes, local = settings->blocks / nodes;
+    if (settings->adding.kind != HW_ADDING_SPREAD || nodes <= 1)
+        return 2;
+    return fmax(1, (nodes - 1 + 2 * (local - 1)) / local);
+}
+
 void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found)
 {
     const hawser_operator *loop = driver->policies.loop;
     if (!hw_loop_adapts(driver, loop) || driver->stopping != NULL || replays(driver))
         return;
     struct hw_adapter *adapter = driver->adapters[loop->number];
-    const double sent = (driver->bytes - adapter->bytes) / (double)found->clocks / driver->session->blocks;
+    const double clocks = (double)found->clocks * driver->session->blocks;
+    const double sent = (driver->bytes - adapter->bytes) / clocks / copies_of(driver);
     const hw_feedback feedback = {
         .found = *found, .units = shares->units, .exchanging = shares->exchanging, .sent = sent, .pace = shares->pace};
     adapter->bytes = driver->bytes;

@@ -212,11 +212,11 @@ void hawser_progress_encoding(hawser_progress *progress, const char *state, haws
     const hawser_state *found = state != NULL ? hw_program_state(driver->session->program, state) : NULL;
     if (found == NULL || !driver->session->plan->states[found->number].narrows || hw_form_row_of((unsigned)form) == NULL) {
         if (driver->error.status == HAWSER_OK)
-            (void)hawser_fail(
-                &driver->error, HAWSER_BAD_PROGRAM,
-                "hawser_progress_encoding: form %d for '%s'; it takes a form of hawser_form, and a state that "
-                "a HAWSER_ADAPT names in a run that lets forms change (--auto), on more than one block and without a filter",
-                (int)form, state != NULL ? state : "");
+            (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM,
+                              "hawser_progress_encoding: form %d for '%s'; it takes a form of hawser_form, and a state that "
+                              "a HAWSER_ADAPT names in a run that lets forms change (--auto or --encoding auto), on more "
+                              "than one block and without a filter",
+                              (int)form, state != NULL ? state : "");
         return;
     }
     hw_sent_form *own = &driver->forms[found->number];

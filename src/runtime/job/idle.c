@@ -24,6 +24,18 @@ static bool asks_for_one(const hawser_options *options)
            hawser_options_integer(options, "workers") == 1;
 }
 
+/* Returns whether one of the option's values lets the driver change its setting in a run. */
+static bool asks_to_adapt(const hawser_options *options, const char *key)
+{
+    static const char *const by_state[] = {"encoding", "quota"};
+    hw_option_item item;
+    for (size_t i = 0; i < sizeof by_state / sizeof *by_state; i++)
+        for (const char *rest = NULL; strcmp(key, by_state[i]) == 0 && hw_option_next_item(options, key, &rest, &item);)
+            if (hw_is_auto(item.text))
+                return true;
+    return (strcmp(key, "sync") == 0 || strcmp(key, "exchange-every") == 0) && hw_is_auto(hw_option_text(options, key));
+}
+
 /* The states of a program whose updates can be held back and rounded. */
 typedef struct hw_sent_states {
     bool any;      /* there are such states */
@@ -80,7 +92,7 @@ static idle_kind judge_sent(const hawser_job *job, const hw_plan *plan, const ch
     if (strcmp(key, "quota") == 0 && !sent.filter)
         return IDLE;
     *why = "without a --quota everything passes";
-    if (strcmp(key, "filter") == 0 && !sent.quota)
+    if (strcmp(key, "filter") == 0 && !sent.quota && !asks_to_adapt(job->options, "quota"))
         return IDLE;
     *why = "it needs a --filter and a --quota";
     if (strcmp(key, "max-held-clocks") == 0 && !sent.filtered)
@@ -90,7 +102,7 @@ static idle_kind judge_sent(const hawser_job *job, const hw_plan *plan, const ch
     if (has_common(job->options, key) && !sent.common)
         return IDLE;
     *why = "the program sends no state in this form (.form)";
-    return strcmp(key, "encoding") == 0 && !sent.rounded ? IDLE : USED;
+    return strcmp(key, "encoding") == 0 && !sent.rounded && !asks_to_adapt(job->options, key) ? IDLE : USED;
 }
 
 enum { REASON = 400 };
@@ -115,7 +127,8 @@ static void explain_name(const hw_plan *plan, const hw_option_item *item, const 
 }
 
 /* Returns true if an option's value for one state can do nothing, and stores why. */
-static bool is_idle_for(const hw_plan *plan, const char *key, const hw_option_item *item, char why[REASON])
+static bool is_idle_for(const hw_plan *plan, const hawser_options *options, const char *key, const hw_option_item *item,
+                        char why[REASON])
 {
     char name[80];
     (void)snprintf(name, sizeof name, "%.*s", (int)item->length, item->state);
@@ -127,7 +140,7 @@ static bool is_idle_for(const hw_plan *plan, const char *key, const hw_option_it
     const hw_filter *filter = &plan->states[state->number].filter;
     bool chooses = filter->kind != HW_FILTER_NONE, limited = filter->quota > 0;
     const char *lacks = NULL;
-    if (strcmp(key, "filter") == 0 && chooses && !limited)
+    if (strcmp(key, "filter") == 0 && chooses && !limited && !asks_to_adapt(options, "quota"))
         lacks = "--quota, so everything passes";
     else if (strcmp(key, "quota") == 0 && limited && !chooses)
         lacks = "--filter, which chooses what is held back";
@@ -166,7 +179,7 @@ static bool names_unused(const hawser_job *job, const hw_plan *plan, const char 
             continue;
         if (!hw_names_last(&job->named) && !has_sent(plan, &item))
             continue; /* a later program may have it */
-        if (is_idle_for(plan, key, &item, why))
+        if (is_idle_for(plan, job->options, key, &item, why))
             return true;
     }
     return false;
@@ -212,6 +225,17 @@ static bool may_adapt(const hw_plan *plan)
     return false;
 }
 
+/* Judges an option that lets the driver change its setting in a run. */
+static idle_kind judge_adapting(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
+{
+    *why = "one worker has no other to exchange with";
+    if (plan->settings.blocks == 1)
+        return asks_for_one(job->options) ? IDLE : IDLE_HERE;
+    *why = hw_plan_adapts_nothing(plan, key);
+    bool replays = hw_option_text(job->options, "replay-decisions") != NULL; /* which need not be of as many nodes */
+    return *why != NULL && !replays ? IDLE : USED;
+}
+
 static idle_kind judge_auto(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
 {
     (void)job, (void)key;
@@ -224,7 +248,7 @@ static idle_kind judge_auto(const hawser_job *job, const hw_plan *plan, const ch
 
 static idle_kind judge_decisions(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
 {
-    *why = "it is about the changes of --auto, which was not given";
+    *why = "it is about the changes of --auto, --sync auto and the like, of which none was given";
     return plan->settings.adapts == 0 ? IDLE : judge_auto(job, plan, key, why);
 }
 
@@ -374,6 +398,8 @@ static hawser_status check(hawser_job *job, const hw_plan *plan, size_t option, 
         kind = IDLE;
         why = reason;
     }
+    if (kind != IDLE && !job->idle_checked && asks_to_adapt(job->options, key))
+        kind = judge_adapting(job, plan, key, &why);
     if (strcmp(key, "init") == 0 && kind == USED && hw_names_last(&job->named) &&
         hw_first_lacks(&job->first, plan->program, reason, sizeof reason)) {
         kind = IDLE;

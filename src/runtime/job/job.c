@@ -21,7 +21,8 @@
 #include "codec/forms.h"
 #include "exchange/merges.h"
 
-enum { STALENESS_MOST = 3 }; /* of a loop that --auto adapts */
+/* The greatest staleness of a loop that is adapted, if --sync auto:N does not set it, and the largest N. */
+enum { STALENESS_USUAL = 3, STALENESS_MOST = 8 };
 
 static hawser_status read_slow(hawser_job *job, const char *text, hawser_error *error)
 {
@@ -120,6 +121,38 @@ static void choose_blocks(hawser_job *job, const worker_report *all)
     job->workers_given = own->given > 0 || job->goes_on || hawser_options_text(job->options, "slow") != NULL;
 }
 
+/* Returns what an option lets the driver change: its value for all states is "auto", or that for a state. */
+static unsigned adapts_of(const hawser_options *options, const char *key, hw_adapts adapts)
+{
+    unsigned all = 0;
+    hw_option_item item;
+    for (const char *rest = NULL; hw_option_next_item(options, key, &rest, &item);)
+        if (hw_is_auto(item.text))
+            all |= item.length == 0 ? (unsigned)adapts : HW_ADAPTS_BY_STATE;
+    return all;
+}
+
+/* Reads what --auto and single options let the driver change of loops. */
+static hawser_status read_adapts(hawser_job *job, hawser_error *error)
+{
+    const hawser_options *options = job->options;
+    const char *sync = hw_option_text(options, "sync");
+    hw_plan_settings *settings = &job->settings;
+    char name[HW_OPTION_CALLED];
+    settings->staleness_most = STALENESS_USUAL;
+    settings->adapts = hawser_options_flag(options, "auto") ? HW_ADAPTS_ALL & ~(unsigned)HW_ADAPTS_QUOTA : 0;
+    settings->adapts |= hw_is_auto(sync) ? HW_ADAPTS_SYNC : 0;
+    settings->adapts |= hw_is_auto(hw_option_text(options, "exchange-every")) ? HW_ADAPTS_WORK : 0;
+    settings->adapts |= adapts_of(options, "encoding", HW_ADAPTS_ENCODING);
+    settings->adapts |= adapts_of(options, "quota", HW_ADAPTS_QUOTA);
+    if (hw_is_auto(sync) && sync[4] == ':')
+        settings->staleness_most = (uint32_t)strtoul(sync + 5, NULL, 10);
+    if (settings->staleness_most < 1 || settings->staleness_most > STALENESS_MOST)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "%s: '%s' is not within auto:1 to auto:%d",
+                           hw_option_called(options, "sync", name), sync, STALENESS_MOST);
+    return HAWSER_OK;
+}
+
 static hawser_status resolve(hawser_job *job, const worker_report *all, hawser_error *error)
 {
     const hawser_options *options = job->options;
@@ -137,9 +170,7 @@ static hawser_status resolve(hawser_job *job, const worker_report *all, hawser_e
                                                                                                 : HW_FILTER_NONE,
                                    .quota = hawser_options_bytes(options, "quota"),
                                    .max_held = (uint64_t)hawser_options_integer(options, "max-held-clocks")};
-    if (hawser_options_flag(options, "auto"))
-        settings->adapts = HW_ADAPTS_ALL & ~(unsigned)HW_ADAPTS_QUOTA;
-    settings->staleness_most = STALENESS_MOST;
+    HAWSER_TRY(read_adapts(job, error));
     job->backlog = hawser_options_bytes(options, "backlog");
     job->max_clocks = (uint64_t)hawser_options_integer(options, "max-clocks");
     job->time_limit = hw_time_left(hawser_options_number(options, "time-limit"), environ, hw_wall_seconds());

@@ -12,9 +12,10 @@ static const hawser_option job_rows[] = {
      "workers (blocks) that share the work. Results depend on their number, not on threads; default: the processors that "
      "this process may use, or fewer if the work is small",
      NULL, 'k'},
-    {"sync", HAWSER_WORD, "bsp", HW_ROWS_BOUNDS(HW_POLICIES), "POLICY",
+    {"sync", HAWSER_WORD, "bsp", HW_ROWS_BOUNDS_AND(HW_POLICIES, "auto|auto:N"), "POLICY",
      "how far workers may be apart. In lock-step (bsp), at most N clocks apart (ssp:N) or unbounded (tap); if a parameter "
-     "server keeps the weights, also bounded delay (delay:N) or chunk by chunk without a barrier (dc:N)",
+     "server keeps the weights, also bounded delay (delay:N) or chunk by chunk without a barrier (dc:N). auto:N begins with "
+     "bsp and goes up to ssp:N during the run, N from 1 to 8; auto is auto:3",
      NULL, 's'},
     {"auto", HAWSER_FLAG, "no", NULL, NULL,
      "measure what workers wait for, and change what makes the training faster while it runs: the form of updates, the work "
@@ -37,24 +38,26 @@ static const hawser_option job_rows[] = {
      "by "
      "node 0, its columns match by name, and -o may name the same file; every node reads files of numbers",
      "Start from a model", 0},
-    {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H",
+    {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H" HW_OR_AUTO_FROM,
      "work between two exchanges, as a fraction of a worker's own coordinates; if unset, the algorithm may choose "
-     "another "
-     "schedule (the lasso under bsp solves its working sets)",
+     "another schedule (the lasso under bsp solves its working sets). auto:H begins with H and changes it, and the shares "
+     "of "
+     "slow workers in it, during the run; auto is auto:1",
      "Exchange between workers", 0},
     {"filter", HAWSER_WORD, "none", HW_ROWS_BOUNDS(HW_FILTERS), HW_BY_STATE "NAME",
      "which entries of an update go first when a quota holds some back; w=NAME is for state w alone, and NAME,w=NAME for "
      "all states but with another one for w",
      "Exchange between workers", 0},
-    {"quota", HAWSER_BYTES, "0", NULL, HW_BY_STATE "BYTES",
-     "bytes that a worker may send per state and exchange; 0: no limit; w=BYTES is for state w alone",
+    {"quota", HAWSER_BYTES, "0", NULL, HW_BY_STATE "BYTES" HW_OR_AUTO,
+     "bytes that a worker may send per state and exchange; 0: no limit; w=BYTES is for state w alone. auto begins without a "
+     "limit and sets one during the run if a link holds the training up",
      "Exchange between workers", 0},
     {"max-held-clocks", HAWSER_INTEGER, "0", "[0,inf)", HW_BY_STATE "N",
      "clocks for which a filter may hold an entry back; 0: the loop's staleness + 1; w=N is for state w alone",
      "Exchange between workers", 0},
-    {"encoding", HAWSER_WORD, "exact", HW_ROWS_BOUNDS(HW_FORMS), HW_BY_STATE "FORM",
+    {"encoding", HAWSER_WORD, "exact", HW_ROWS_BOUNDS_AND(HW_FORMS, "auto"), HW_BY_STATE "FORM",
      "form in which workers' updates are sent: exact, or rounded, with the rest carried over to the next one; w=FORM is for "
-     "state w alone",
+     "state w alone. auto begins with exact and goes to bf16 and int8 if a link holds the training up",
      "Exchange between workers", 0},
     {"merge", HAWSER_WORD, "add", HW_ROWS_BOUNDS(HW_MERGES), "RULE", "how workers' updates are merged",
      "Exchange between workers", 0},

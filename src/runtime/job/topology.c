@@ -5,13 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/option_value.h"
 #include "exchange/topology.h"
 #include "runtime/job/job.h"
-
-static bool is_auto(const char *words)
-{
-    return strcmp(words, "auto") == 0;
-}
 
 /* Makes the text that nodes compare: the option's words, a zero, and on node 0 what the words stand for, ended by a zero.
  * This is the text of the file that they name, or the name that "auto" chooses. */
@@ -23,8 +19,8 @@ static hawser_status make_text(const hawser_job *job, bool reads, char **text, s
     HAWSER_TRY(hw_topology_check(words, error));
     HAWSER_TRY(HW_GROW(text, &capacity, used + HW_TOPOLOGY_NAME, "a topology's text", error));
     memcpy(*text, words, used);
-    if (reads && is_auto(words)) {
-        hw_topology_choose(settings->nodes, settings->hosts, strcmp(sync, "bsp") == 0, *text + used);
+    if (reads && hw_is_auto(words)) {
+        hw_topology_choose(settings->nodes, settings->hosts, strcmp(sync, "bsp") == 0 || hw_is_auto(sync), *text + used);
         used += strlen(*text + used);
     }
     FILE *file = reads && strncmp(words, "file:", 5) == 0 ? fopen(words + 5, "r") : NULL;
@@ -65,7 +61,7 @@ static hawser_status compare(const hw_bytes *texts, uint32_t nodes, hawser_error
 static hawser_status draw(hawser_job *job, const char *text, hawser_error *error)
 {
     hw_plan_settings *settings = &job->settings;
-    const char *words = text, *rest = words + strlen(words) + 1, *name = is_auto(words) ? rest : words;
+    const char *words = text, *rest = words + strlen(words) + 1, *name = hw_is_auto(words) ? rest : words;
     bool file = strncmp(words, "file:", 5) == 0;
     HAWSER_TRY(hw_topology_new(name, file ? rest : NULL, settings->nodes, &job->topology, error));
     settings->graph = job->topology;
@@ -75,7 +71,7 @@ static hawser_status draw(hawser_job *job, const char *text, hawser_error *error
              settings->hosts == 1 ? "" : "s");
     int n = snprintf(settings->topology, sizeof settings->topology,
                      "topology %.60s%s: at most %u links out of a node, at most %u from one node to another", name,
-                     is_auto(words) ? ", chosen" : "", figures->degree, figures->depth);
+                     hw_is_auto(words) ? ", chosen" : "", figures->degree, figures->depth);
     if (figures->relayed > 0)
         snprintf(settings->topology + n, sizeof settings->topology - (size_t)n,
                  "; node %u passes on most, %llu messages when each node has sent one%s", figures->relaying,
