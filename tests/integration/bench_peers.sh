@@ -68,6 +68,16 @@ for problem in said["problems"]:
         assert abs(solvers["hawser"]["lambda_min"] / solvers["glmnet"]["lambda_min"] - 1) < 1e-9, problem
 END
 
+"$top/bench/paths/multitask" --quick --repeat 1 --problems factors-4 --python "$python" --json >"$work/multitask"
+python3 - "$work/multitask" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "multitask" and [p["problem"] for p in said["problems"]] == ["factors-4"], said
+rows = said["problems"][0]["rows"]
+assert [row["tolerance"] for row in rows if row["solver"] == "hawser"] == ["1e-3", "1e-4", "1e-6"], rows
+assert all(row["cpu"] > 0 and 0 <= row["worst"] <= 1e-3 for row in rows) and rows[2]["worst"] <= 1e-6, rows  # glmnet, if it is there, solves the same problem
+END
+
 # The evaluator of topics, against the same probability as a product over tokens, each given those before it.
 PYTHONDONTWRITEBYTECODE=1 PYTHONPATH="$top/bench/topics" "$python" - <<'END'
 import math
