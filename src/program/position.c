@@ -16,11 +16,10 @@ static void visit(hawser_record *record, void *object)
 {
     hw_position *position = object;
     hawser_record_bytes(record, position, offsetof(hw_position, gains));
-    hawser_record_bytes(record, &position->begun_count, sizeof position->begun_count);
     hawser_record_bytes(record, &position->states, sizeof *position - offsetof(hw_position, states));
     hawser_record_array(record, (void **)&position->gains, sizeof *position->gains, position->states, 0);
     hawser_record_array(record, (void **)&position->syncs, sizeof *position->syncs, position->operators, 0);
-    hawser_record_array(record, (void **)&position->begun, sizeof *position->begun, position->begun_count, 0);
+    hawser_record_array(record, (void **)&position->begun, sizeof *position->begun, position->child, 0);
     hawser_record_array(record, (void **)&position->memory, 1, position->memory_size, 0);
     hawser_record_array(record, (void **)&position->branches, 1, position->branches_size, 0);
     hawser_record_array(record, (void **)&position->tests, 1, position->tests_size, 0);

@@ -35,11 +35,10 @@ typedef struct hw_position {
     /* Arrays of as many items as the program says: */
     double *gains;      /* by state */
     hawser_sync *syncs; /* by operator */
-    uint64_t *begun;    /* by child of the root that has begun: the driver's entries at its begin */
-    uint64_t begun_count;
-    char *memory;   /* of the loop's test */
-    char *branches; /* of the tests of branches */
-    char *tests;    /* of hawser_tests_record */
+    uint64_t *begun;    /* by child of the root that has ended: the driver's entries at its begin */
+    char *memory;       /* of the loop's test */
+    char *branches;     /* of the tests of branches */
+    char *tests;        /* of hawser_tests_record */
     hw_path_frame *frames;
     uint64_t *quotas; /* by state */
     double *works;    /* by operator, then shares of blocks (knobs.c) */

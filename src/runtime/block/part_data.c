@@ -136,19 +136,21 @@ hawser_status hw_part_fetch_again(hw_worker *worker, const hw_state_part *part)
 static void remember_fetched(hw_state_part *part, hawser_record *record)
 {
     uint32_t *list = NULL;
-    uint64_t count = 0;
+    uint64_t count = 0, more = 0; /* one more than the count; 0: nothing was fetched */
     hawser_error error = {0};
-    bool fetched = part->fetched, reads = hawser_record_reads(record);
+    bool reads = hawser_record_reads(record);
     if (!reads && list_fetched(part, &list, &count, &error) != HAWSER_OK)
         hawser_record_fail(record, error.status, error.text);
-    hawser_record_bytes(record, &fetched, sizeof fetched);
-    hawser_record_bytes(record, &count, sizeof count);
+    if (!reads && part->fetched)
+        more = count + 1;
+    hawser_record_bytes(record, &more, sizeof more);
+    count = more > 0 ? more - 1 : 0;
     hawser_record_array(record, (void **)&list, sizeof *list, count, 0);
     hawser_status status = HAWSER_OK;
     for (uint64_t k = 0; reads && list != NULL && k < count && status == HAWSER_OK; k++)
         if (list[k] >= part->state->matrix->cols)
             status = hawser_fail(&error, HAWSER_BAD_INPUT, "a record has columns that the data do not have");
-    if (reads && fetched && list != NULL && status == HAWSER_OK)
+    if (reads && more > 0 && list != NULL && status == HAWSER_OK)
         status = hw_part_note_fetched(part, list, count, &error);
     if (status != HAWSER_OK)
         hawser_record_fail(record, status, error.text);

@@ -133,20 +133,24 @@ static hawser_status put_back(hw_worker *worker, hw_state_part *part, const void
     return HAWSER_OK;
 }
 
-static void visit(hw_state_part *part, hawser_record *record)
+static void visit_values(hw_state_part *part, hawser_record *record)
 {
     hawser_record_bytes(record, &part->unfilled, sizeof part->unfilled);
-    hawser_record_bytes(record, &part->pending, sizeof part->pending);
-    if (part->unfilled)
-        return;
-    if (part->work != NULL)
+    if (part->work != NULL && !part->unfilled)
         hawser_record_bytes(record, part->work, hw_part_size(part));
-    if (part->copy != NULL)
+    if (part->copy != NULL && !part->unfilled)
         hawser_record_bytes(record, part->copy, hw_part_size(part));
-    if (part->before != NULL)
+}
+
+static void visit(hw_state_part *part, hawser_record *record)
+{
+    visit_values(part, record);
+    hawser_record_bytes(record, &part->pending, sizeof part->pending);
+    if (part->before != NULL && !part->unfilled)
         hawser_record_bytes(record, part->before, hw_part_size(part));
 }
 
+/* All is committed as a checkpoint is taken, and `before` is made anew by the next clock. */
 static void remember(hw_worker *worker, hw_state_part *part, hawser_record *record)
 {
     bool retired = part->retired;
@@ -156,7 +160,7 @@ static void remember(hw_worker *worker, hw_state_part *part, hawser_record *reco
         if (part->kind->retire != NULL)
             part->kind->retire(worker, part);
     }
-    visit(part, record);
+    visit_values(part, record);
 }
 
 static void drop(hw_state_part *part)

@@ -14,12 +14,11 @@ hawser_status hw_position_open(hw_driver *driver, hawser_error *error)
     size_t children = 0;
     for (const hawser_operator *child = program->root->first; child != NULL; child = child->next)
         children++;
-    if (from != NULL &&
-        (from->begun_count != from->child || from->child > children || from->branches_size != driver->memories.size))
+    if (from != NULL && (from->child > children || from->branches_size != driver->memories.size))
         return hawser_fail(error, HAWSER_BAD_INPUT, "the position of program '%s' is damaged", program->name);
     HAWSER_TRY(HW_NEW(&driver->begun, children, "where a run stands", error));
-    if (from != NULL && from->begun_count > 0)
-        memcpy(driver->begun, from->begun, from->begun_count * sizeof *from->begun);
+    if (from != NULL && from->child > 0)
+        memcpy(driver->begun, from->begun, from->child * sizeof *from->begun);
     return HAWSER_OK;
 }
 
@@ -74,7 +73,7 @@ uint64_t hw_position_left(const hw_driver *driver, const hawser_operator *loop)
 static hawser_status copy_arrays(hw_position *position, hw_driver *driver, const hw_until *until, const char *branches)
 {
     hawser_error *error = &driver->error;
-    HAWSER_TRY(hw_position_array(&position->begun, driver->begun, position->begun_count, sizeof *position->begun, error));
+    HAWSER_TRY(hw_position_array(&position->begun, driver->begun, position->child, sizeof *position->begun, error));
     if (until != NULL)
         HAWSER_TRY(hw_position_array(&position->memory, until->memory, position->memory_size, 1, error));
     return hw_position_copy(driver, branches, position);
@@ -95,7 +94,6 @@ hawser_status hw_position_keep(hw_driver *driver, const hw_until *until, uint64_
                               .clock = clock,
                               .entries = entries,
                               .clocks = driver->clocks,
-                              .begun_count = driver->child,
                               .states = program->state_count,
                               .operators = program->operator_count,
                               .branches_size = driver->memories.size};
