@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """hawser run and signals: passed on, Ctrl-Z and back, and nothing left behind even when the launcher or an agent is killed."""
+import contextlib
 import os
 import re
 import signal
@@ -14,7 +15,10 @@ NODE = """
 import os, signal, sys, time
 def say(number, frame):
     with open(f"signals.{os.environ['HAWSER_NODE']}", "a") as f: f.write(f"{number}\\n")
-    if number in (2, 15): sys.exit(130)
+    if number == 15 and SLOW:
+        time.sleep(3.5)
+        open(f"ended.{os.environ['HAWSER_NODE']}", "w").close()
+    if number in (2, 15): os._exit(130)
 for number in (1, 2, 10, 12, 15): signal.signal(number, signal.SIG_IGN if STUBBORN else say)
 with open(f"pid.{os.environ['HAWSER_NODE']}.tmp", "w") as f: f.write(str(os.getpid()))
 os.rename(f"pid.{os.environ['HAWSER_NODE']}.tmp", f"pid.{os.environ['HAWSER_NODE']}")
@@ -49,12 +53,12 @@ def state(pid):
 
 
 class Run:
-    def __init__(self, *options, stubborn=False, nodes=3):
+    def __init__(self, *options, stubborn=False, slow=False, nodes=3):
         self.folder = tempfile.TemporaryDirectory()
         environment = {k: v for k, v in os.environ.items() if not k.startswith("HAWSER_")}
         environment["TMPDIR"] = self.folder.name
         self.process = subprocess.Popen(
-            [HAWSER, "run", "-n", str(nodes), *options, "--", sys.executable, "-c", NODE.replace("STUBBORN", str(stubborn))],
+            [HAWSER, "run", "-n", str(nodes), *options, "--", sys.executable, "-c", NODE.replace("STUBBORN", str(stubborn)).replace("SLOW", str(slow))],
             cwd=self.folder.name, env=environment, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
         paths = [os.path.join(self.folder.name, f"pid.{i}") for i in range(nodes)]
         until(lambda: all(os.path.exists(p) for p in paths), "nodes")
@@ -103,6 +107,36 @@ def terminated():
     run.process.send_signal(signal.SIGTERM)
     until(lambda: run.heard(15), "SIGTERM at all nodes")
     run.end(130)
+
+
+def children(parent):
+    """Returns the processes below one, itself included."""
+    found = {parent}
+    parents = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            parents[int(pid)] = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+    while more := {pid for pid, above in parents.items() if above in found} - found:
+        found |= more
+    return found
+
+
+def all_terminated():
+    """Slurm's requeue and systemd send SIGTERM to launcher, ssh, agents and nodes. The nodes may take their time, as after one to the launcher alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        ssh, hosts = os.path.join(folder, "ssh"), os.path.join(folder, "hosts")
+        with open(ssh, "w") as out:
+            out.write('#!/bin/sh\nsh -c "$2"\n')
+        os.chmod(ssh, 0o755)
+        with open(hosts, "w") as out:
+            out.write("one\ntwo\n")
+        for options in ((), ("--hosts", hosts, "--ssh", ssh)):
+            run = Run(*options, slow=True, nodes=2)
+            for pid in sorted(children(run.process.pid)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGTERM)
+            until(lambda: all(os.path.exists(os.path.join(run.folder.name, f"ended.{i}")) for i in range(2)), "nodes that ended by themselves")
+            run.end(130)
 
 
 def third_time():
@@ -211,7 +245,7 @@ def node_that_ends_before_it_joins():
                     complain(f"node {other} does not name node {node}: {got.stderr}")
 
 
-for test in (passed_on, terminated, third_time, third_time_to_an_agent_that_is_stopped, agent_that_is_stopped, agent_that_is_stopped_for_a_moment,
+for test in (passed_on, terminated, all_terminated, third_time, third_time_to_an_agent_that_is_stopped, agent_that_is_stopped, agent_that_is_stopped_for_a_moment,
              agent_that_does_not_start, suspended, launcher_killed, launcher_killed_while_suspended, agent_killed,
              node_that_ends_before_it_joins):
     before = failures

@@ -145,4 +145,42 @@ for mpi in pmix none; do
     has err 'interrupted; what was reached is saved in got.st'
     "$hawser" info got.st | grep -q lambda || complain "srun --mpi=$mpi: no model after SIGTERM: $(cat err)"
 done
+
+# deploy/hawser.sbatch: a signal to the script, as before the time limit, ends the training with a checkpoint, and so does Slurm's
+# requeue, which signals all processes. The same command, and the job that Slurm starts again, go on to the same model.
+mkdir bin
+printf '#!/bin/sh\nsh -c "$4"\n' >bin/ssh # this machine stands for another one
+chmod +x bin/ssh
+ln -s "$hawser" bin/hawser
+export PATH=$scratch/bin:$PATH
+path=(train lasso t.svm --index-base 1 --workers 3 --path 6 --exchange-every 1)
+"$hawser" "${path[@]}" -o whole.st >/dev/null
+submit() {
+    rm -f trace.csv
+    sbatch --parsable --nodes=1 -o batch.out "$top/deploy/hawser.sbatch" hawser "${path[@]}" --slow 0:100 --checkpoint ck --trace trace.csv -o again.st
+}
+# await COMMAND...: waits until it succeeds.
+await() {
+    for ((i = 0; i < 600; i++)); do "$@" && return; sleep 0.1; done
+    complain "$* never came true: $(cat batch.out)"
+}
+trains() { [[ -s trace.csv && $(wc -l <trace.csv) -gt $1 ]]; }
+in_state() { [[ $(squeue -h -j "$id" -o %T 2>/dev/null) == "$1" ]]; }
+id=$(submit)
+await trains 3
+scancel --batch --signal=TERM "$id"
+await in_state ""
+has batch.out 'goes on with the same command'
+id=$(submit)
+await trains 2
+scontrol requeue "$id"
+await in_state PENDING
+has batch.out 'goes on from clock '
+equal "$(grep -c 'goes on with the same command' batch.out)" 2
+: >batch.out
+scontrol update JobId="$id" StartTime=now
+await in_state ""
+has batch.out 'goes on from clock '
+cmp -s <("$hawser" info --coefficients whole.st) <("$hawser" info --coefficients again.st) || complain "hawser.sbatch: another model"
+equal "$(ls ck)" ""
 finish

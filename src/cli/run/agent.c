@@ -20,6 +20,7 @@
 enum {
     ASKED_SECONDS = 1,
     LAST_SECONDS = 3,
+    SENT_ON_SECONDS = 3,
     DRAIN_SECONDS = 5,
     WATCHED = 4,
     LONGEST_LINE = 1024,
@@ -42,6 +43,8 @@ typedef struct agent {
     double beat, beat_at; /* seconds between two heartbeats, 0: none is requested; time of the next one */
     bool going;
     double asked, last; /* times at which the nodes get SIGTERM and are killed; 0: none yet */
+    /* When the launcher last sent a request to end; since when this process has had one of its own. 0: none */
+    double sent_on, signalled;
     struct pollfd *set;
 } agent;
 
@@ -227,6 +230,16 @@ static hawser_status take_word(agent *it, const char *word, hawser_error *error)
     return add_text(&it->words, &it->word_count, &it->word_capacity, word, error);
 }
 
+static void pass_signal(agent *it, int number)
+{
+    for (size_t i = 0; i < it->count; i++)
+        hw_child_signal(&it->children[i], number);
+    if (number != SIGTERM && number != SIGINT)
+        return;
+    it->sent_on = hw_seconds();
+    it->signalled = 0;
+}
+
 static hawser_status take_frame(agent *it, const hw_launch_frame *frame, hawser_error *error)
 {
     switch (frame->kind) {
@@ -239,10 +252,7 @@ static hawser_status take_frame(agent *it, const hw_launch_frame *frame, hawser_
     case HW_FRAME_NODE: return add_child(it, frame, error);
     case HW_FRAME_BEAT: it->beat = frame->number / 1e3; return HAWSER_OK;
     case HW_FRAME_GO: return go(it, error);
-    case HW_FRAME_SIGNAL:
-        for (size_t i = 0; i < it->count; i++)
-            hw_child_signal(&it->children[i], (int)frame->number);
-        return HAWSER_OK;
+    case HW_FRAME_SIGNAL: pass_signal(it, (int)frame->number); return HAWSER_OK;
     case HW_FRAME_MANAGER: return send_manager(it, frame->payload, error);
     case HW_FRAME_ENDING: return send_ending(it, frame, error);
     case HW_FRAME_INPUT: return take_input(it, frame, error);
@@ -373,6 +383,8 @@ static void wind_up(agent *it)
 static void end_late(agent *it)
 {
     double now = hw_seconds();
+    if (it->signalled != 0 && now > it->signalled + SENT_ON_SECONDS)
+        wind_up(it);
     int number = it->last == 0 ? 0 : now > it->last ? SIGKILL : now > it->asked ? SIGTERM : 0;
     if (number == 0)
         return;
@@ -415,11 +427,16 @@ static hawser_status serve_child(agent *it, hw_child *child, const struct pollfd
     return HAWSER_OK;
 }
 
+/* Slurm and systemd send a request to end to launcher, agents and nodes alike. Then the launcher sends its own on, and the
+ * nodes may take their time. */
 static hawser_status serve_signals(agent *it, hawser_error *error)
 {
     for (int number; (number = hw_signals_next(it->signals)) != 0;)
-        if (number == SIGTERM || number == SIGINT || number == SIGHUP)
+        if (number == SIGHUP)
             wind_up(it);
+        else if ((number == SIGTERM || number == SIGINT) && it->signalled == 0 &&
+                 (it->sent_on == 0 || hw_seconds() > it->sent_on + SENT_ON_SECONDS))
+            it->signalled = hw_seconds();
     for (size_t i = 0; i < it->count; i++)
         HAWSER_TRY(reap(it, &it->children[i], error));
     return HAWSER_OK;
@@ -456,7 +473,8 @@ static hawser_status turn(agent *it, hawser_error *error)
     size_t count = watch_all(it, set);
     HAWSER_TRY(say_alive(it, error));
     double wait = it->beat > 0 ? it->beat_at - hw_seconds() : INFINITY;
-    if (poll(set, count, hw_poll_milliseconds(it->last != 0 ? fmin(wait, 0.1) : wait)) < 0 && errno != EINTR)
+    if (poll(set, count, hw_poll_milliseconds(it->last != 0 || it->signalled != 0 ? fmin(wait, 0.1) : wait)) < 0 &&
+        errno != EINTR)
         return hawser_fail(error, HAWSER_IO, "cannot wait: %s", strerror(errno));
     if (set[2].revents != 0)
         hw_wire_flush(&it->wire);

@@ -33,6 +33,8 @@ static void become(const hw_launch *launch, int in, int out, int err, int wire, 
     for (int i = 0; i < 4; i++)
         if (from[i] >= 0 && dup2(from[i], i) < 0)
             _exit(126);
+    if (err >= 0 && wire < 0) /* SIGTERM to all processes of a Slurm job must not cut the connection to another host */
+        (void)signal(SIGTERM, SIG_IGN);
     (void)sigprocmask(SIG_SETMASK, &launch->mask, NULL);
     (void)execvp(words[0], words);
     static const char text[] = "cannot be executed\n";
@@ -335,7 +337,7 @@ hawser_status hw_host_connection_signal(hw_launch *launch, int number, hawser_er
         if (!connection->closed && connection->greeted)
             HAWSER_TRY(hw_wire_put(&connection->wire, HW_FRAME_SIGNAL, (uint32_t)number, NULL, 0, error));
         else if (!connection->closed && ending)
-            end_process(connection, number == SIGKILL ? SIGKILL : SIGTERM);
+            end_process(connection, number == SIGKILL || connection->host != NULL ? SIGKILL : SIGTERM);
     }
     return HAWSER_OK;
 }

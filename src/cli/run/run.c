@@ -330,6 +330,8 @@ hawser_status hw_run(hw_call *call, hawser_error *error)
 
 hawser_status hw_agent(hw_call *call, hawser_error *error)
 {
+    if (!hawser_options_has(call->options, "wire")) /* the launcher makes its ssh ignore it */
+        (void)signal(SIGTERM, SIG_DFL);
     const sigset_t mask = take_signals(call);
     if (!hawser_options_has(call->options, "wire"))
         return hw_agent_serve(STDIN_FILENO, STDOUT_FILENO, -1, -1, &mask, error);
