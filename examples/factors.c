@@ -11,6 +11,7 @@
  * that share the workers. The changes of all workers are added up, which overshoots where each worker has hundreds of
  * ratings of one item: take `--merge average` then.
  */
+#include <hawser/advanced.h>
 #include <hawser/app.h>
 
 #include <math.h>
@@ -69,6 +70,7 @@ static hawser_status build(const hawser_app_call *call, hawser_program *program,
     HAWSER_UNIT(hawser_root(program), "begin-users", begin_users, .updates = {users});
     hawser_operator *loop = HAWSER_LOOP(hawser_root(program), "descent", hawser_job_sync(call->job), .clocks = CLOCKS);
     HAWSER_UNIT(loop, "descend", descend, .reads = {ratings}, .updates = {users, items});
+    HAWSER_ADAPT(program, .loop = loop, .state = items, .metric = "squares"); /* --auto, and --filter NAME --quota auto */
     return HAWSER_OK;
 }
 

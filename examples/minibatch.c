@@ -7,6 +7,7 @@
  * prints one weight per line. Try `--workers 4`, `--sync ssp:2`, `--sync tap`, and `hawser run -n 3 -- ./minibatch FILE
  * --workers 6`. Under bsp the weights have the same bits for any number of threads and nodes that share the workers.
  */
+#include <hawser/advanced.h>
 #include <hawser/app.h>
 #include <hawser/batches.h>
 #include <hawser/row_kernels.h>
@@ -66,6 +67,7 @@ static hawser_status build(const hawser_app_call *call, hawser_program *program,
     HAWSER_UNIT(hawser_root(program), "measure", measure, .reads = {rows});
     hawser_operator *loop = HAWSER_LOOP(hawser_root(program), "descent", hawser_job_sync(call->job), .clocks = CLOCKS);
     HAWSER_UNIT(loop, "step", step, .reads = {rows}, .updates = {w});
+    HAWSER_ADAPT(program, .loop = loop, .state = w); /* --auto, --encoding auto, and --filter NAME --quota auto */
     return HAWSER_OK;
 }
 

@@ -77,6 +77,14 @@ def check_factors(chance):
         error = float(check_bits("factors", *words) if sync == "bsp" else output("factors", *words, "--workers", "4", "--sync", sync))
         print(f"factors, {sync}: {error:.4f}, standard deviation {spread:.4f}")
         assert 0 < error < bound, (sync, error, spread)
+    # What the driver may change by itself: the quota and the form of the items' updates, on nodes.
+    for words in (("--auto",), ("--filter", "absolute", "--quota", "auto"), ("--encoding", "items=auto")):
+        error = float(output("factors", "ratings.mtx", "--workers", "4", *words, nodes=2))
+        assert 0 < error < spread / 3, (words, error, spread)
+    for words, why in ((("--sync", "auto"), "its loop is in no other one"), (("--exchange-every", "auto"), "the program does not read it"),
+                       (("--filter", "absolute", "--quota", "auto"), "the job has one node")):
+        said = output("factors", "ratings.mtx", "--workers", "4", *words, code=2)
+        assert f"{words[-2]} does nothing here: {why}" in said, (words, said)
     open("dense.csv", "w", encoding="utf-8").write("1,2\n3,4\n")
     assert "must be sparse" in output("factors", "dense.csv", code=3)
 

@@ -32,8 +32,15 @@ enum {
     NO_LOOP = 16,
     ADAPTS = 32,
     MEASURES = 64,
-    REDUCES = 128
+    REDUCES = 128,
+    INNER = 256
 };
+
+static bool never(hawser_progress *progress, void *user)
+{
+    (void)progress, (void)user;
+    return false;
+}
 
 /* Declares what may change of the loop: all that may, but only a metric says whether changes help. */
 static void declare(hawser_program *program, hawser_operator *loop, hawser_state *w, int has)
@@ -56,8 +63,10 @@ static hawser_program *make(const hawser_job *job, const hawser_options *options
         assert_true(hawser_job_damping(job) > 0);
     if (has & READS_EVERY)
         assert_true(hawser_options_number(options, "exchange-every") > 0);
-    hawser_operator *loop =
-        has & NO_LOOP ? hawser_root(program) : hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 3}, sync);
+    hawser_operator *root = hawser_root(program);
+    if (has & INNER)
+        root = hawser_sequence(hawser_loop(root, "outer", (hawser_until){.clocks = 2, .test = never}, hawser_bsp()));
+    hawser_operator *loop = has & NO_LOOP ? root : hawser_loop(root, "loop", (hawser_until){.clocks = 3}, sync);
     HAWSER_UNIT(loop, "unit", unit, .reads = {data}, .updates = {has & SENDS ? w : own}, .reduces = has & REDUCES ? 1 : 0);
     declare(program, loop, w, has);
     return program;
@@ -134,7 +143,9 @@ static const trial trials[] = {
      "--filter does nothing here: state 'w' has no --quota"},
     {PAIRS("workers", "2", "sync", "auto"), SENDS | READS_SYNC, "--sync does nothing here: no loop says what may change"},
     {PAIRS("workers", "2", "sync", "auto"), SENDS | ADAPTS | MEASURES, "--sync does nothing here: the program has not read"},
-    {PAIRS("workers", "2", "sync", "auto:2"), SENDS | READS_SYNC | ADAPTS | MEASURES, ""},
+    {PAIRS("workers", "2", "sync", "auto:2"), SENDS | READS_SYNC | ADAPTS | MEASURES | INNER, ""},
+    {PAIRS("workers", "2", "sync", "auto:2"), SENDS | READS_SYNC | ADAPTS | MEASURES,
+     "--sync does nothing here: its loop is in no other one"},
     {PAIRS("workers", "1", "sync", "auto"), SENDS | READS_SYNC | ADAPTS | MEASURES, "--sync does nothing here: one worker"},
     {PAIRS("workers", "2", "sync", "auto"), SENDS | READS_SYNC | ADAPTS,
      "--sync does nothing here: the HAWSER_ADAPT of its loop has no .metric"},
