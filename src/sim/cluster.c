@@ -40,6 +40,7 @@ sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes)
     if (all == NULL)
         abort();
     sim_open(cluster->seed, nodes);
+    sim_choose_by(cluster->chooser);
     sim_limit_memory(cluster->memory);
     sim_network_open(&cluster->rates, hosts);
     sim_nets_open();

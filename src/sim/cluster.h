@@ -8,7 +8,8 @@
 #include "sim/world.h"
 
 typedef struct sim_cluster {
-    uint64_t seed; /* 0: nothing is drawn */
+    uint64_t seed;       /* 0: nothing is drawn */
+    sim_chooser chooser; /* all zeros: none */
     uint32_t nodes;
     uint32_t per_host;    /* nodes on each host; 0: one */
     const uint32_t *jobs; /* number of nodes of each job */

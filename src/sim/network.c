@@ -64,12 +64,14 @@ static uint64_t duration(uint64_t bytes, double rate, double slow)
     return rate > 0 ? (uint64_t)((double)bytes * slow / rate * 1e9) : 0;
 }
 
-/* In a drawn world a frame takes up to twice its latency, and now and then much longer. */
+/* In a drawn world a frame takes up to twice its latency, and now and then much longer. A chooser decides whether it is
+ * late. */
 static uint64_t latency_of(double seconds)
 {
     uint64_t latency = (uint64_t)(seconds * 1e9);
+    const uint64_t late = 20;
     if (!sim_is_drawn())
-        return latency;
+        return latency * (sim_choose(SIM_CHOICE_FRAME, 2) == 0 ? 1 : late);
     return latency / 2 + sim_below(latency * 3 / 2 + 1) + (sim_below(100) == 0 ? sim_below(100 * latency + 1) : 0);
 }
 

@@ -48,6 +48,7 @@ typedef struct sim_event {
 typedef struct sim_world {
     uint64_t now, order, events, turns, memory; /* memory: most bytes of the process; 0: no limit */
     bool drawn;
+    sim_chooser chooser;
     hw_random random;
     sim_event *heap;
     size_t heap_count, heap_capacity;
@@ -161,7 +162,8 @@ static void make_ready(sim_thread *thread)
 static sim_thread *next_ready(void)
 {
     size_t first = world->ready_first, capacity = world->ready_capacity;
-    size_t at = world->drawn ? (first + sim_below(world->ready_count)) % capacity : first;
+    size_t next = world->drawn ? sim_below(world->ready_count) : sim_choose(SIM_CHOICE_NEXT, (uint32_t)world->ready_count);
+    size_t at = (first + next) % capacity;
     sim_thread *thread = world->ready[at];
     world->ready[at] = world->ready[first];
     world->ready_first = (first + 1) % capacity;
@@ -273,8 +275,15 @@ static void yield(void)
 
 void sim_step(void)
 {
-    if (world == NULL || world->self == NULL || !world->drawn)
+    if (world == NULL || world->self == NULL)
         return;
+    if (!world->drawn) {
+        if (world->ready_count > 0 && sim_choose(SIM_CHOICE_SWITCH, 2) == 1)
+            yield();
+        else if (sim_choose(SIM_CHOICE_PAUSE, 2) == 1)
+            (void)sim_wait(NULL, world->now + PAUSE_MOST);
+        return;
+    }
     uint64_t drawn = sim_below(STEPS);
     if (drawn == 0)
         (void)sim_wait(NULL, world->now + 1 + sim_below(PAUSE_MOST));
@@ -472,6 +481,17 @@ static void run_thread(sim_thread *thread)
     }
     if (thread->coroutine.ended)
         end_thread(thread);
+}
+
+void sim_choose_by(sim_chooser chooser)
+{
+    world->chooser = chooser;
+}
+
+uint32_t sim_choose(sim_choice what, uint32_t count)
+{
+    const sim_chooser *by = &world->chooser;
+    return by->choose != NULL && count > 1 ? by->choose(by->argument, what, count) : 0;
 }
 
 void sim_limit_memory(uint64_t bytes)

@@ -4,7 +4,8 @@
  * The product's own code runs in it, linked with `--wrap` of the calls by which it reaches threads, time and other processes
  * (docs/simulation.md). Each of its threads is a coroutine. A thread runs until it waits. When none can run, time jumps to
  * the next event, so computing takes no time unless it is charged (sim_spend). With a seed, orders and delays are drawn, and
- * threads also change at calls that need not wait. Without one, threads run in the order in which they became ready.
+ * threads also change at calls that need not wait. Without one, threads run in the order in which they became ready, unless
+ * a chooser decides otherwise.
  *
  * One world exists at a time, because a wrapped call such as pthread_mutex_lock has no argument that could lead to it.
  * Outside of a world, wrapped calls do what they always do. Time is in nanoseconds.
@@ -52,6 +53,22 @@ typedef enum sim_end {
 void sim_open(uint64_t seed, uint32_t processes);
 /* Adds a process that runs main(argument) from the present time on. */
 sim_process *sim_start(uint32_t host, int (*main)(void *argument), void *argument);
+/* What a world without a seed may do in several ways. 0 is what it does without a chooser. */
+typedef enum sim_choice {
+    SIM_CHOICE_NEXT,   /* which thread runs next */
+    SIM_CHOICE_SWITCH, /* 1: another thread runs at a call that need not wait */
+    SIM_CHOICE_PAUSE,  /* 1: the thread sleeps there for a while */
+    SIM_CHOICE_FRAME   /* 1: the frame is late */
+} sim_choice;
+/* Chooses one of `count` ways to go on, count > 1. */
+typedef struct sim_chooser {
+    uint32_t (*choose)(void *argument, sim_choice what, uint32_t count);
+    void *argument;
+} sim_chooser;
+/* Lets a chooser decide in a world without a seed. The same answers give the same world. */
+void sim_choose_by(sim_chooser chooser);
+/* Asks the chooser. Returns 0 if there is none. */
+uint32_t sim_choose(sim_choice what, uint32_t count);
 /* Sets the memory that this process may have while the world runs, in bytes; 0: no limit. */
 void sim_limit_memory(uint64_t bytes);
 /* Runs the world to its end, at most to the time `limit`. */

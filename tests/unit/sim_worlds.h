@@ -30,16 +30,15 @@ typedef void world_body(uint64_t seed, void *user, verdict *verdict);
 
 static verdict *shared_verdict;
 
-static inline verdict run_world(world_body *body, uint64_t seed, void *user)
+static inline verdict run_world_within(unsigned seconds, world_body *body, uint64_t seed, void *user)
 {
-    enum { SECONDS = 120 };
     if (shared_verdict == NULL)
         shared_verdict = mmap(NULL, sizeof *shared_verdict, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     memset(shared_verdict, 0, sizeof *shared_verdict);
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(SECONDS); /* a simulator that goes round in circles */
+        alarm(seconds); /* a simulator that goes round in circles */
         body(seed, user, shared_verdict);
         shared_verdict->done = true;
         fflush(NULL);
@@ -53,8 +52,24 @@ static inline verdict run_world(world_body *body, uint64_t seed, void *user)
     return *shared_verdict;
 }
 
+static inline verdict run_world(world_body *body, uint64_t seed, void *user)
+{
+    enum { SECONDS = 120 };
+    return run_world_within(SECONDS, body, seed, user);
+}
+
+/* Prints what another build must print, too (tests/integration/sim_repeats.py). */
+static inline void print_world(const char *test, uint64_t seed, const verdict *said)
+{
+    const sim_outcome *o = &said->outcome;
+    printf("world %s %llu: end %d, %.9f s, %llu events, %llu bytes, busiest %llu, digest %llu\n", test,
+           (unsigned long long)seed, (int)o->end, o->seconds, (unsigned long long)o->events, (unsigned long long)o->bytes,
+           (unsigned long long)o->busiest, (unsigned long long)said->digest);
+}
+
 /* Runs the worlds of seeds 1 to `count`, or the part of them, or the one of HAWSER_SIM_SEED. HAWSER_TEST_LONG: ten times as
- * many. Fails with the command that repeats the first that was not as it should be. */
+ * many. HAWSER_SIM_PRINT: prints a line for each. Fails with the command that repeats the first that was not as it should
+ * be. */
 static inline void run_worlds(const char *test, world_body *body, uint64_t count, void *user)
 {
     const char *one = getenv("HAWSER_SIM_SEED"), *longer = getenv("HAWSER_TEST_LONG");
@@ -64,6 +79,8 @@ static inline void run_worlds(const char *test, world_body *body, uint64_t count
         last = (last + WORLDS_PART - 1) / WORLDS_PART;
     for (uint64_t seed = first; seed <= last; seed++) {
         verdict said = run_world(body, seed, user);
+        if (getenv("HAWSER_SIM_PRINT") != NULL)
+            print_world(test, seed, &said);
         if (said.why[0] != '\0')
             fail_msg("world %llu: %s\nrepeat it: HAWSER_SIM_SEED=%llu CMOCKA_TEST_FILTER=%s %s", (unsigned long long)seed,
                      said.why, (unsigned long long)seed, test, program_invocation_name);
