@@ -240,8 +240,7 @@ static void world(uint64_t seed, void *user, verdict *said)
     else
         judge(how, codes, said);
     add_faults(&how->faults, said);
-    said->digest = hw_hash(how->x, sizeof how->x, 0) ^ hw_hash(how->text, sizeof how->text, 0) ^
-                   hw_hash(&said->outcome, sizeof said->outcome, 0);
+    said->digest = hw_hash(how->x, sizeof how->x, 0) ^ hw_hash(how->text, sizeof how->text, 0);
 }
 
 static void run_setting(const char *test, setting how, uint64_t count)
@@ -292,6 +291,13 @@ static void drawn_faults_end_or_change_nothing(void **state)
     run_setting(__func__, (setting){.kind = STORE, .drawn = true}, 300);
 }
 
+static bool is_same(const verdict *a, const verdict *b)
+{
+    return a->digest == b->digest && a->outcome.end == b->outcome.end && a->outcome.seconds == b->outcome.seconds &&
+           a->outcome.events == b->outcome.events && a->outcome.bytes == b->outcome.bytes &&
+           a->outcome.busiest == b->outcome.busiest;
+}
+
 static void a_seed_repeats_a_world(void **state)
 {
     (void)state;
@@ -300,8 +306,8 @@ static void a_seed_repeats_a_world(void **state)
         verdict first = run_world(world, seed, &how), second = run_world(world, seed, &how);
         verdict other = run_world(world, seed + 1000, &how);
         assert_true(first.done && second.done && other.done);
-        assert_int_equal(first.digest, second.digest);
-        assert_int_not_equal(first.digest, other.digest);
+        assert_true(is_same(&first, &second));
+        assert_false(is_same(&first, &other));
     }
 }
 

@@ -546,13 +546,13 @@ static void run_setting(const char *test, setting how, uint64_t count)
 static void what_was_reported_is_there_once(void **state)
 {
     (void)state;
-    run_setting(__func__, (setting){0}, 100);
+    run_setting(__func__, (setting){0}, 60);
 }
 
 static void faults_lose_nothing_that_was_reported(void **state)
 {
     (void)state;
-    run_setting(__func__, (setting){.faulty = true}, 300);
+    run_setting(__func__, (setting){.faulty = true}, 240);
 }
 
 static int set_up(void **state)
