@@ -165,7 +165,7 @@ MUTANTS = [
     ("entries: a value of three has two numbers", ENTRIES, "sum += (uint32_t)value;", "sum += value == 3 ? 2 : (uint32_t)value;"),
     ("entries: a fraction is cut off", ENTRIES, "|| value != (double)(uint32_t)value)", ")", OF_ENTRIES),
     ("entries: nodes do not tell their numbers", COUNTS, "counts[b] += sent[b];", "counts[b] += b == 3 ? 0 : sent[b];", OF_ENTRIES),
-    ("entries: a record lacks the numbers", "src/runtime/block/part_local.c", "if (part->work != NULL) hawser_record_bytes(record, part->work, hw_part_size(part));", "", OF_ENTRIES),
+    ("entries: a record lacks the numbers", "src/runtime/block/part_local.c", "if (part->work != NULL && !part->unfilled) hawser_record_bytes(record, part->work, hw_part_size(part));", "", OF_ENTRIES),
     ("entries: a point keeps no copy", "src/runtime/block/part_local.c", "memcpy(values, part->copy != NULL ? part->copy : part->work, hw_part_size(part));", "", OF_ENTRIES),
     ("entries: a stage that is done over begins with what it has written", "src/runtime/block/part_local.c", "return part->copy == NULL && !part->retired ? part->work : NULL;", "return NULL;", OF_ENTRIES),
     ("entries: programs have the first values of another block", "src/program/kind_entries.c", "own->bounds[b + 1] = own->bounds[b] + (size_t)counts[b];", "own->bounds[b + 1] = own->bounds[b] + (size_t)counts[b] - (b == 1 && counts[b] > 0);", OF_ENTRIES),
@@ -186,7 +186,7 @@ MUTANTS = [
     ("a record lacks what a filter holds", KEEP, "if (replica->held != NULL) hawser_record_bytes(record, replica->held, bytes);", ""),
     ("a record lacks where a schedule continues", KEEP, "hawser_record_bytes(record, &replica->cursor, sizeof replica->cursor);", "", "test_runtime_keep"),
     ("a record lacks the ages of what is held", KEEP, "hawser_record_bytes(record, replica->since, entries * sizeof *replica->since);", ";", "test_runtime_keep"),
-    ("a record lacks what a tied state has committed", LOCAL, "if (part->copy != NULL) hawser_record_bytes(record, part->copy, hw_part_size(part));", ""),
+    ("a record lacks what a tied state has committed", LOCAL, "if (part->copy != NULL && !part->unfilled) hawser_record_bytes(record, part->copy, hw_part_size(part));", ""),
     ("a record lacks a share", "src/runtime/block/part_stored.c", "if (part->work != NULL) hawser_record_bytes(", "if (part->work == NULL) hawser_record_bytes("),
     ("a return to a kept point leaves the cache", KEEP, "memcpy(replica->cache, values, bytes);", "", "test_runtime_keep"),
     # Reductions, scratch and the store.
