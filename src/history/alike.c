@@ -53,6 +53,7 @@ static bool are_alike(const hw_event_record *x, const hw_event_record *y)
     case HW_EVENT_STATE:
         return same && x->range == y->range && x->from == y->from && x->clock == y->clock && x->digest == y->digest;
     case HW_EVENT_BEGIN: return same && x->from == y->from && x->first == y->first && x->last == y->last;
+    case HW_EVENT_CREDIT: return same && x->clock == y->clock && x->digest == y->digest;
     case HW_EVENT_WRITE:
     case HW_EVENT_FORGET: return true; /* each block has one */
     default: return same;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/bits.h"
+#include "base/digest.h"
 #include "base/order.h"
 #include "history/walk.h"
 
@@ -623,6 +624,52 @@ static bool check_clock(hw_block_walk *w, const hw_state_walk *k)
                          w->block, clock, w->credit_epoch == k->epoch ? w->credit : 0);
 }
 
+/* Checks that a setting changes from the value that it had, and with a credit. */
+static bool walk_changed(hw_block_walk *w)
+{
+    enum { SHARE = 1 }; /* the only setting that blocks do not have alike */
+    const hw_event_record *r = hw_walk_here(w), *next = w->at + 1 < w->stream->count ? r + 1 : NULL;
+    hw_applied(w->checker, HW_RULE_ORDER);
+    if (r->first == r->last || (r->part == SHARE && r->first != w->share))
+        return HW_WALK_ALONE(w, HW_RULE_VALUE,
+                             "setting %" PRIu32 " of block %" PRIu32 " changes from a value that it has not", r->part,
+                             w->block);
+    if (next != NULL && ((next->kind != HW_EVENT_CREDIT && next->kind != HW_EVENT_CHANGED) || next->epoch != r->epoch ||
+                         next->clock != r->clock))
+        return HW_WALK_ALONE(w, HW_RULE_ORDER,
+                             "setting %" PRIu32 " of block %" PRIu32 " changes in clock %" PRIu64
+                             ", which is not the first one of a credit",
+                             r->part, w->block, r->clock);
+    if (r->part == SHARE)
+        w->share = r->last;
+    else
+        w->settings += hw_digest_one(r->part, r->last) - hw_digest_one(r->part, r->first);
+    return true;
+}
+
+/* Checks that a credit begins where the one before it ends, and that settings are those before it and what has changed. */
+static bool walk_credit(hw_block_walk *w)
+{
+    const hw_event_record *r = hw_walk_here(w);
+    const bool goes_on = w->credited && w->credit_epoch == r->epoch;
+    hw_applied(w->checker, HW_RULE_VALUE);
+    if (w->credited && (r->digest != w->settings || r->first != w->share))
+        return HW_WALK_ALONE(w, HW_RULE_VALUE,
+                             "block %" PRIu32 " has other settings from clock %" PRIu64 " on without a change of them",
+                             w->block, r->clock);
+    if (goes_on && r->clock != w->credit)
+        return HW_WALK_ALONE(w, HW_RULE_ORDER,
+                             "settings of block %" PRIu32 " change in clock %" PRIu64
+                             ", and its credit has ended with %" PRIu64,
+                             w->block, r->clock, w->credit);
+    w->credited = true;
+    w->credit_epoch = r->epoch;
+    w->credit = r->count;
+    w->settings = r->digest;
+    w->share = r->first;
+    return true;
+}
+
 static bool walk_chosen(hw_block_walk *w)
 {
     const hw_event_record *r = hw_walk_here(w), *before = w->chosen;
@@ -775,12 +822,10 @@ static bool walk_record(hw_block_walk *w)
         w->saw_loss = true;
         return true;
     }
-    if (r->kind == HW_EVENT_CREDIT) {
-        w->credited = true;
-        w->credit_epoch = r->epoch;
-        w->credit = r->count;
-        return true;
-    }
+    if (r->kind == HW_EVENT_CREDIT)
+        return walk_credit(w);
+    if (r->kind == HW_EVENT_CHANGED)
+        return walk_changed(w);
     hw_state_walk *k = r->object < w->count ? &w->walkers[r->object] : NULL;
     if (k == NULL || k->state == NULL)
         return HW_WALK_ALONE(w, HW_RULE_RECORD, "a record of a state that block %" PRIu32 " does not have", w->block);

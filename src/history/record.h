@@ -60,6 +60,8 @@ typedef enum hw_event_kind {
     HW_EVENT_GATHER,   /* a gather has ended */
     HW_EVENT_ENDING,   /* the replica neither scatters nor gathers any more */
     HW_EVENT_FINISHED, /* all replicas have ended, and the array has the rest */
+    /* Recorded by blocks before CREDIT: */
+    HW_EVENT_CHANGED, /* a setting holds another value from this clock on */
     /* The last record of the file: */
     HW_EVENT_CLOSE
 } hw_event_kind;

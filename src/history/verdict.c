@@ -138,6 +138,10 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
                 " of epoch %" PRIu64,
                 r->actor, r->part, name, r->from, r->clock, r->epoch);
         break;
+    case HW_EVENT_CHANGED:
+        fprintf(out, "setting %" PRIu32 " of block %" PRIu32 " changes from clock %" PRIu64 " on", r->part, r->actor,
+                r->clock);
+        break;
     case HW_EVENT_CREDIT: fprintf(out, "block %" PRIu32 " may run clocks below %" PRIu64, r->actor, r->count); break;
     case HW_EVENT_LOST:
         fprintf(out, "recorded: ");

@@ -40,6 +40,9 @@ typedef struct hw_block_walk {
     size_t count, capacity;
     bool credited;
     uint64_t credit_epoch, credit;
+    /* Settings of the last credit: the digest of those that all blocks have alike, and the own share. With what CHANGED has
+     * added since. */
+    uint64_t settings, share;
     const hw_event_record *chosen; /* the last choice of a loop's branches; NULL: none */
     size_t at;
     bool saw_loss;   /* has recorded the loss of a node */

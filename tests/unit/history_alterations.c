@@ -66,6 +66,7 @@ static const char *const kinds[] = {[HW_EVENT_STATE] = "STATE",
                                     [HW_EVENT_GATHER] = "GATHER",
                                     [HW_EVENT_ENDING] = "ENDING",
                                     [HW_EVENT_FINISHED] = "FINISHED",
+                                    [HW_EVENT_CHANGED] = "CHANGED",
                                     [HW_EVENT_CLOSE] = "CLOSE"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

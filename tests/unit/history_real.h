@@ -26,9 +26,11 @@ static void run_mixed(test_node *node)
     node->status = run_recorded(node->job, 3, &node->error);
 }
 
+/* Also changes a gain in every clock. */
 static bool every_other(hawser_progress *progress, void *user)
 {
     (void)user;
+    hawser_progress_gain(progress, "v", hawser_progress_clock(progress) % 2 == 0 ? 2 : 1);
     return hawser_progress_clock(progress) % 2 == 0;
 }
 

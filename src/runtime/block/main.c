@@ -28,6 +28,7 @@ hawser_status hw_worker_open(hw_worker *worker, hw_session *session, uint32_t bl
     const hawser_program *program = session->program;
     const hw_stream_name name = {HW_STREAM_BLOCK, session->run, block, 0};
     HAWSER_TRY(hw_recorder_log(session->job->recorder, name, &worker->log, error));
+    HAWSER_TRY(hw_settings_open(worker, error));
     HAWSER_TRY(HW_NEW(&worker->parts, program->state_count, "a block's states", error));
     HAWSER_TRY(HW_NEW(&worker->events, program->operator_count, "a block's figures", error));
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
@@ -52,6 +53,7 @@ void hw_worker_close(hw_worker *worker)
     const hawser_program *program = worker->session != NULL ? worker->session->program : NULL;
     hw_stored_forget(worker);
     hw_points_close(worker);
+    free(worker->settings);
     for (uint32_t i = 0; worker->parts != NULL && i < program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
         if (part->kind != NULL && part->kind->close != NULL)

@@ -55,11 +55,7 @@ void hw_worker_obey(hw_worker *worker, hw_message *message)
     worker->limit = control->limit;
     worker->work = control->work;
     memcpy(&worker->share, &message->envelope.count, sizeof worker->share);
-    if (worker->log != NULL)
-        hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_CREDIT,
-                                                   .actor = worker->block,
-                                                   .epoch = worker->epoch + worker->session->program->state_count,
-                                                   .count = control->limit});
+    hw_settings_record(worker, message);
     keep_choices(worker, message);
 }
 

@@ -94,6 +94,8 @@ typedef struct hw_worker {
     struct hw_redo *redo;       /* NULL: no call returns HAWSER_VIEW_CHANGED */
     hw_reduction *reduction;    /* NULL: no unit of the program reduces */
     hw_log *log;                /* for the job's history; NULL: none */
+    uint64_t *settings;         /* for the history: those that hold, and those of the message that is obeyed */
+    bool obeyed_any;            /* they are known */
     hw_message *failure_report; /* preallocated, so that lack of memory can be reported */
     hw_message *trigger;        /* received and not begun */
     hw_message *credits, *credits_last;
