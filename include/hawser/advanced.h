@@ -174,31 +174,6 @@ HAWSER_API void hawser_plan_note(hawser_program *program, const char *note);
 HAWSER_API hawser_status hawser_plan_text(hawser_job *job, hawser_program *program, hawser_plan_format format, char **text,
                                           hawser_error *error) HAWSER_MUST_USE;
 
-/* ----------------------------------------------------------------------------------------------- runs that go on ---- */
-
-/* A run that goes on where an earlier one has ended, in this process or, from a file, in another. The earlier run ends
- * between two iterations of a loop that is a child of the root, of a program that pauses. Its results, as `initial` of the
- * states, and its position are all that the later run needs. The loop's clocks and conditions, metrics, random numbers,
- * gains, syncs and what tests remember go on. Under bsp, for states that are sent exactly and not derived, the bits are
- * those of one run with as many blocks. Derived states are rebuilt where a run begins and ends, filters and encodings send
- * all that they hold there, and under other policies blocks wait for each other there. A program that goes on has the same
- * operators, states and metrics, loops the same sync, and states the same gain. --init is refused for it. Scratch begins
- * with zeros. */
-/** Ends each run of a program after `clocks` iterations of the loops that are children of the root, counted together.
- *  hawser_run_program then returns HAWSER_STOP, and stop_reason is "pause". Operators after the loop do not run; nor do
- *  they after a signal or a limit, as they do without this call. The next run of the job goes on with its seconds
- *  (--time-limit). 0: never, UINT64_MAX: only signals and limits end a run. Collective. */
-HAWSER_API void hawser_program_pause(hawser_program *program, uint64_t clocks);
-/** Returns the position of a run that has ended early, and stores its size in *size, which may be NULL. The run owns it.
- *  The bytes are for the same build. Returns NULL on other nodes than 0; if the run has ended by itself or was abandoned;
- *  if hawser_program_pause was not called; and if a signal or limit has ended it within an iteration of a loop that the
- *  driver steps, or in a loop that is no child of the root. */
-HAWSER_API const void *hawser_run_position(const hawser_run *run, size_t *size);
-/** Lets a program go on from a position of `size` bytes, which are copied. Units that transform data, which are no result,
- *  run again. Other operators before the position do not run. NULL: from the start, as without this call. Collective, with
- *  the same bytes on every node. */
-HAWSER_API void hawser_program_resume(hawser_program *program, const void *position, size_t size);
-
 /* ---------------------------------------------------------------------------------------------- figures of a run ---- */
 
 /** Counters of one worker. */

@@ -15,8 +15,7 @@ extern "C" {
 
 /** Marks a state, except data, as a part of the program's model: kept points have a copy of it (hawser_progress_keep).
  *  Derived states may be marked, too: they are copied as they are. The plan counts the copies: of an exchanged state one
- *  per node, of others the shares of the node's blocks, of a moving state the largest parts that they can have. It refuses a
- *  program that pauses (hawser_program_pause). */
+ *  per node, of others the shares of the node's blocks, of a moving state the largest parts that they can have. */
 HAWSER_API void hawser_state_keep(hawser_state *state);
 /** Sets how many points a program keeps at the same time, numbered from 0: 1 to 4096; without this call one. Each has a
  *  copy of the marked states. */

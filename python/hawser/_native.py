@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'd9445773a10f9a283fa5c9388b0579e668eeda42fe7c59a5e4b6105ac6aa867f'
+DIGEST = '8fdbcd25ac1053cf187a53a31ae4a6c6bc04a8091ae345276377af8fedb0f7b8'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1909,9 +1909,6 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_job_grace_left": (c_double, [POINTER(hawser_job)]),
     "hawser_plan_note": (None, [POINTER(hawser_program), c_char_p]),
     "hawser_plan_text": (c_int, [POINTER(hawser_job), POINTER(hawser_program), c_int, POINTER(c_char_p), POINTER(hawser_error)]),
-    "hawser_program_pause": (None, [POINTER(hawser_program), c_uint64]),
-    "hawser_run_position": (c_void_p, [POINTER(hawser_run), POINTER(c_size_t)]),
-    "hawser_program_resume": (None, [POINTER(hawser_program), c_void_p, c_size_t]),
     "hawser_run_figures": (POINTER(hawser_figures), [POINTER(hawser_run)]),
     "hawser_run_log_view": (None, [POINTER(hawser_run), c_void_p]),
     "hawser_run_log_view_text": (c_int, [POINTER(hawser_run), POINTER(c_char_p), POINTER(hawser_error)]),

@@ -6,7 +6,6 @@
 #include "base/memory.h"
 #include "exchange/numbers.h"
 #include "program/kind.h"
-#include "program/position.h"
 
 #define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
 
@@ -316,11 +315,6 @@ static hawser_status check_kept(const hawser_program *program, hawser_error *err
 {
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         const hawser_state *with = state->tied_to;
-        if (state->keeps && program->pause != 0)
-            REFUSE(
-                "state '%s' belongs to kept points (hawser_state_keep), which a run that pauses would lose; keep none, or "
-                "do not pause",
-                state->name);
         if (with != NULL && state->keeps != with->keeps && (with->keeps || with->rebuild == NULL))
             REFUSE("state '%s' is tied to '%s', and only one of both is kept; call hawser_state_keep for both", state->name,
                    with->name);
@@ -339,7 +333,6 @@ hawser_status hw_compile(const hawser_program *program, hw_plan **out, hawser_er
                            program->mistake_where != NULL ? program->mistake_where : "", program->mistake.text);
     if (program->root->first == NULL)
         REFUSE("program '%s' has no operators", program->name);
-    HAWSER_TRY(hw_position_check(program, error));
     HAWSER_TRY(check_kept(program, error));
     hw_plan *plan = NULL;
     HAWSER_TRY(HW_NEW(&plan, 1, "a plan", error));

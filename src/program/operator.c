@@ -7,7 +7,6 @@
 #include "base/memory.h"
 #include "program/kind.h"
 #include "program/moving.h"
-#include "program/position.h"
 
 void hw_program_mistake(hawser_program *program, hawser_status status, const char *format, ...)
 {
@@ -111,7 +110,6 @@ void hawser_program_free(hawser_program *program)
     free(program->operators);
     free(program->name);
     free(program->note);
-    hw_position_free(program->position);
     free(program);
 }
 
@@ -259,26 +257,6 @@ void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t nod
         return;
     program->expected_block = block;
     program->expected_node = node;
-}
-
-void hawser_program_pause(hawser_program *program, uint64_t clocks)
-{
-    if (program == NULL || program->root == NULL)
-        return;
-    program->pause = clocks;
-}
-
-void hawser_program_resume(hawser_program *program, const void *bytes, size_t size)
-{
-    if (program == NULL || program->root == NULL)
-        return;
-    hw_position_free(program->position);
-    program->position = NULL;
-    if (bytes == NULL || size == 0)
-        return;
-    hawser_error error = {0};
-    if (hw_position_read(bytes, size, &program->position, &error) != HAWSER_OK)
-        hw_program_mistake(program, error.status, "%s", error.text);
 }
 
 void hawser_plan_note(hawser_program *program, const char *note)

@@ -1,16 +1,12 @@
-/* position.c - positions as bytes, and the programs that can go on from one. */
+/* position.c - positions as bytes, and the programs that they belong to. */
 #include "program/position.h"
 
-#include <inttypes.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "store/table.h"
-
-#define REFUSE(...) return hawser_fail(error, HAWSER_BAD_PROGRAM, __VA_ARGS__)
 
 static void visit(hawser_record *record, void *object)
 {
@@ -19,7 +15,6 @@ static void visit(hawser_record *record, void *object)
     hawser_record_bytes(record, &position->states, sizeof *position - offsetof(hw_position, states));
     hawser_record_array(record, (void **)&position->gains, sizeof *position->gains, position->states, 0);
     hawser_record_array(record, (void **)&position->syncs, sizeof *position->syncs, position->operators, 0);
-    hawser_record_array(record, (void **)&position->begun, sizeof *position->begun, position->child, 0);
     hawser_record_array(record, (void **)&position->memory, 1, position->memory_size, 0);
     hawser_record_array(record, (void **)&position->branches, 1, position->branches_size, 0);
     hawser_record_array(record, (void **)&position->tests, 1, position->tests_size, 0);
@@ -59,7 +54,6 @@ void hw_position_free(hw_position *position)
         return;
     free(position->gains);
     free(position->syncs);
-    free(position->begun);
     free(position->memory);
     free(position->branches);
     free(position->tests);
@@ -104,65 +98,15 @@ uint64_t hw_position_program(const hawser_program *program)
     return digest;
 }
 
-bool hw_unit_transforms(const hawser_operator *unit)
-{
-    if (unit->kind != HW_UNIT || unit->updates == NULL)
-        return false;
-    for (hawser_state **state = unit->updates; *state != NULL; state++)
-        if ((*state)->matrix != NULL)
-            return true;
-    return false;
-}
-
-/* Returns whether a state has at the end of a run the numbers that it had when `unit`, a child of the root, ran. */
-static bool stays(const hawser_operator *unit, const hawser_state *state)
-{
-    bool plain = state->kind == HW_REPLICATED || state->kind == HW_PARTITIONED || state->kind == HW_LOCAL ||
-                 state->kind == HW_ENTRIES;
-    if (!plain || state->rebuild != NULL || state->tied_to != NULL)
-        return false;
-    for (const hawser_operator *later = unit; later != NULL; later = later->next)
-        if (hw_operator_updates(later, state))
-            return false;
-    return true;
-}
-
-/* Returns a state that a unit uses, and that may have other numbers when the unit runs again; NULL: there is none. */
-static const hawser_state *changed_later(const hawser_operator *unit)
-{
-    hawser_state **const lists[] = {unit->reads, unit->updates};
-    for (int list = 0; list < 2; list++)
-        for (hawser_state **state = lists[list]; state != NULL && *state != NULL; state++)
-            if ((*state)->matrix == NULL && !stays(unit, *state))
-                return *state;
-    return NULL;
-}
-
-/* Data are not part of the results, so the units that transform them run again, with the states of the end. */
-static hawser_status check_transforms(const hawser_operator *op, hawser_error *error)
-{
-    if (!hw_unit_transforms(op))
-        return HAWSER_OK;
-    if (op->parent != op->program->root)
-        REFUSE("unit '%s' transforms data, so it runs again when the program goes on after a pause; put it directly below "
-               "the root",
-               op->name);
-    const hawser_state *other = changed_later(op);
-    if (other != NULL)
-        REFUSE("unit '%s' transforms data and uses state '%s', but it runs again when the program goes on after a pause; "
-               "let it read states that no later unit changes",
-               op->name, other->name);
-    return HAWSER_OK;
-}
-
 static hawser_status check_program(const hw_position *position, const hawser_program *program, hawser_error *error)
 {
     if (position->program != hw_position_program(program) || position->states != program->state_count ||
         position->operators != program->operator_count)
-        REFUSE("program '%s' goes on from a position of another program; operators, states and metrics, with their syncs "
-               "and gains, must be the "
-               "same",
-               program->name);
+        return hawser_fail(
+            error, HAWSER_BAD_PROGRAM,
+            "program '%s' goes on from a position of another program; operators, states and metrics, with their syncs "
+            "and gains, must be the same",
+            program->name);
     return HAWSER_OK;
 }
 
@@ -188,32 +132,5 @@ hawser_status hw_position_fits(const hw_position *position, const hawser_program
     }
     if (!fits || op != NULL || position->frame_count == 0 || memory != position->memory_size)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the position of program '%s' is damaged", program->name);
-    return HAWSER_OK;
-}
-
-hawser_status hw_position_records(const hawser_program *program, hawser_error *error)
-{
-    if (program->pause != 0 || program->position != NULL)
-        REFUSE("program '%s' pauses or goes on from a pause (hawser_program_pause), so it takes no checkpoints",
-               program->name);
-    return HAWSER_OK;
-}
-
-hawser_status hw_position_check(const hawser_program *program, hawser_error *error)
-{
-    const hw_position *position = program->position;
-    for (size_t i = 0; (program->pause != 0 || position != NULL) && i < program->operator_count; i++)
-        HAWSER_TRY(check_transforms(program->operators[i], error));
-    if (position == NULL)
-        return HAWSER_OK;
-    HAWSER_TRY(check_program(position, program, error));
-    const hawser_operator *next = program->root->first;
-    for (uint64_t i = 0; i < position->child && next != NULL; i++)
-        next = next->next;
-    if (position->clock > 0 && (next == NULL || next->kind != HW_LOOP))
-        return hawser_fail(error, HAWSER_BAD_INPUT, "the position of program '%s' is damaged", program->name);
-    if (next != NULL && next->kind == HW_LOOP && next->until.clocks != 0 && position->clock >= next->until.clocks)
-        REFUSE("loop '%s' goes on after %" PRIu64 " clocks, but ends after %" PRIu64 "; give it more clocks", next->name,
-               position->clock, next->until.clocks);
     return HAWSER_OK;
 }

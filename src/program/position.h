@@ -1,6 +1,5 @@
-/* position.h - where a run stands: all of the driver that another run needs to go on, besides the states. A run that pauses
- * ends between two iterations of a loop below the root, and its position has no frames. The position of a checkpoint is a
- * path of frames from the root down to a unit or a shipped loop, or the root alone for a run that has ended. */
+/* position.h - where a run stands: all of the driver that another run needs to go on, besides the states. It has a path of
+ * frames from the root down to a unit or a shipped loop, or the root alone for a run that has ended. */
 #ifndef HW_PROGRAM_POSITION_H
 #define HW_PROGRAM_POSITION_H
 
@@ -17,17 +16,12 @@ typedef struct hw_path_frame {
 #define HW_NO_CHILD UINT32_MAX
 
 typedef struct hw_position {
-    uint64_t digest;     /* of all that follows, as bytes */
-    uint64_t program;    /* hw_position_program of the program that it belongs to */
-    uint64_t child;      /* children of the root that have ended; below: of the next one, which is a loop if it has begun */
-    uint64_t clock;      /* its own iterations that have ended */
-    uint64_t since_best; /* the four of its end condition: see hw_until */
-    double seconds, previous, best;
-    uint64_t seen;
+    uint64_t digest;          /* of all that follows, as bytes */
+    uint64_t program;         /* hw_position_program of the program that it belongs to */
     uint64_t entries, clocks; /* of the driver */
     double metrics[HW_METRICS_MOST],
         shown[HW_METRICS_MOST]; /* and those that the loop's blocks have, if they got all credit at once */
-    /* Of a checkpoint: its number; clocks of the phase that have ended (0: no phase has begun); of kept points the last
+    /* The number of the checkpoint; clocks of the phase that have ended (0: no phase has begun); of kept points the last
      * messages; bytes and staleness that observers see; why bits differ from run to run ("": they do not). */
     uint64_t number, step, points_sent, points_returned;
     double bytes, staleness, run_seconds;
@@ -35,8 +29,7 @@ typedef struct hw_position {
     /* Arrays of as many items as the program says: */
     double *gains;      /* by state */
     hawser_sync *syncs; /* by operator */
-    uint64_t *begun;    /* by child of the root that has ended: the driver's entries at its begin */
-    char *memory;       /* of the loop's test */
+    char *memory;       /* of the tests of loops, frame by frame */
     char *branches;     /* of the tests of branches */
     char *tests;        /* of hawser_tests_record */
     hw_path_frame *frames;
@@ -53,14 +46,8 @@ hawser_status hw_position_read(const void *bytes, size_t size, hw_position **pos
 void hw_position_free(hw_position *position);
 /* Returns a digest of what positions depend on: operators with their syncs, states with their gains, and metrics. */
 uint64_t hw_position_program(const hawser_program *program);
-/* Fails unless a position of a checkpoint belongs to a program, and its frames are a path in it. */
+/* Fails unless a position belongs to a program, and its frames are a path in it. */
 hawser_status hw_position_fits(const hw_position *position, const hawser_program *program,
                                hawser_error *error) HAWSER_MUST_USE;
-/* Refuses a program of which no checkpoint can be taken, with the name of what stands against it. */
-hawser_status hw_position_records(const hawser_program *program, hawser_error *error) HAWSER_MUST_USE;
-/* Refuses a program that cannot go on from its position. */
-hawser_status hw_position_check(const hawser_program *program, hawser_error *error) HAWSER_MUST_USE;
-/* Returns whether a unit transforms data. */
-bool hw_unit_transforms(const hawser_operator *unit);
 
 #endif

@@ -89,8 +89,6 @@ typedef struct hw_metric {
     hawser_combine_by by;
 } hw_metric;
 
-struct hw_position;
-
 struct hawser_program {
     char *name;
     void *user;
@@ -110,12 +108,10 @@ struct hawser_program {
     void *tests_object;
     hawser_record_function *process_visit; /* of process_object (hawser_process_record); NULL: nothing */
     void *process_object;
-    uint32_t points;              /* kept at the same time (hawser_kept_points); 0: no state is marked, or one */
-    char *note;                   /* of hawser_plan_note; NULL: none */
-    uint64_t pause;               /* of hawser_program_pause; 0: none */
-    struct hw_position *position; /* from which a run goes on; NULL: from the start */
-    hawser_error mistake;         /* the first one made while building; status HAWSER_OK when there is none */
-    const char *where;            /* file and line of what is being added, and of the mistake; NULL: not known */
+    uint32_t points;      /* kept at the same time (hawser_kept_points); 0: no state is marked, or one */
+    char *note;           /* of hawser_plan_note; NULL: none */
+    hawser_error mistake; /* the first one made while building; status HAWSER_OK when there is none */
+    const char *where;    /* file and line of what is being added, and of the mistake; NULL: not known */
     const char *mistake_where;
 };
 

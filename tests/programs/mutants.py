@@ -239,7 +239,7 @@ MUTANTS = [
     ("a checkpoint has no merged values", "src/runtime/block/record.c", "part->kind->set_merged(part, values);", "(void)0;", RECORD),
     ("a checkpoint has no scratch", "src/runtime/block/record.c", "status == HAWSER_OK && given.scratch != NULL)", "status == HAWSER_OK && given.scratch == (void *)1)", RECORD),
     ("a loop of a checkpoint forgets its iteration", "src/runtime/drive/record.c", "until->first = entered->clock;", "until->first = 0;", RECORD),
-    ("a test forgets what it remembered at a checkpoint", "src/runtime/drive/position_copy.c", "memcpy(until->memory, memory, frame->memory);", "(void)memory;", RECORD),
+    ("a test forgets what it remembered at a checkpoint", "src/runtime/drive/position.c", "memcpy(until->memory, memory, frame->memory);", "(void)memory;", RECORD),
     ("a phase of a checkpoint is another entry", "src/runtime/drive/control.c", "driver->entries += recording->step == 0;", "driver->entries++;", RECORD),
     ("a phase of a checkpoint begins anew", "src/runtime/drive/control.c", ".begins = recording->step}", ".begins = 0}", RECORD),
     ("a branch of a checkpoint is tested again", "src/runtime/drive/driver.c", "if (hw_level_entered(driver) != NULL)", "if (driver->clocks > UINT64_MAX - 2 && hw_level_entered(driver) != NULL)", RECORD),

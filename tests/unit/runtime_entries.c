@@ -422,53 +422,7 @@ static void nodes_agree_on_wrong_values(void **state)
             fail_msg("node %d: %s", k, nodes[k].error.text);
 }
 
-/* ---- pauses, and what is refused ---- */
-
-/* A run that ends after each clock, and goes on with what it has left, has the numbers of one that does not. */
-static void runs_go_on(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 4000; seed < 4030; seed++) {
-        test_job job = OPEN_JOB("workers", "3", "timeout", "20");
-        trial whole = draw(seed, 3), t;
-        whole.keep = whole.back = UINT64_MAX;
-        whole.steps = false;
-        t = whole;
-        double numbers[NUMBERS_MOST + 1];
-        for (size_t i = 0; i < t.numbers; i++)
-            change(numbers, t.type, i, t.initial[i]);
-        char position[4096];
-        size_t size = 0;
-        const hawser_matrix matrix = matrix_of(&t, 0, t.rows);
-        for (hawser_status status = HAWSER_STOP; status == HAWSER_STOP;) {
-            hawser_program *p = build(&t, &matrix, NULL, numbers);
-            hawser_run *run = NULL;
-            hawser_error error = {0};
-            hawser_program_pause(p, 1);
-            hawser_program_resume(p, size > 0 ? position : NULL, size);
-            status = hawser_run_program(job.job, p, &run, &error);
-            if (status != HAWSER_OK && status != HAWSER_STOP)
-                fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
-            const void *values = result_of(run, "z", t.type, NULL);
-            if (status == HAWSER_STOP) {
-                const void *at = hawser_run_position(run, &size);
-                assert_true(at != NULL && size <= sizeof position);
-                memcpy(position, at, size);
-                if (t.numbers > 0)
-                    memcpy(numbers, values, t.numbers * hw_type_size(t.type));
-                t.from_zero = false;
-            } else {
-                int64_t all[NUMBERS_MOST + 1] = {0}, sum;
-                expect(&whole, all, &sum);
-                for (size_t i = 0; i < t.numbers; i++)
-                    assert_int_equal(value_at(values, t.type, i), all[i]);
-            }
-            hawser_run_free(run);
-            hawser_program_free(p);
-        }
-        close_job(job);
-    }
-}
+/* ---- what is refused ---- */
 
 static hawser_status beyond_its_rows(hawser_context *context)
 {
@@ -520,8 +474,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_those_of_one_array), cmocka_unit_test(schedules_do_not_matter),
         cmocka_unit_test(rehearsals_make_no_difference),  cmocka_unit_test(nodes_make_no_difference),
-        cmocka_unit_test(nodes_agree_on_wrong_values),    cmocka_unit_test(runs_go_on),
-        cmocka_unit_test(mistakes_of_units_are_named),
+        cmocka_unit_test(nodes_agree_on_wrong_values),    cmocka_unit_test(mistakes_of_units_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

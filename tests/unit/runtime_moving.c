@@ -284,14 +284,6 @@ static void check_result(const trial *t, const hawser_run *run)
                      (long long)value_at(values, t->type, i), (long long)all[i]);
 }
 
-static void check_after_pauses(trial *t, const hawser_run *run, uint64_t seed)
-{
-    trial whole = draw(seed + 20000, t->blocks);
-    whole.form = t->form;
-    whole.keep = whole.back = UINT64_MAX;
-    check_result(&whole, run);
-}
-
 static hawser_status run_trial(hawser_job *job, uint64_t seed, hawser_error *error)
 {
     trial t = draw(seed, hawser_job_workers(job));
@@ -421,45 +413,6 @@ static void lies_of_histories_are_noticed(void **state)
         hw_history_free(&history);
     }
     assert_true(told > 60);
-}
-
-/* A run that ends after each clock, and goes on with what it has left, has the numbers of one that does not. */
-static void runs_go_on(void **state)
-{
-    (void)state;
-    for (uint64_t seed = 0; seed < 30; seed++) {
-        test_job job = OPEN_JOB("workers", "3", "timeout", "20");
-        trial t = draw(seed + 20000, 3);
-        t.form = seed % 2 == 0 ? SHIPPED : STAGED;
-        t.keep = t.back = UINT64_MAX;
-        double numbers[LINES_MOST * WIDTH_MOST + 1];
-        convert(&t, numbers);
-        char position[4096];
-        size_t size = 0;
-        for (hawser_status status = HAWSER_STOP; status == HAWSER_STOP;) {
-            hawser_program *p = build(&t, numbers);
-            hawser_run *run = NULL;
-            hawser_error error = {0};
-            hawser_program_pause(p, 1);
-            hawser_program_resume(p, size > 0 ? position : NULL, size);
-            status = hawser_run_program(job.job, p, &run, &error);
-            if (status != HAWSER_OK && status != HAWSER_STOP)
-                fail_msg("seed %llu: %s", (unsigned long long)seed, error.text);
-            if (status == HAWSER_STOP) {
-                const void *at = hawser_run_position(run, &size);
-                assert_true(at != NULL && size <= sizeof position);
-                memcpy(position, at, size);
-                const void *values = result_of(run, "n", t.type, NULL);
-                if (t.offsets[t.lines] > 0)
-                    memcpy(numbers, values, t.offsets[t.lines] * hw_type_size(t.type));
-                t.from_zero = false;
-            } else
-                check_after_pauses(&t, run, seed);
-            hawser_run_free(run);
-            hawser_program_free(p);
-        }
-        close_job(job);
-    }
 }
 
 /* ---- what is refused ---- */
@@ -670,15 +623,10 @@ static void rehearsals_make_no_difference(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_where_they_belong),
-        cmocka_unit_test(schedules_do_not_matter),
-        cmocka_unit_test(nodes_make_no_difference),
-        cmocka_unit_test(nodes_have_the_same_parts),
-        cmocka_unit_test(rehearsals_make_no_difference),
-        cmocka_unit_test(lies_of_histories_are_noticed),
-        cmocka_unit_test(runs_go_on),
-        cmocka_unit_test(what_makes_no_sense_is_refused),
-        cmocka_unit_test(a_write_to_a_read_part_is_found),
+        cmocka_unit_test(parts_are_where_they_belong),    cmocka_unit_test(schedules_do_not_matter),
+        cmocka_unit_test(nodes_make_no_difference),       cmocka_unit_test(nodes_have_the_same_parts),
+        cmocka_unit_test(rehearsals_make_no_difference),  cmocka_unit_test(lies_of_histories_are_noticed),
+        cmocka_unit_test(what_makes_no_sense_is_refused), cmocka_unit_test(a_write_to_a_read_part_is_found),
         cmocka_unit_test(a_kept_point_is_the_result),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* A run that pauses, or that a signal ends, and goes on from its position in another run has the bits of one run without a
- * pause. */
+/* A run that goes on from a checkpoint, and one that a signal has ended, has the bits of an undisturbed one. Unlike those
+ * of runtime_record.c the program is fixed, and uses all that a loop remembers: gains, metrics, patience, merge functions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,21 +11,20 @@
 #include <string.h>
 
 #include "job.h"
+#include "memory_checkpointer.h"
 
 enum { ROWS = 11, COLS = 2, WIDE = 4, PARTS = 7 };
 static double A[ROWS * COLS];
 static const hawser_matrix matrix = {
     .rows = ROWS, .cols = COLS, .stored = ROWS * COLS, .values = A, .stride = COLS, .layout = HAWSER_DENSE_ROWS};
 
-/* What one run leaves to the next. */
-typedef struct standing {
+/* What one run leaves. */
+typedef struct results {
     double w[WIDE], p[PARTS], l[ROWS], m[2];
-    void *position;
-    size_t size;
-    char reason[20];
     double loss;
     uint64_t clocks;
-} standing;
+    char reason[20];
+} results;
 
 /* What tests of a program remember together. */
 typedef struct shared {
@@ -121,17 +120,15 @@ static hawser_status swap(hawser_context *context)
     return HAWSER_OK;
 }
 
-static hawser_program *build(const standing *from, uint64_t pause, void *memory, shared *tests)
+static hawser_program *build(void *memory, shared *tests)
 {
-    hawser_program *program = hawser_program_new("position", memory);
+    hawser_program *program = hawser_program_new("goes on", memory);
     hawser_operator *root = hawser_root(program);
     hawser_state *data = HAWSER_STATE(program, "A", HAWSER_DATA, .matrix = &matrix, .split = HAWSER_BY_ROW);
-    hawser_state *w =
-        HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = WIDE, .initial = from->size ? from->w : NULL, .damping = 0.5);
-    hawser_state *p = HAWSER_STATE(program, "p", HAWSER_PARTITIONED, .rows = PARTS, .initial = from->size ? from->p : NULL);
-    hawser_state *l = HAWSER_STATE(program, "l", HAWSER_LOCAL, .along = data, .initial = from->size ? from->l : NULL);
-    hawser_state *m =
-        HAWSER_STATE(program, "m", HAWSER_REPLICATED, .rows = 2, .initial = from->size ? from->m : NULL, .merge = merge);
+    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = WIDE, .damping = 0.5);
+    hawser_state *p = HAWSER_STATE(program, "p", HAWSER_PARTITIONED, .rows = PARTS);
+    hawser_state *l = HAWSER_STATE(program, "l", HAWSER_LOCAL, .along = data);
+    hawser_state *m = HAWSER_STATE(program, "m", HAWSER_REPLICATED, .rows = 2, .merge = merge);
     hawser_metric_declare(program, "loss", HAWSER_SUM);
     hawser_tests_record(program, visit_shared, tests);
     HAWSER_UNIT(root, "twice", twice, .updates = {data});
@@ -147,28 +144,18 @@ static hawser_program *build(const standing *from, uint64_t pause, void *memory,
     hawser_branch_remembers(turn, 8);
     HAWSER_UNIT(turn, "swap", swap, .one = true, .updates = {w});
     HAWSER_UNIT(root, "end", swap, .one = true, .updates = {w});
-    hawser_program_pause(program, pause);
-    hawser_program_resume(program, from->position, from->size);
     return program;
 }
 
-static void take(const hawser_run *run, standing *now)
+static results take(const hawser_run *run)
 {
-    free(now->position);
-    memcpy(now->w, RESULT(double, run, "w", NULL), sizeof now->w);
-    memcpy(now->p, RESULT(double, run, "p", NULL), sizeof now->p);
-    memcpy(now->l, RESULT(double, run, "l", NULL), sizeof now->l);
-    memcpy(now->m, RESULT(double, run, "m", NULL), sizeof now->m);
-    const void *position = hawser_run_position(run, &now->size);
-    now->position = NULL;
-    if (now->size > 0) {
-        now->position = malloc(now->size);
-        assert_non_null(now->position);
-        memcpy(now->position, position, now->size);
-    }
-    now->loss = hawser_result_metric(run, "loss");
-    now->clocks += hawser_run_figures(run)->clocks;
-    snprintf(now->reason, sizeof now->reason, "%s", hawser_run_figures(run)->stop_reason);
+    results now = {.loss = hawser_result_metric(run, "loss"), .clocks = hawser_run_figures(run)->clocks};
+    memcpy(now.w, RESULT(double, run, "w", NULL), sizeof now.w);
+    memcpy(now.p, RESULT(double, run, "p", NULL), sizeof now.p);
+    memcpy(now.l, RESULT(double, run, "l", NULL), sizeof now.l);
+    memcpy(now.m, RESULT(double, run, "m", NULL), sizeof now.m);
+    (void)snprintf(now.reason, sizeof now.reason, "%s", hawser_run_figures(run)->stop_reason);
+    return now;
 }
 
 typedef struct press {
@@ -183,43 +170,30 @@ static void interrupt_at(const hawser_progress *progress, void *user)
         hawser_interrupt(given->job);
 }
 
-/* Runs the program to its end, in runs of `pause` iterations, or interrupted once at clock `press_at`. A fresh job for each
- * run, or one for all. */
-static standing run_to_end(uint64_t pause, uint64_t press_at, bool fresh)
+/* Runs the program in a job of its own, from the checkpoint that is kept. `press_at`: interrupted at that clock; 0: not. */
+static results run_once(memory_checkpointer *kept, const char *threads, uint64_t press_at)
 {
-    standing now = {0};
+    test_job test = OPEN_JOB("workers", "3", "threads", threads, "timeout", "20");
+    shared tests = {.calls = kept != NULL && kept->complete > 0 ? 99 : 0}; /* another process remembers nothing */
+    press given = {test.job, press_at};
+    hawser_error error = {0};
+    hawser_run *run = NULL;
     void *memory = calloc(1, 64 * sizeof(hawser_matrix) + sizeof A);
     assert_non_null(memory);
-    test_job test = OPEN_JOB("workers", "3");
-    for (int runs = 0;; runs++) {
-        shared tests = {.calls = now.size > 0 ? 99 : 0}; /* another process remembers nothing */
-        press given = {test.job, press_at};
-        hawser_observe(test.job, press_at > 0 && runs == 0 ? interrupt_at : NULL, &given);
-        hawser_program *program = build(&now, pause, memory, &tests);
-        hawser_run *run = NULL;
-        hawser_error error = {0};
-        hawser_status status = hawser_run_program(test.job, program, &run, &error);
-        if (status != HAWSER_OK && status != HAWSER_STOP)
-            fail_msg("%s", error.text);
-        take(run, &now);
-        assert_int_equal(status == HAWSER_STOP && pause != 0, now.size > 0);
-        hawser_run_free(run);
-        hawser_program_free(program);
-        assert_true(runs < 40);
-        if (now.size == 0)
-            break;
-        assert_string_equal(now.reason, press_at > 0 ? "signal" : "pause");
-        if (fresh) {
-            close_job(test);
-            test = OPEN_JOB("workers", "3");
-        }
-    }
+    hawser_observe(test.job, press_at > 0 ? interrupt_at : NULL, &given);
+    test.job->checkpointer = kept != NULL ? &kept->own : NULL;
+    hawser_program *program = build(memory, &tests);
+    if (hawser_run_program(test.job, program, &run, &error) != (press_at > 0 ? HAWSER_STOP : HAWSER_OK))
+        fail_msg("%s", error.text);
+    results now = take(run);
+    hawser_run_free(run);
+    hawser_program_free(program);
     close_job(test);
     free(memory);
     return now;
 }
 
-static void compare(standing now, standing whole)
+static void compare(results now, results whole)
 {
     assert_memory_equal(now.w, whole.w, sizeof whole.w);
     assert_memory_equal(now.p, whole.p, sizeof whole.p);
@@ -227,76 +201,109 @@ static void compare(standing now, standing whole)
     assert_memory_equal(now.m, whole.m, sizeof whole.m);
     assert_memory_equal(&now.loss, &whole.loss, sizeof whole.loss);
     assert_int_equal(now.clocks, whole.clocks);
-    assert_null(now.position);
+    assert_string_equal(now.reason, whole.reason);
 }
 
-static void a_run_goes_on_after_a_pause(void **state)
+/* Runs from the start to the k-th checkpoint, and from there. */
+static void a_run_goes_on_from_each_checkpoint(void **state)
 {
     (void)state;
-    standing whole = run_to_end(0, 0, false);
+    static memory_checkpointer kept;
+    const results whole = run_once(NULL, "2", 0);
     assert_true(whole.clocks > 10 && whole.w[1] > 0);
-    for (uint64_t pause = 1; pause < 9; pause++)
-        compare(run_to_end(pause, 0, pause % 2 == 0), whole);
+    uint64_t taken = 0;
+    for (uint64_t stop = 1; taken == stop - 1; stop++) {
+        memory_open(&kept, 1, stop, stop);
+        compare(run_once(&kept, "3", 0), whole);
+        taken = kept.complete;
+        memory_again(&kept, 1, 0);
+        compare(run_once(&kept, "2", 0), whole);
+        memory_close(&kept);
+    }
+    assert_true(taken > whole.clocks); /* between operators, too */
 }
 
+/* Each run goes on from the checkpoint that the one before has left, and leaves a later one. */
+static void a_run_goes_on_many_times(void **state)
+{
+    (void)state;
+    static memory_checkpointer kept;
+    const results whole = run_once(NULL, "2", 0);
+    uint64_t before = 0, runs = 0;
+    memory_open(&kept, 1, 1, 0);
+    compare(run_once(&kept, "3", 0), whole);
+    do { /* between two operators the first checkpoint is the one from which the run goes on */
+        before = kept.complete;
+        memory_again(&kept, 1, 2);
+        compare(run_once(&kept, ++runs % 2 == 0 ? "1" : "3", 0), whole);
+    } while (kept.complete == before + 2);
+    assert_true(runs > whole.clocks / 2);
+    memory_close(&kept);
+}
+
+/* A signal has one checkpoint taken before the run ends. */
 static void a_run_goes_on_after_a_signal(void **state)
 {
     (void)state;
-    standing whole = run_to_end(0, 0, false);
-    compare(run_to_end(UINT64_MAX, 2, true), whole);
-    compare(run_to_end(UINT64_MAX, 5, true), whole);
-    standing none = run_to_end(0, 2, true); /* its last operators run after the signal, so nothing remains */
-    assert_true(none.position == NULL && none.clocks < whole.clocks);
+    static memory_checkpointer kept;
+    const results whole = run_once(NULL, "2", 0);
+    for (uint64_t clock = 1; clock < whole.clocks; clock++) {
+        memory_open(&kept, 1, 0, 0);
+        const results early = run_once(&kept, "3", clock);
+        assert_string_equal(early.reason, "signal");
+        assert_int_equal(kept.complete, 1);
+        assert_true(kept.kept[1].clocks <= clock + 2);
+        memory_again(&kept, 1, 0);
+        compare(run_once(&kept, "2", 0), whole);
+        memory_close(&kept);
+    }
 }
 
-static hawser_status fail_with(test_job test, hawser_program *program, hawser_error *error)
+/* Runs a loop of 20 clocks, from the checkpoint that is kept. Returns the status. */
+static hawser_status count_up(memory_checkpointer *kept, hawser_sync sync, const char *limit, results *now,
+                              hawser_error *error)
 {
+    test_job test = OPEN_JOB("workers", "3", "max-clocks", limit, "timeout", "20");
     hawser_run *run = NULL;
+    hawser_program *program = hawser_program_new("count", NULL);
+    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = WIDE);
+    hawser_until until = {.clocks = 20};
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", until, sync), "add", add, .updates = {w});
+    test.job->checkpointer = &kept->own;
     hawser_status status = hawser_run_program(test.job, program, &run, error);
+    if (run != NULL) {
+        memcpy(now->w, RESULT(double, run, "w", NULL), sizeof now->w);
+        now->clocks = hawser_run_figures(run)->clocks;
+    }
     hawser_run_free(run);
     hawser_program_free(program);
+    close_job(test);
     return status;
 }
 
-static hawser_program *count_to(uint64_t clocks, const standing *from, uint64_t pause, hawser_sync sync)
-{
-    hawser_program *program = hawser_program_new("count", NULL);
-    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = WIDE, .initial = from->size ? from->w : NULL);
-    HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = clocks}, sync), "add", add,
-                .updates = {w});
-    hawser_program_pause(program, pause);
-    hawser_program_resume(program, from->position, from->size);
-    return program;
-}
-
-/* No update is lost or doubled at a pause under any sync, and limits of clocks count all runs. */
-static void sums_are_whole_under_each_sync(void **state)
+/* No update is lost or doubled under any sync, and limits of clocks count all runs. */
+static void limits_of_clocks_count_all_runs(void **state)
 {
     (void)state;
+    static memory_checkpointer kept;
     const hawser_sync syncs[] = {hawser_bsp(), hawser_ssp(2), hawser_tap()};
-    for (int s = 0; s < 3; s++) {
-        test_job test = OPEN_JOB("workers", "3", "max-clocks", "8");
-        standing now = {0};
-        double drawn[2];
-        for (int turn = 0; turn < 4; turn++) {
+    for (int s = 0; s < 3; s++)
+        for (uint64_t stop = 1; stop < 6; stop++) {
             hawser_error error = {0};
-            hawser_run *run = NULL;
-            hawser_program *program = count_to(20, &now, 3, syncs[s]);
-            assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_STOP);
-            memcpy(now.w, RESULT(double, run, "w", NULL), sizeof now.w);
-            free(now.position);
-            const void *position = hawser_run_position(run, &now.size);
-            now.position = memcpy(malloc(now.size), position, now.size);
-            assert_string_equal(hawser_run_figures(run)->stop_reason, turn < 2 ? "pause" : "clocks");
-            assert_int_equal(hawser_run_figures(run)->clocks, turn < 2 ? 3 : turn == 2 ? 2 : 0);
-            hawser_run_free(run);
-            hawser_program_free(program);
-            drawn[turn & 1] = now.w[1] - 3 * 28; /* the sum of the clocks 0 to 7, for each block */
+            results now = {0};
+            memory_open(&kept, 1, stop, 0);
+            for (int turn = 0; turn < 2; turn++) {
+                assert_int_equal(count_up(&kept, syncs[s], "8", &now, &error), HAWSER_STOP);
+                assert_int_equal(now.clocks, 8);
+                double drawn = now.w[1] - 3 * 28; /* the sum of the clocks 0 to 7, for each block */
+                assert_true(drawn > 0 && drawn < 0.25 * 24);
+                assert_true(kept.complete > 0);
+                memory_again(&kept, 1, 0);
+            }
+            assert_int_equal(count_up(&kept, syncs[s], "0", &now, &error), HAWSER_OK);
+            assert_int_equal(now.clocks, 20);
+            memory_close(&kept);
         }
-        assert_true(drawn[0] == drawn[1] && drawn[0] > 0 && drawn[0] < 0.25 * 24);
-        free(now.position);
-        close_job(test);
-    }
 }
 
 /* Adds what the blocks know of the metric: what it was when the loop began. */
@@ -308,87 +315,74 @@ static hawser_status add_known(hawser_context *context)
     return hawser_report(context, "loss", 5);
 }
 
-/* Returns what is added in all, by a run in each job; the limit lets the middle one do nothing. */
-static double add_in_jobs(int jobs)
+static double add_all_known(memory_checkpointer *kept)
 {
-    standing now = {0};
-    for (int i = 0; i < jobs; i++) {
-        test_job test = OPEN_JOB("workers", "2", "max-clocks", i + 1 < jobs ? "2" : "99");
-        hawser_program *program = hawser_program_new("known", NULL);
-        hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = WIDE, .initial = i > 0 ? now.w : NULL);
-        hawser_metric_declare(program, "loss", HAWSER_SUM);
-        HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp()), "add", add_known,
-                    .updates = {w});
-        hawser_program_pause(program, UINT64_MAX);
-        hawser_program_resume(program, now.position, now.size);
-        hawser_run *run = NULL;
-        hawser_error error = {0};
-        assert_int_equal(hawser_run_program(test.job, program, &run, &error), i + 1 < jobs ? HAWSER_STOP : HAWSER_OK);
-        memcpy(now.w, RESULT(double, run, "w", NULL), sizeof now.w);
-        free(now.position);
-        const void *position = hawser_run_position(run, &now.size);
-        now.position = now.size > 0 ? memcpy(malloc(now.size), position, now.size) : NULL;
-        hawser_run_free(run);
-        hawser_program_free(program);
-        close_job(test);
-    }
-    return now.w[0];
-}
-
-static void a_run_that_ends_at_once_passes_on_what_blocks_know(void **state)
-{
-    (void)state;
-    assert_true(add_in_jobs(1) == 10);
-    assert_true(add_in_jobs(2) == 10);
-    assert_true(add_in_jobs(3) == 10);
-}
-
-static void what_cannot_go_on_is_refused(void **state)
-{
-    (void)state;
-    test_job test = OPEN_JOB("workers", "2");
-    hawser_error error = {0};
+    test_job test = OPEN_JOB("workers", "2", "timeout", "20");
+    hawser_program *program = hawser_program_new("known", NULL);
+    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = WIDE);
     hawser_run *run = NULL;
-    standing now = {0};
-    hawser_program *program = count_to(9, &now, 4, hawser_bsp());
-    assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_STOP);
-    const void *position = hawser_run_position(run, &now.size);
-    now.position = memcpy(malloc(now.size), position, now.size);
+    hawser_error error = {0};
+    hawser_metric_declare(program, "loss", HAWSER_SUM);
+    HAWSER_UNIT(hawser_loop(hawser_root(program), "loop", (hawser_until){.clocks = 5}, hawser_bsp()), "add", add_known,
+                .updates = {w});
+    test.job->checkpointer = &kept->own;
+    assert_int_equal(hawser_run_program(test.job, program, &run, &error), HAWSER_OK);
+    double sum = RESULT(double, run, "w", NULL)[0];
     hawser_run_free(run);
     hawser_program_free(program);
-
-    assert_int_equal(fail_with(test, count_to(4, &now, 0, hawser_bsp()), &error), HAWSER_BAD_PROGRAM);
-    assert_non_null(strstr(error.text, "goes on after 4 clocks, but ends after 4"));
-    program = count_to(9, &now, 0, hawser_bsp());
-    hawser_metric_declare(program, "more", HAWSER_SUM);
-    assert_int_equal(fail_with(test, program, &error), HAWSER_BAD_PROGRAM);
-    assert_non_null(strstr(error.text, "a position of another program"));
-    assert_int_equal(fail_with(test, count_to(9, &now, 0, hawser_ssp(1)), &error), HAWSER_BAD_PROGRAM);
-    assert_non_null(strstr(error.text, "with their syncs and gains"));
-    test_job begins = OPEN_JOB("workers", "2", "init", "w=none.npy");
-    assert_int_equal(fail_with(begins, count_to(9, &now, 0, hawser_bsp()), &error), HAWSER_BAD_OPTION);
-    assert_non_null(strstr(error.text, "has the numbers with which an earlier run ended"));
-    close_job(begins);
-    for (size_t place = 0; place < now.size; place += 7) { /* damaged, or cut */
-        ((char *)now.position)[place] ^= 4;
-        assert_int_equal(fail_with(test, count_to(9, &now, 0, hawser_bsp()), &error), HAWSER_BAD_INPUT);
-        ((char *)now.position)[place] ^= 4;
-        standing cut = {.position = now.position, .size = 1 + place / 2};
-        assert_int_equal(fail_with(test, count_to(9, &cut, 0, hawser_bsp()), &error), HAWSER_BAD_INPUT);
-    }
-    assert_int_equal(fail_with(test, count_to(9, &now, 0, hawser_bsp()), &error), HAWSER_OK);
-    free(now.position);
     close_job(test);
+    return sum;
+}
+
+static void blocks_know_what_they_knew_when_the_loop_began(void **state)
+{
+    (void)state;
+    static memory_checkpointer kept;
+    memory_open(&kept, 1, 1, 0);
+    for (int run = 0; run < 6; run++) {
+        assert_true(add_all_known(&kept) == 10);
+        assert_true(kept.complete > 0);
+        memory_again(&kept, 1, 1);
+    }
+    memory_close(&kept);
+}
+
+/* Bytes that are changed or cut are refused by name. */
+static void damaged_position_is_refused(void **state)
+{
+    (void)state;
+    static memory_checkpointer kept;
+    hawser_error error = {0};
+    results now, whole;
+    memory_open(&kept, 1, 3, 0);
+    assert_int_equal(count_up(&kept, hawser_bsp(), "0", &whole, &error), HAWSER_OK);
+    memory_bytes *position = &kept.kept[1].position;
+    const size_t size = position->size;
+    assert_true(size > 100);
+    for (size_t place = 0; place < size; place += 13) {
+        memory_again(&kept, 1, 0);
+        ((char *)position->bytes)[place] ^= 4;
+        assert_int_equal(count_up(&kept, hawser_bsp(), "0", &now, &error), HAWSER_BAD_INPUT);
+        assert_non_null(strstr(error.text, "the bytes of a position are damaged"));
+        ((char *)position->bytes)[place] ^= 4;
+        position->size = 1 + place / 2;
+        assert_int_equal(count_up(&kept, hawser_bsp(), "0", &now, &error), HAWSER_BAD_INPUT);
+        position->size = size;
+    }
+    assert_int_equal(count_up(&kept, hawser_bsp(), "0", &now, &error), HAWSER_OK);
+    assert_memory_equal(now.w, whole.w, sizeof now.w);
+    memory_close(&kept);
 }
 
 int main(void)
 {
     for (int i = 0; i < ROWS * COLS; i++)
         A[i] = sin(1.3 * i);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_run_goes_on_after_a_pause),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_run_goes_on_from_each_checkpoint),
+                                       cmocka_unit_test(a_run_goes_on_many_times),
                                        cmocka_unit_test(a_run_goes_on_after_a_signal),
-                                       cmocka_unit_test(sums_are_whole_under_each_sync),
-                                       cmocka_unit_test(a_run_that_ends_at_once_passes_on_what_blocks_know),
-                                       cmocka_unit_test(what_cannot_go_on_is_refused)};
+                                       cmocka_unit_test(limits_of_clocks_count_all_runs),
+                                       cmocka_unit_test(blocks_know_what_they_knew_when_the_loop_began),
+                                       cmocka_unit_test(damaged_position_is_refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

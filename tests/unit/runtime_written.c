@@ -18,6 +18,7 @@
 #include "hawser/advanced.h"
 #include "hawser/batches.h"
 #include "hawser/job_data.h"
+#include "memory_checkpointer.h"
 #include "nodes.h"
 
 enum { ROWS = 13, COLS = 9, ENTRIES = ROWS * COLS, KEYS = ROWS, CLOCKS = 2 };
@@ -423,12 +424,6 @@ static hawser_status write_floats(hawser_context *context)
     return hawser_write(context, "data", &values);
 }
 
-static hawser_status write_and_ask(hawser_context *context)
-{
-    (void)hawser_metric(context, "m");
-    return HAWSER_OK;
-}
-
 static hawser_status only_read(hawser_context *context)
 {
     double *values;
@@ -436,8 +431,8 @@ static hawser_status only_read(hawser_context *context)
 }
 
 /* Runs one unit over dense columns. */
-static void refused(hawser_unit_function *unit, hawser_split split, bool reads, const char *rehearse, uint64_t pause,
-                    hawser_status wanted, const char *text)
+static void refused(hawser_unit_function *unit, hawser_split split, bool reads, const char *rehearse, hawser_status wanted,
+                    const char *text)
 {
     form f = forms[2];
     double count[2] = {0};
@@ -454,7 +449,6 @@ static void refused(hawser_unit_function *unit, hawser_split split, bool reads, 
         HAWSER_UNIT(hawser_root(program), "unit", unit, .reads = {data});
     else
         HAWSER_UNIT(hawser_root(program), "unit", unit, .updates = {data});
-    hawser_program_pause(program, pause);
     hawser_status status = hawser_run_program(test.job, program, &run, &error);
     if (status != wanted || strstr(error.text, text) == NULL)
         fail_msg("%d %s, not %s", status, error.text, text);
@@ -466,107 +460,92 @@ static void refused(hawser_unit_function *unit, hawser_split split, bool reads, 
 static void wrong_writes_are_refused(void **state)
 {
     (void)state;
-    refused(write_infinity, HAWSER_BY_COLUMN, false, "0", 0, HAWSER_NOT_FINITE,
+    refused(write_infinity, HAWSER_BY_COLUMN, false, "0", HAWSER_NOT_FINITE,
             "column 0 of the part of 'data' has a number that is not finite");
-    refused(write_floats, HAWSER_BY_COLUMN, false, "0", 0, HAWSER_BAD_PROGRAM,
+    refused(write_floats, HAWSER_BY_COLUMN, false, "0", HAWSER_BAD_PROGRAM,
             "hawser_write: a pointer to a float, but the numbers of state 'data' are of f64");
-    refused(write_infinity, HAWSER_WHOLE, false, "0", 0, HAWSER_BAD_PROGRAM, "split it by row or column");
-    refused(write_infinity, HAWSER_FETCHED, false, "0", 0, HAWSER_BAD_PROGRAM, "split it by row or column");
-    refused(only_read, HAWSER_BY_COLUMN, true, "0", 0, HAWSER_BAD_PROGRAM, "add it to .updates");
-    refused(write_and_ask, HAWSER_BY_COLUMN, false, "0", UINT64_MAX, HAWSER_BAD_PROGRAM, "hawser_metric: a unit that");
-    refused(write_hidden, HAWSER_BY_COLUMN, false, "1", 0, HAWSER_BAD_PROGRAM, "state 'data' got 0 as its number 0, then 1");
+    refused(write_infinity, HAWSER_WHOLE, false, "0", HAWSER_BAD_PROGRAM, "split it by row or column");
+    refused(write_infinity, HAWSER_FETCHED, false, "0", HAWSER_BAD_PROGRAM, "split it by row or column");
+    refused(only_read, HAWSER_BY_COLUMN, true, "0", HAWSER_BAD_PROGRAM, "add it to .updates");
+    refused(write_hidden, HAWSER_BY_COLUMN, false, "1", HAWSER_BAD_PROGRAM, "state 'data' got 0 as its number 0, then 1");
 }
 
-/* --------------------------------------------------------------------------------------------------------- pauses ---- */
+/* ---------------------------------------------------------------------------------------------------- checkpoints ---- */
 
-/* What one run leaves to the next. */
-typedef struct standing {
+/* What one run leaves. */
+typedef struct sums_of_run {
     double sums[2 * KEYS], early[KEYS], late[KEYS];
-    void *position;
-    size_t size;
-} standing;
+} sums_of_run;
 
-static hawser_program *build_paused(form *f, const standing *from, uint64_t pause)
+static hawser_program *build_recorded(form *f)
 {
-    hawser_program *program = hawser_program_new("paused", f);
+    hawser_program *program = hawser_program_new("recorded", f);
     hawser_operator *root = hawser_root(program);
-    bool again = from->size > 0;
     hawser_state *given = HAWSER_STATE(program, "data", HAWSER_DATA, .matrix = f->matrix, .split = f->split);
-    hawser_state *sums =
-        HAWSER_STATE(program, "sums", HAWSER_REPLICATED, .rows = 2, .cols = KEYS, .initial = again ? from->sums : NULL);
-    hawser_state *early =
-        HAWSER_STATE(program, "early", HAWSER_REPLICATED, .rows = KEYS, .initial = again ? from->early : NULL);
-    hawser_state *late =
-        HAWSER_STATE(program, "late", HAWSER_REPLICATED, .rows = KEYS, .initial = again ? from->late : NULL);
-    HAWSER_UNIT(HAWSER_LOOP(root, "before", hawser_bsp(), .clocks = CLOCKS), "early", add_early, .reads = {given},
-                .updates = {early});
+    hawser_state *sums = HAWSER_STATE(program, "sums", HAWSER_REPLICATED, .rows = 2, .cols = KEYS);
+    hawser_state *early = HAWSER_STATE(program, "early", HAWSER_REPLICATED, .rows = KEYS);
+    hawser_state *late = HAWSER_STATE(program, "late", HAWSER_REPLICATED, .rows = KEYS);
+    hawser_metric_declare(program, "none", HAWSER_SUM); /* a loop with a test takes a checkpoint in each clock */
+    HAWSER_UNIT(HAWSER_LOOP(root, "before", hawser_bsp(), .clocks = CLOCKS, .metric = "none"), "early", add_early,
+                .reads = {given}, .updates = {early});
     HAWSER_UNIT(root, "add_up", add_up, .reads = {given}, .updates = {sums});
     HAWSER_UNIT(root, "standardise", standardise, .reads = {sums}, .updates = {given}, .reduces = 1);
-    HAWSER_UNIT(HAWSER_LOOP(root, "after", hawser_bsp(), .clocks = 3), "late", add_late, .reads = {given},
+    HAWSER_UNIT(HAWSER_LOOP(root, "after", hawser_bsp(), .clocks = 3, .metric = "none"), "late", add_late, .reads = {given},
                 .updates = {late});
-    hawser_program_pause(program, pause);
-    hawser_program_resume(program, from->position, from->size);
     return program;
 }
 
-static void take(const hawser_run *run, standing *now)
+static sums_of_run run_recorded(form *f, memory_checkpointer *kept)
 {
-    free(now->position);
-    memcpy(now->sums, RESULT(double, run, "sums", NULL), sizeof now->sums);
-    memcpy(now->early, RESULT(double, run, "early", NULL), sizeof now->early);
-    memcpy(now->late, RESULT(double, run, "late", NULL), sizeof now->late);
-    const void *position = hawser_run_position(run, &now->size);
-    now->position = now->size > 0 ? malloc(now->size) : NULL;
-    if (now->size > 0)
-        memcpy(now->position, position, now->size);
-}
-
-static standing run_paused(form *f, uint64_t pause, int *runs)
-{
-    standing now = {0};
-    for (*runs = 0; *runs == 0 || now.size > 0; ++*runs) {
-        test_job test = OPEN_JOB("workers", "3");
-        hawser_program *program = build_paused(f, &now, pause);
-        hawser_run *run = NULL;
-        hawser_error error = {0};
-        hawser_status status = hawser_run_program(test.job, program, &run, &error);
-        if (status != HAWSER_OK && status != HAWSER_STOP)
-            fail_msg("%s", error.text);
-        take(run, &now);
-        hawser_run_free(run);
-        hawser_program_free(program);
-        close_job(test);
-        assert_true(*runs < 10);
-    }
+    sums_of_run now;
+    test_job test = OPEN_JOB("workers", "3");
+    hawser_program *program = build_recorded(f);
+    hawser_run *run = NULL;
+    hawser_error error = {0};
+    test.job->checkpointer = kept != NULL ? &kept->own : NULL;
+    if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    memcpy(now.sums, RESULT(double, run, "sums", NULL), sizeof now.sums);
+    memcpy(now.early, RESULT(double, run, "early", NULL), sizeof now.early);
+    memcpy(now.late, RESULT(double, run, "late", NULL), sizeof now.late);
+    hawser_run_free(run);
+    hawser_program_free(program);
+    close_job(test);
     return now;
 }
 
-static void programs_that_go_on_write_their_data_again(void **state)
+/* Runs to a checkpoint, and goes on from there. */
+static void written_data_go_on(void **state)
 {
     (void)state;
+    static memory_checkpointer kept;
     for (size_t k = 0; k < FORMS; k++) {
         form f = forms[k];
-        int runs = 0;
         fill(is_sparse(f.layout));
         const hawser_matrix A = matrix_of(&f);
         f.matrix = &A;
-        const standing whole = run_paused(&f, 0, &runs);
-        assert_int_equal(runs, 1);
-        for (uint64_t pause = 1; pause <= 2; pause++) {
-            const standing now = run_paused(&f, pause, &runs);
-            assert_true(runs > 2);
+        const sums_of_run whole = run_recorded(&f, NULL);
+        uint64_t taken = 0;
+        for (uint64_t stop = 1; taken == stop - 1; stop++) {
+            memory_open(&kept, 1, stop, 0);
+            (void)run_recorded(&f, &kept);
+            taken = kept.complete;
+            memory_again(&kept, 1, 0);
+            const sums_of_run now = run_recorded(&f, &kept);
+            memory_close(&kept);
             assert_memory_equal(now.sums, whole.sums, sizeof now.sums);
             assert_memory_equal(now.early, whole.early, sizeof now.early);
             assert_memory_equal(now.late, whole.late, sizeof now.late);
         }
+        assert_true(taken > CLOCKS + 4);
     }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(later_units_read_what_was_written), cmocka_unit_test(nodes_write_their_shares_of_an_input),
-        cmocka_unit_test(stages_run_again_from_the_given_data), cmocka_unit_test(wrong_writes_are_refused),
-        cmocka_unit_test(programs_that_go_on_write_their_data_again)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(later_units_read_what_was_written),
+                                       cmocka_unit_test(nodes_write_their_shares_of_an_input),
+                                       cmocka_unit_test(stages_run_again_from_the_given_data),
+                                       cmocka_unit_test(wrong_writes_are_refused), cmocka_unit_test(written_data_go_on)};
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }

@@ -9,7 +9,6 @@
 #include "hawser/job_data.h"
 #include "linalg/sound.h"
 #include "program/kind.h"
-#include "program/position.h"
 #include "runtime/block/moving.h"
 #include "runtime/block/part.h"
 #include "runtime/block/stored.h"
@@ -852,10 +851,6 @@ double hawser_metric(const hawser_context *context, const char *metric)
     if (context == NULL)
         return (double)NAN;
     uint32_t number = hw_program_metric(context->worker->session->program, metric);
-    const hawser_program *program = context->worker->session->program;
-    if (context->unit != NULL && (program->pause != 0 || program->position != NULL) && hw_unit_transforms(context->unit))
-        refuse((hawser_context *)context, "hawser_metric: a unit that transforms data runs again when the program goes on "
-                                          "after a pause, without the metrics; read a state");
     if (number == UINT32_MAX)
         refuse((hawser_context *)context, /* only callers see it as const */
                "hawser_metric: the program declares no metric '%s'; call hawser_metric_declare",

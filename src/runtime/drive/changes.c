@@ -163,16 +163,6 @@ static hawser_status add_sync(hw_driver *driver, const hawser_operator *loop, ha
     return add(driver, &policies->sync_asker[loop->number], change);
 }
 
-hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock)
-{
-    const hawser_operator *loop = driver->policies.loop;
-    if (loop == NULL)
-        return HAWSER_OK;
-    HAWSER_TRY(add_sync(driver, loop, driver->syncs[loop->number], clock));
-    HAWSER_TRY(add_work(driver, loop, clock));
-    return add_gains(driver, clock);
-}
-
 hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *op, hawser_sync sync, uint64_t first,
                                   uint64_t limit)
 {

@@ -392,9 +392,7 @@ hawser_status hw_run_collect(hw_session *session, double seconds, hawser_run **o
     if (session->nodes > 1)
         session->driver->digest = hw_session_digest(session);
     hw_run_take_merged(run, session);
-    hawser_status status = hw_position_result(session->driver, &run->position, &run->position_size, error);
-    if (status == HAWSER_OK)
-        status = hw_keep_take(session, error);
+    hawser_status status = hw_keep_take(session, error);
     if (status == HAWSER_OK) {
         hw_not_finite found;
         hw_keep_check(session, &found);
@@ -439,16 +437,8 @@ void hawser_run_free(hawser_run *run)
     free(run->workers);
     free(run->staleness);
     free(run->changes.all);
-    free(run->position);
     free(run->lines);
     free(run);
-}
-
-const void *hawser_run_position(const hawser_run *run, size_t *size)
-{
-    if (size != NULL)
-        *size = run != NULL ? run->position_size : 0;
-    return run != NULL ? run->position : NULL;
 }
 
 double hawser_result_metric(const hawser_run *run, const char *metric)

@@ -48,8 +48,6 @@ struct hawser_run {
     uint32_t node;
     bool is_point;    /* its results are kept point 0 */
     char chosen[200]; /* the reason for the number of workers; empty: the user gave it */
-    void *position;   /* where it has ended early; NULL: it has not, or on another node */
-    size_t position_size;
 };
 
 /* Makes a run with empty results for a session. */

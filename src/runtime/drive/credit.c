@@ -229,7 +229,7 @@ static hawser_status judge(hw_shipment *shipment)
         HAWSER_TRY(driver->error.status);
         if (shipment->reason != NULL)
             return stop_credit(shipment);
-    } else if (shipment->early && (driver->session->program->pause != 0 || driver->recording.by != NULL)) {
+    } else if (shipment->early && driver->recording.by != NULL) {
         /* the last clocks count for a run that goes on, too */
         shipment->early = hw_until_ends(&shipment->until, driver, clock) == NULL;
     }
@@ -288,7 +288,6 @@ static void plan_phase(hw_shipment *shipment)
     shipment->cap = until->clocks != 0 ? until->clocks - shipment->first : UINT64_MAX;
     if (whole != 0)
         shipment->cap = least(shipment->cap, shipment->step + whole - driver->clocks);
-    shipment->cap = least(shipment->cap, hw_position_left(driver, shipment->loop));
     /* The store has no clocks for its tables here, so only credit keeps blocks from running ahead on stored states; and on
      * moving ones, whose parts would pile up before a slow block. */
     bool tied = shipment->sync.tightness != HAWSER_TAP && !hw_operator_moves(shipment->loop) &&
@@ -299,19 +298,6 @@ static void plan_phase(hw_shipment *shipment)
     shipment->final = shipment->limit == shipment->cap;
     if (driver->session->blocks > 1 && driver->repeatable == NULL)
         driver->repeatable = not_repeatable(shipment);
-}
-
-/* Keeps where the run stands. A loop that goes on is in the same entry as before, so its random numbers go on, too. */
-static hawser_status keep_position(hw_shipment *shipment)
-{
-    hw_driver *driver = shipment->driver;
-    bool same = shipment->begun && !sync_changed(shipment), ahead = shipment->chosen > shipment->first;
-    const char *branches = driver->memories.bytes;
-    if (shipment->loop->parent != driver->session->program->root || (ahead && driver->session->program->tests_visit != NULL))
-        return HAWSER_OK;
-    if (ahead && shipment->memories != NULL)
-        branches = shipment->memories + shipment->first % shipment->window * driver->memories.size;
-    return hw_position_keep(driver, &shipment->until, shipment->first, driver->entries - same, branches);
 }
 
 /* Begins a phase. Blocks that get all credit at once keep the metrics that they get now; if the loop goes on, they get those
@@ -336,7 +322,6 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
     hw_adapt_point(driver, shipment->loop);
     shipment->first = shipment->until.first;
     shipment->reason = driver->stopping;
-    shipment->early = driver->stopping != NULL;
     shipment->step = hw_record_step(driver);
     while (shipment->reason == NULL) {
         hw_level_at(driver, NULL, shipment->first);
@@ -356,14 +341,11 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
         hw_record_give_up(driver);
         shipment->first += shipment->combined;
         hw_driver_check(driver);
-        hw_position_count(driver, shipment->loop, shipment->combined, shipment->reason != NULL && !shipment->early);
-        if (shipment->reason != NULL)
-            break;
-        shipment->reason = driver->stopping;
-        shipment->early = driver->stopping != NULL;
+        if (shipment->reason == NULL)
+            shipment->reason = driver->stopping;
     }
     driver->stop_reason = shipment->reason;
-    return shipment->early ? keep_position(shipment) : HAWSER_OK;
+    return HAWSER_OK;
 }
 
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop)

@@ -149,7 +149,6 @@ hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_erro
     HAWSER_TRY(hw_adapt_open(driver, error));
     HAWSER_TRY(hw_memories_open(driver, error));
     HAWSER_TRY(hw_points_new(driver, error));
-    HAWSER_TRY(hw_position_open(driver, error));
     HAWSER_TRY(hw_record_open(driver, error));
     HAWSER_TRY(HW_NEW(&driver->aborts, session->blocks, "a driver's abort messages", error));
     HAWSER_TRY(HW_NEW(&driver->node_reports, session->nodes, "reports of nodes", error));
@@ -188,7 +187,6 @@ void hw_driver_close(hw_driver *driver)
     hw_adapt_close(driver);
     hw_memories_close(&driver->memories);
     hw_points_free(&driver->points);
-    hw_position_close(driver);
     hw_record_close(driver);
     free(driver->aborts);
 }
@@ -243,26 +241,21 @@ static hawser_status step_until(hw_driver *driver, const hawser_operator *loop, 
 {
     uint64_t around = driver->around;
     const char *reason = NULL;
-    bool partial = false; /* a child may have ended early */
     hw_driver_check(driver);
     for (uint64_t clock = until->first; reason == NULL; clock++) {
         if (driver->stopping != NULL) {
             reason = driver->stopping;
-            if (!partial && loop->parent == driver->session->program->root)
-                HAWSER_TRY(hw_position_keep(driver, until, clock, driver->entries, driver->memories.bytes));
             break;
         }
         for (const hawser_operator *child = hw_level_child(driver, loop); child != NULL; child = child->next) {
             driver->progress.clock = driver->around = clock;
             HAWSER_TRY(interpret_child(driver, child, clock));
         }
-        partial = driver->stopping != NULL;
         driver->progress.name = loop->name;
         driver->progress.clock = clock;
         reason = hw_until_ends(until, driver, clock);
         HAWSER_TRY(driver->error.status);
         hw_driver_check(driver);
-        hw_position_count(driver, loop, 1, reason != NULL && !partial);
     }
     driver->around = around;
     note_stop(driver, loop, reason);
@@ -317,32 +310,15 @@ static hawser_status interpret(hw_driver *driver, const hawser_operator *op)
     return status;
 }
 
-/* Runs the children of the root, from where an earlier run has ended. Data that units have transformed are made again. */
+/* Runs the children of the root, from where the run goes on. */
 static hawser_status run_root(hw_driver *driver)
 {
     const hawser_program *program = driver->session->program;
-    const hw_position *from = program->position;
     HAWSER_TRY(hw_level_push(driver, program->root));
     if (hw_record_at_end(driver))
         return HAWSER_OK;
-    for (const hawser_operator *child = hw_level_child(driver, program->root); child != NULL;
-         child = child->next, driver->child++) {
-        bool again = from != NULL && driver->child < from->child;
-        if (again && !hw_unit_transforms(child))
-            continue;
-        if (again)
-            driver->entries = driver->begun[driver->child];
-        else if (from != NULL && driver->child == from->child)
-            HAWSER_TRY(hw_position_enter(driver));
-        driver->begun[driver->child] = driver->entries;
+    for (const hawser_operator *child = hw_level_child(driver, program->root); child != NULL; child = child->next)
         HAWSER_TRY(interpret_child(driver, child, 0));
-        bool over = false;
-        HAWSER_TRY(hw_position_between(driver, child, &over));
-        if (over)
-            return HAWSER_OK;
-    }
-    if (from != NULL && driver->child == from->child)
-        return hw_position_enter(driver);
     return hw_record_keep_end(driver);
 }
 

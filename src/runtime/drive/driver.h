@@ -151,13 +151,7 @@ typedef struct hw_driver {
     uint64_t entries;    /* triggers so far */
     uint64_t clocks;     /* combined clocks of shipped loops so far */
     double *parts;       /* memory to combine one metric */
-    /* Of runs that go on (position.c): */
-    uint64_t child, *begun;         /* the root's child that runs; by child: entries at its begin */
-    uint64_t outer;                 /* iterations of loops below the root in this run */
-    const struct hw_position *from; /* until the first loop has begun: from where the run goes on */
-    struct hw_position *stands;     /* where it has ended early; NULL: nowhere */
-    bool whole;                     /* the loop below the root that ran last has ended by itself */
-    uint64_t *choices;              /* of the clocks that the next trigger or credit announces, if the loop has branches */
+    uint64_t *choices;   /* of the clocks that the next trigger or credit announces, if the loop has branches */
     size_t choice_count, choice_capacity;
     double give_up; /* seconds of --grace left at which the run is abandoned */
     bool abandoned;
@@ -209,8 +203,6 @@ hawser_status hw_policies_trigger(hw_driver *driver, const hawser_operator *op, 
 hawser_status hw_policies_credit(hw_driver *driver, uint64_t limit) HAWSER_MUST_USE;
 /* Warns of changes that no clock has had when the run ends, although clocks were judged after they were asked for. */
 void hw_policies_report(const hw_driver *driver);
-/* Records the changes that another run will obey from a clock of the last loop on. */
-hawser_status hw_policies_settle(hw_driver *driver, uint64_t clock) HAWSER_MUST_USE;
 /* causes.c: adds the oldest clock that all blocks have reported to what they wait for. */
 hawser_status hw_causes_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
 void hw_causes_close(hw_driver *driver);
@@ -345,7 +337,7 @@ hawser_status hw_record_keep_end(hw_driver *driver) HAWSER_MUST_USE;
 bool hw_record_at_end(hw_driver *driver);
 hawser_status hw_record_reply(hw_driver *driver, const hw_envelope *reply) HAWSER_MUST_USE;
 
-/* position_copy.c: what the positions of pauses and checkpoints have in common. hw_position_array copies an array into *out.
+/* position.c: what a position has of the driver. hw_position_array copies an array into *out.
  * hw_position_copy fills the gains, the syncs, and what branches and tests remember. hw_position_take takes them over, with
  * metrics and counts, but for the tests; `told`: blocks have been told of them. hw_position_take_run takes what a run has
  * counted, and its kept points, and hw_until_take what a loop's end condition remembers; it goes on at the time `now`. */
@@ -355,26 +347,5 @@ void hw_position_take(hw_driver *driver, const struct hw_position *from, bool to
 void hw_position_take_run(hw_driver *driver, const struct hw_position *from);
 void hw_until_take(hw_until *until, const struct hw_path_frame *frame, const char *memory, double now);
 hawser_status hw_position_take_tests(hw_driver *driver, const struct hw_position *from) HAWSER_MUST_USE;
-
-/* position.c: opens and closes what follows. */
-hawser_status hw_position_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
-void hw_position_close(hw_driver *driver);
-/* Takes over what the driver of an earlier run has left, before the first child of the root that runs here. */
-hawser_status hw_position_enter(hw_driver *driver) HAWSER_MUST_USE;
-/* Begins a loop: where an earlier run has left it, or from its start, and then clears the memory of the branches in it. */
-hawser_status hw_position_begin(hw_driver *driver, const hawser_operator *loop, hw_until *until) HAWSER_MUST_USE;
-/* Counts iterations of a loop, after which the run may pause unless they have ended the loop. hw_position_left returns how
- * many may follow. */
-void hw_position_count(hw_driver *driver, const hawser_operator *loop, uint64_t clocks, bool ended);
-uint64_t hw_position_left(const hw_driver *driver, const hawser_operator *loop);
-/* Keeps where the run stands: after `clock` iterations of the loop that ends, which goes on with the entry after
- * `entries`. */
-hawser_status hw_position_keep(hw_driver *driver, const hw_until *until, uint64_t clock, uint64_t entries,
-                               const char *branches) HAWSER_MUST_USE;
-/* Called after each child of the root. *over: the run ends early, here. After a loop that has ended by itself the position
- * is the next child. */
-hawser_status hw_position_between(hw_driver *driver, const hawser_operator *child, bool *over) HAWSER_MUST_USE;
-/* Stores the position of a run that has ended early. The caller frees *bytes. */
-hawser_status hw_position_result(const hw_driver *driver, void **bytes, size_t *size, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

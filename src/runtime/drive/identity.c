@@ -83,10 +83,6 @@ static void write_program(const hw_session *session, FILE *out)
 {
     const hawser_program *program = session->program;
     fprintf(out, "program '%s', %" PRIu32 " workers\n", program->name, session->blocks);
-    if (program->pause != 0)
-        fprintf(out, "pauses after %" PRIu64 " clocks\n", program->pause);
-    if (program->position != NULL)
-        fprintf(out, "goes on from position %016" PRIx64 "\n", program->position->digest);
     for (const hawser_state *state = program->states; state != NULL; state = state->next)
         write_state(session, state, out);
     for (size_t i = 0; i < program->operator_count; i++) {

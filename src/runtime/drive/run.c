@@ -16,7 +16,6 @@
 
 #include "base/argument.h"
 #include "base/memory.h"
-#include "program/position.h"
 
 static void wake_endpoint(void *argument)
 {
@@ -203,7 +202,7 @@ static hawser_status share(hw_session *session, const hawser_error *ended, const
 static hawser_status execute_here(hw_session *session, hawser_run **run, hawser_error *error)
 {
     hw_executor *executor = session->executor;
-    session->began = executor->ops->now(executor) - session->job->spent;
+    session->began = executor->ops->now(executor);
     HAWSER_TRY(executor->ops->run(executor, body, session, error));
     session->led = true;
     hawser_status status = session->driver->error.status;
@@ -240,7 +239,7 @@ static hawser_status follow(hw_session *session, hawser_run **run, hawser_error 
 {
     hw_executor *executor = session->executor;
     hw_agent *agent = session->agent;
-    session->began = executor->ops->now(executor) - session->job->spent;
+    session->began = executor->ops->now(executor);
     HAWSER_TRY(executor->ops->run(executor, body, session, error));
     session->agreed = agent->result != NULL;
     if (agent->error.status == HAWSER_OK) {
@@ -273,16 +272,6 @@ static uint64_t clocks_of(const hw_session *session)
         most = clocks > most ? clocks : most;
     }
     return most;
-}
-
-/* A command is asked for another option, and a program for other operators. */
-static hawser_status check_records(const hawser_job *job, const hawser_program *program, hawser_error *error)
-{
-    hawser_error why = {0};
-    hawser_status status = hw_position_records(program, &why);
-    if (status == HAWSER_OK)
-        return status;
-    return hawser_fail(error, job->checkpoints != NULL ? HAWSER_BAD_OPTION : status, "%s", why.text);
 }
 
 /* Notes how a run with a loop has ended, on which it depends whether checkpoints are removed when the job is closed. */
@@ -320,8 +309,6 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     if (has_loop(program) && job->checkpointer == NULL)
         HAWSER_TRY(hw_checkpoints_open(job, error));
     const struct hw_checkpointer *checkpointer = has_loop(program) && !job->unfinished ? job->checkpointer : NULL;
-    if (checkpointer != NULL)
-        HAWSER_TRY(check_records(job, program, error));
     HAWSER_TRY(hw_job_plan(job, program, &plan, error));
     atomic_store(&job->waits, NULL);
     char *data = NULL;
@@ -366,12 +353,8 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     job->named.failed |= status < HAWSER_OK;
     job->named.run += has_loop(program);
     if (has_loop(program))
-        job->spent = status == HAWSER_STOP && *run != NULL && strcmp((*run)->figures.stop_reason, "pause") == 0
-                         ? (*run)->figures.seconds
-                         : 0;
-    if (has_loop(program))
         job->failed_clocks = status < HAWSER_OK ? clocks_of(&session) : 0;
-    if (status >= HAWSER_OK && session.driver != NULL && program->pause == 0)
+    if (status >= HAWSER_OK && session.driver != NULL)
         hw_policies_report(session.driver);
     if (status != HAWSER_OK && session.driver != NULL)
         hw_policies_keep(job, *run != NULL ? &(*run)->changes : &session.driver->policies.changes);

@@ -13,7 +13,9 @@ hawser_status hw_until_begin(hw_until *state, hw_driver *driver, const hawser_op
     *state = (hw_until){.until = &loop->until, .began = executor->ops->now(executor), .best = INFINITY};
     if (loop->until.remembers > 0)
         HAWSER_TRY(hw_new_array(&state->memory, loop->until.remembers, 1, "what a stop test remembers", &driver->error));
-    return hw_position_begin(driver, loop, state);
+    if (!hw_record_until(driver, state))
+        hw_memories_clear(driver, loop);
+    return HAWSER_OK;
 }
 
 void hw_until_end(hw_until *state)

@@ -64,8 +64,6 @@ static const char *refusal(const hw_plan *plan, const hawser_state *state)
         return "is data, which comes from the input";
     if (state->rebuild != NULL)
         return "is derived from other states when a loop begins (.derive); start those";
-    if (plan->program->position != NULL)
-        return "has the numbers with which an earlier run ended (hawser_program_resume)";
     if (plan->states[state->number].life.first == UINT32_MAX)
         return "is used by no unit of the program";
     if (state->function != NULL && strcmp(state->function->name, "add") != 0)

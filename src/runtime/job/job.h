@@ -82,7 +82,6 @@ struct hawser_job {
     uint64_t backlog;                  /* bytes that may wait to be sent before updates are coalesced; 0: no limit */
     uint64_t max_clocks;               /* 0: none */
     double time_limit;                 /* seconds, 0: none */
-    double spent;                      /* seconds of runs that have paused, which the next one goes on with */
     double unit_warning, unit_timeout; /* seconds that a unit may compute without returning; 0: no limit */
     struct hw_watchdog *watchdog;      /* names units and other functions of the user that do not return */
     double grace;                      /* seconds from a request to end until the result is saved */
