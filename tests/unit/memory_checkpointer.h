@@ -53,10 +53,10 @@ static void memory_drop(memory_checkpoint *checkpoint)
     memset(checkpoint, 0, sizeof *checkpoint);
 }
 
-static bool memory_due(void *user, uint64_t run, uint64_t clocks)
+static bool memory_due(void *user, uint64_t run, double left)
 {
     memory_checkpointer *own = user;
-    (void)run, (void)clocks;
+    (void)run, (void)left;
     hw_random random = hw_random_at(own->seed, 0, 0, ++own->asked);
     return own->taken < own->stop && hw_random_below(&random, own->every) == 0;
 }

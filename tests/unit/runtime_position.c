@@ -1,5 +1,5 @@
 /* A run that goes on from a checkpoint, and one that a signal has ended, has the bits of an undisturbed one. Unlike those
- * of runtime_record.c the program is fixed, and uses all that a loop remembers: gains, metrics, patience, merge functions. */
+ * of runtime_record.c, the program is fixed, and uses what a loop remembers: gains, metrics, patience, merge functions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -186,6 +186,8 @@ bool hw_driver_paused(void *driver);
  * `passes`: under TAP a block that lags passes the clocks up to it without work, because no block waits for them. */
 hawser_status hw_driver_pause(hw_driver *driver, hawser_sync sync, bool passes, uint64_t *limit) HAWSER_MUST_USE;
 bool hw_driver_all_done(void *driver);
+/* Returns the seconds until --time-limit or the end of a Slurm job ends the run; INFINITY: nothing does. */
+double hw_driver_left(const hw_driver *driver);
 /* Checks signals and limits of the whole run. */
 void hw_driver_check(hw_driver *driver);
 void hw_driver_observe(hw_driver *driver, const char *name, uint64_t clock);

@@ -4,11 +4,16 @@
 
 #include "runtime/drive/driver.h"
 
-static bool is_out_of_time(const hw_session *session)
+double hw_driver_left(const hw_driver *driver)
 {
+    const hw_session *session = driver->session;
     double limit = session->job->time_limit;
-    return atomic_load(&session->late) ||
-           (limit > 0 && session->executor->ops->now(session->executor) - session->began >= limit);
+    return limit > 0 ? limit - (session->executor->ops->now(session->executor) - session->began) : (double)INFINITY;
+}
+
+static bool is_out_of_time(const hw_driver *driver)
+{
+    return atomic_load(&driver->session->late) || hw_driver_left(driver) <= 0;
 }
 
 /* Asks the units of all nodes to stop (hawser_stopping). A node that the message cannot reach stops with its clock. */
@@ -35,13 +40,13 @@ static void say_ending(hw_driver *driver)
 void hw_driver_check(hw_driver *driver)
 {
     hw_session *session = driver->session;
-    if (driver->stopping != NULL || hw_record_first(driver, hw_job_interrupted(session->job) || is_out_of_time(session)))
+    if (driver->stopping != NULL || hw_record_first(driver, hw_job_interrupted(session->job) || is_out_of_time(driver)))
         return;
     if (hw_job_interrupted(session->job)) {
         driver->stopping = "signal";
         driver->repeatable = "a signal ended the run";
         say_ending(driver);
-    } else if (is_out_of_time(session)) {
+    } else if (is_out_of_time(driver)) {
         driver->stopping = "time-limit";
         driver->repeatable = "a time limit ended the run";
         hw_job_stop(session->job);
@@ -65,7 +70,7 @@ static bool is_in_or_late(void *argument)
     hw_limited *limited = argument;
     hawser_job *job = limited->driver->session->job;
     limited->in = limited->ready(limited->argument);
-    if (is_out_of_time(limited->driver->session))
+    if (is_out_of_time(limited->driver))
         hw_job_stop(job);
     return limited->in || hw_job_grace_left(job) <= limited->left;
 }

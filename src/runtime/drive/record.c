@@ -236,7 +236,7 @@ bool hw_record_due(hw_driver *driver)
     const hw_recording *recording = &driver->recording;
     if (recording->by == NULL || recording->open || recording->entering || driver->stopping != NULL)
         return false;
-    return recording->urgent || recording->by->due(recording->by->user, driver->session->number, driver->clocks);
+    return recording->urgent || recording->by->due(recording->by->user, driver->session->number, hw_driver_left(driver));
 }
 
 /* Sends an order about records to all blocks. */

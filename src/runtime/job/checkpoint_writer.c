@@ -57,6 +57,8 @@ static hawser_status commit(hw_checkpoints *own, const hw_checkpoint_queued *ite
         return hawser_fail(error, HAWSER_INTERNAL, "a checkpoint has %zu of %u parts", own->part_count, making->workers + 2);
     HAWSER_TRY(hw_folder_commit(own->folder, making, error));
     own->written = true;
+    if (!making->ended) /* the end of a run waits for the next run */
+        atomic_store(&own->took, hw_seconds() - own->last);
     hw_job_progress(own->job, making->clock);
     return HAWSER_OK;
 }

@@ -41,8 +41,9 @@ typedef struct hw_checkpointer {
     /* Driver's thread, before a run goes on or begins: text about its program and options, in lines, that a run which goes
      * on must have as well. Returns HAWSER_BAD_OPTION for another. NULL: nothing is compared. */
     hawser_status (*identify)(void *user, uint64_t run, const char *text, hawser_error *error);
-    /* Driver's thread, after each clock and before each unit: returns whether a checkpoint is to be taken now. */
-    bool (*due)(void *user, uint64_t run, uint64_t clocks);
+    /* Driver's thread, after each clock and before each unit: returns whether a checkpoint is to be taken now. `left`:
+     * seconds until a time limit ends the run; INFINITY: none does. */
+    bool (*due)(void *user, uint64_t run, double left);
     /* Driver's thread, when a run of `seconds` has ended by itself: returns whether a checkpoint of its end is to be taken,
      * so that a job that goes on does not repeat it. NULL: never. */
     bool (*keeps_end)(void *user, uint64_t run, double seconds);

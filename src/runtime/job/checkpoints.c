@@ -16,6 +16,8 @@
 
 /* The part of --checkpoint-every that a run must last for its end to be kept. */
 #define LEAST_OF_INTERVAL 0.1
+/* A checkpoint begins before a known end by so many times what the last one took. */
+#define TAKES_BEFORE_END 2
 
 /* ------------------------------------------------------------------------------------------------- the checkpointer ---- */
 
@@ -25,13 +27,13 @@ static bool is_repeated(const hw_checkpoints *own, uint64_t run)
     return own->from != NULL && (run <= own->from->run || (own->from->ended && run == own->from->run + 1));
 }
 
-/* The next one waits until the one before is on disk. */
-static bool is_due(void *user, uint64_t run, uint64_t clocks)
+/* The next one waits until the one before is on disk. One begins early enough to be there before a known end. */
+static bool is_due(void *user, uint64_t run, double left)
 {
     hw_checkpoints *own = user;
-    double now = hw_seconds();
-    (void)clocks;
-    if (now - own->last < own->every || is_repeated(own, run))
+    double now = hw_seconds(), early = TAKES_BEFORE_END * atomic_load(&own->took);
+    bool ends = left < early && now + left - own->last > early;
+    if ((now - own->last < own->every && !ends) || is_repeated(own, run))
         return false;
     bool idle = hw_checkpoint_writer_idle(own);
     if (idle)

@@ -56,12 +56,13 @@ typedef struct hw_checkpoints {
     hw_checkpoint *from;       /* from which the job goes on; NULL: from the start */
     hw_checkpoint **ends;      /* of runs before it, which are not repeated */
     size_t end_count;
-    uint64_t begun;     /* the last run with a loop; guarded by `mutex` */
-    bool clears;        /* --fresh: the checkpoints in the folder are deleted when the first run is accepted */
-    bool accepted;      /* on node 0: no option or datum differs, so the folder is this job's */
-    bool went_on;       /* a run has */
-    bool written;       /* a checkpoint, by this job; of the thread, until it has ended */
-    double every, last; /* seconds; when one was begun */
+    uint64_t begun;      /* the last run with a loop; guarded by `mutex` */
+    bool clears;         /* --fresh: the checkpoints in the folder are deleted when the first run is accepted */
+    bool accepted;       /* on node 0: no option or datum differs, so the folder is this job's */
+    bool went_on;        /* a run has */
+    bool written;        /* a checkpoint, by this job; of the thread, until it has ended */
+    double every, last;  /* seconds; when one was begun */
+    _Atomic double took; /* seconds until the last one was on disk */
     char build[HW_BUILD_SIZE];
     char *identity;            /* of the run that writes */
     hw_log_mark logs[HW_LOGS]; /* where they ended at the checkpoint that is taken; driver's thread */
