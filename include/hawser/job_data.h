@@ -75,6 +75,10 @@ HAWSER_API void hawser_job_loaded(hawser_job *job, const hawser_dataset *dataset
  *  Keeps a digest. Does nothing without --checkpoint. */
 HAWSER_API hawser_status hawser_job_depends(hawser_job *job, const char *name, const void *bytes, size_t size,
                                             hawser_error *error) HAWSER_MUST_USE;
+/** Declares that no run with a loop follows the next one. Then --checkpoint does not copy the end of that run, which only a
+ *  later run needs. If one follows after all, a job that goes on repeats the run before it. NULL is allowed. Call it outside
+ *  of a run. */
+HAWSER_API void hawser_job_last_run(hawser_job *job);
 /** Fetches the entries of some columns to every node, outside of a run. Collective. */
 HAWSER_API hawser_status hawser_job_fetch(hawser_job *job, const hawser_matrix *matrix, const uint32_t *columns,
                                           size_t count, hawser_error *error) HAWSER_MUST_USE;

@@ -111,6 +111,7 @@ class Job:
                 self.job = job
                 if self.interrupted:
                     lib.hawser_interrupt(job)
+            lib.hawser_job_last_run(job)  # a job of Python has one run with a loop
             self.work(job, data)
         finally:
             with self.lock:

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '8fdbcd25ac1053cf187a53a31ae4a6c6bc04a8091ae345276377af8fedb0f7b8'
+DIGEST = '3622627a154478c3abded793696cd76fee213018351887d2d4ffde7c067518fd'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1937,6 +1937,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_job_occurring": (c_int, [POINTER(hawser_job), POINTER(hawser_dataset), POINTER(POINTER(c_uint32)), POINTER(c_size_t), POINTER(hawser_error)]),
     "hawser_job_loaded": (None, [POINTER(hawser_job), POINTER(hawser_dataset)]),
     "hawser_job_depends": (c_int, [POINTER(hawser_job), c_char_p, c_void_p, c_size_t, POINTER(hawser_error)]),
+    "hawser_job_last_run": (None, [POINTER(hawser_job)]),
     "hawser_job_fetch": (c_int, [POINTER(hawser_job), POINTER(hawser_matrix), POINTER(c_uint32), c_size_t, POINTER(hawser_error)]),
     "hawser_data_fetch": (c_int, [POINTER(hawser_context), c_char_p, POINTER(c_uint32), c_size_t]),
     "hawser_state_keep": (None, [POINTER(hawser_state)]),

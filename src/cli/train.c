@@ -14,6 +14,7 @@
 #include "cli/plot_path.h"
 #include "cli/rescue.h"
 #include "cli/summary.h"
+#include "hawser/job_data.h"
 #include "program/change.h"
 #include "program/program.h"
 #include "runtime/job/enter.h"
@@ -140,6 +141,7 @@ static hawser_status train(hw_call *call, hw_training_outcome *outcome, hawser_e
                                    .result_on_lead = true};
     double started = hw_seconds();
     outcome->monitor.training = &outcome->training;
+    hawser_job_last_run(outcome->job); /* trainings have one run with a loop */
     hawser_status status = hawser_train(call->algorithm, outcome->job, &input, &outcome->training, error);
     outcome->seconds_train = hw_seconds() - started;
     if (!hawser_job_leads(outcome->job))

@@ -6,6 +6,7 @@
 
 #include "base/argument.h"
 #include "base/clock.h"
+#include "hawser/job_data.h"
 #include "program/program.h"
 #include "report/exit_code.h"
 #include "report/json.h"
@@ -206,6 +207,7 @@ static hawser_status run(app_process *p, hawser_error *error)
 {
     HAWSER_TRY(begin_trace(p, error));
     double began = hw_seconds();
+    hawser_job_last_run(p->job);
     hawser_status status = hawser_run_program(p->job, p->program, &p->run, error);
     p->seconds_run = hw_seconds() - began;
     p->interrupted = status == HAWSER_STOP && hawser_run_figures(p->run)->interrupted_signal != 0;

@@ -33,6 +33,7 @@ typedef struct wanted {
     results of[RUNS];        /* of node 0 */
     atomic_uint units[RUNS]; /* calls of the unit, on all nodes */
     int changed;             /* another option in run 1 */
+    bool declares;           /* in run 1 that it is the last one */
 } wanted;
 
 /* The program's user pointer. */
@@ -112,6 +113,8 @@ static hawser_status train(run_of_test *user, const hawser_dataset *data)
         hawser_loop(hawser_root(program), user->given->changed != 0 && user->run == 0 ? "others" : "rounds",
                     (hawser_until){.clocks = CLOCKS, .test = ends, .user = user}, hawser_bsp());
     HAWSER_UNIT(loop, "add", add, .reads = {X}, .updates = {total, mine});
+    if (user->given->declares)
+        hawser_job_last_run(node->job);
     hawser_status status = hawser_run_program(node->job, program, &run, &node->error);
     if (status == HAWSER_OK) {
         keep(user, run);
@@ -170,7 +173,7 @@ static wanted undisturbed(void)
     assert_string_equal(whole.of[0].stop_reason, "test");
     assert_string_equal(whole.of[2].stop_reason, "clocks");
     assert_int_equal(atomic_load(&whole.units[1]), 4 * (CLOCKS - 1));
-    assert_int_not_equal(access("ck/token", F_OK), 0);
+    assert_int_equal(rmdir("ck"), 0); /* nothing is left, also of a checkpoint that was being written */
     return whole;
 }
 
@@ -246,6 +249,20 @@ static void short_runs_are_repeated(void **state)
     check_same(&whole, &last);
 }
 
+/* The end of a run that was declared to be the last one is not kept. */
+static void a_run_before_another_is_repeated_if_it_was_to_be_the_last(void **state)
+{
+    (void)state;
+    hawser_error error = {0};
+    const wanted whole = undisturbed();
+    wanted first = {.stops = 2, .declares = true}, last = {0};
+    assert_int_equal(run(2, "0", &first, &error), HAWSER_STOP);
+    if (run(1, "0", &last, &error) != HAWSER_OK)
+        fail_msg("%s", error.text);
+    assert_int_equal(atomic_load(&last.units[0]), 4 * (CLOCKS - 1));
+    check_same(&whole, &last);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +270,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_that_is_killed_goes_on_after_the_run_that_has_ended, make_directory,
                                         remove_directory),
         cmocka_unit_test_setup_teardown(another_run_before_is_refused, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(a_run_before_another_is_repeated_if_it_was_to_be_the_last, make_directory,
+                                        remove_directory),
         cmocka_unit_test_setup_teardown(short_runs_are_repeated, make_directory, remove_directory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -113,10 +113,12 @@ static void free_item(hw_checkpoint_queued *item)
     free(item);
 }
 
-/* Returns whether a piece is of the end of the last run. The mutex is held. */
+/* Returns whether a piece is not written, or not yet: it is of the end of the last run, or the job has ended by itself. The
+ * mutex is held. */
 static bool is_held(const hw_checkpoints *own, const hw_checkpoint_queued *item)
 {
-    return !item->reads && item->piece.number == HW_RECORD_END && item->piece.run >= own->begun;
+    bool of_last_end = item->piece.number == HW_RECORD_END && item->piece.run >= own->begun;
+    return !item->reads && (of_last_end || own->drops);
 }
 
 static void forget_item(const hw_checkpoints *own, const hw_checkpoint_queued *item)
@@ -257,12 +259,13 @@ hawser_status hw_checkpoint_writer_start(hw_checkpoints *own, hawser_error *erro
     return HAWSER_OK;
 }
 
-void hw_checkpoint_writer_end(hw_checkpoints *own)
+void hw_checkpoint_writer_end(hw_checkpoints *own, bool stay)
 {
     if (!own->threaded)
         return;
     pthread_mutex_lock(&own->mutex);
     own->over = true;
+    own->drops = !stay;
     pthread_cond_signal(&own->more);
     pthread_mutex_unlock(&own->mutex);
     pthread_join(own->thread, NULL);

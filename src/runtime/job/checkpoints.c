@@ -41,11 +41,12 @@ static bool is_due(void *user, uint64_t run, double left)
     return idle;
 }
 
-/* A run shorter than a part of the interval is repeated: it costs little more than its checkpoint. */
+/* A run shorter than a part of the interval is repeated: it costs little more than its checkpoint. Only a run that follows
+ * needs the end of one. */
 static bool keeps_end(void *user, uint64_t run, double seconds)
 {
     const hw_checkpoints *own = user;
-    return seconds >= LEAST_OF_INTERVAL * own->every && !is_repeated(own, run);
+    return !own->job->last_run && seconds >= LEAST_OF_INTERVAL * own->every && !is_repeated(own, run);
 }
 
 /* The folder is this job's from now on. */
@@ -260,7 +261,7 @@ void hw_checkpoints_close(hawser_job *job, bool finished)
     if (own == NULL)
         return;
     if (own->node == 0)
-        hw_checkpoint_writer_end(own);
+        hw_checkpoint_writer_end(own, !finished);
     else
         hw_checkpoint_member_end(own);
     hw_checkpoint_nodes_close(own);

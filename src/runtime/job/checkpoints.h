@@ -70,7 +70,8 @@ typedef struct hw_checkpoints {
     bool threaded; /* there is a thread */
     pthread_mutex_t mutex;
     pthread_cond_t more;
-    bool over;                       /* the thread ends when nothing waits */
+    bool over;                       /* the thread ends when nothing waits, */
+    bool drops;                      /* and what waits is not written: the checkpoints will be removed */
     hw_checkpoint_letter *letters;   /* replies to node 0's thread, or what node 0 tells another node's thread */
     struct hw_checkpoint_held *held; /* pieces of this node that node 0 has not done with */
     struct hw_checkpoint_fetch *fetches;
@@ -165,9 +166,10 @@ hawser_status hw_checkpoint_add_part(hw_checkpoints *own, const hw_checkpoint_pa
                                      hawser_error *error) HAWSER_MUST_USE;
 void hw_checkpoint_break(hw_checkpoints *own, const hawser_error *why);
 
-/* checkpoint_writer.c: starts the thread that writes. hw_checkpoint_writer_end has it write what waits, and ends it. */
+/* checkpoint_writer.c: starts the thread that writes. hw_checkpoint_writer_end ends it, and has it write what waits before
+ * that if the checkpoints stay. */
 hawser_status hw_checkpoint_writer_start(hw_checkpoints *own, hawser_error *error) HAWSER_MUST_USE;
-void hw_checkpoint_writer_end(hw_checkpoints *own);
+void hw_checkpoint_writer_end(hw_checkpoints *own, bool stay);
 /* Frees pieces that other nodes offered after that. The channel is closed. */
 void hw_checkpoint_writer_clear(hw_checkpoints *own);
 /* Returns whether all pieces are on disk. Any thread. */

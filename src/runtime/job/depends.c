@@ -1,4 +1,5 @@
-/* depends.c - what a run that is compared with another one must have in common with it, besides program, options, data. */
+/* depends.c - what a program says of its runs: what a run that is compared with another one must have in common with it,
+ * besides program, options and data, and which run is the last one. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,4 +24,10 @@ hawser_status hawser_job_depends(hawser_job *job, const char *name, const void *
     free(job->depends);
     job->depends = text;
     return HAWSER_OK;
+}
+
+void hawser_job_last_run(hawser_job *job)
+{
+    if (job != NULL)
+        job->last_run = true;
 }

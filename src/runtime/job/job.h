@@ -116,6 +116,7 @@ struct hawser_job {
     char *depends;                              /* lines of hawser_job_depends, if hw_job_identifies */
     hw_loaded_data loaded;                      /* if hw_job_identifies */
     struct hw_decisions *decisions;             /* node 0: files of decisions; NULL: there are none */
+    bool last_run;                              /* no run with a loop follows the next one */
     bool unfinished;                            /* a run has ended early, so later ones take no checkpoints */
     bool cut;                                   /* a run was ended by a signal or by a time limit */
     bool finished;                              /* the last run with a loop has ended by itself, or after --max-clocks */
