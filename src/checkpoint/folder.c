@@ -575,6 +575,28 @@ hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, haw
     return status;
 }
 
+hawser_status hw_folder_kept_ends(const char *path, const hw_checkpoint *newest, hw_checkpoint ***ends, size_t *count,
+                                  hawser_error *error)
+{
+    listing list;
+    *ends = NULL;
+    *count = 0;
+    HAWSER_TRY(list_folder(path, newest->token, &list, error));
+    hawser_status status = HW_NEW(ends, list.count, "the checkpoints of a folder", error);
+    for (size_t i = list.count; i > 0 && status == HAWSER_OK; i--) { /* the oldest first */
+        hw_checkpoint *end = NULL;
+        if (list.manifests[i - 1].number >= newest->number ||
+            read_manifest(path, &list.manifests[i - 1], &end, NULL) != HAWSER_OK)
+            continue;
+        if (end->ended && end->run < newest->run)
+            (*ends)[(*count)++] = end;
+        else
+            hw_checkpoint_free(end);
+    }
+    free_listing(&list);
+    return status;
+}
+
 /* ---------------------------------------------------------------------------------------------------------- writing ---- */
 
 hawser_status hw_folder_begin(hw_folder *folder, hw_checkpoint *checkpoint, hawser_error *error)

@@ -60,6 +60,11 @@ hawser_status hw_folder_ends(const hw_folder *folder, const hw_checkpoint *from,
  * folder has none. The caller frees *checkpoint. */
 hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, hawser_error *error) HAWSER_MUST_USE;
 
+/* Reads the manifests of the ends of runs that are kept besides the newest checkpoint, by run. What hw_folder_newest says of
+ * parts holds. The caller frees *ends and each of them, also after a failure. */
+hawser_status hw_folder_kept_ends(const char *path, const hw_checkpoint *newest, hw_checkpoint ***ends, size_t *count,
+                                  hawser_error *error) HAWSER_MUST_USE;
+
 /* Begins a checkpoint: sets its number and token. Deletes what attempts that failed have left. */
 hawser_status hw_folder_begin(hw_folder *folder, hw_checkpoint *checkpoint, hawser_error *error) HAWSER_MUST_USE;
 /* Writes the manifest, then deletes the oldest checkpoints. All parts are there. Ends of runs stay, but at most

@@ -58,7 +58,7 @@ static const hw_command commands[] = {
      .text = "Prints the facts of a model file; with --coefficients, its weights by name, largest\n"
              "first, of each topic its share and words; with --path, the members of its path with their\n"
              "errors; with --json, the facts as one object. Of a folder, prints the facts of the newest\n"
-             "checkpoint in it.",
+             "checkpoint in it, whether that is of the end of its run, and the ends of runs before.",
      .least = 1,
      .most = 1,
      .member = true,

@@ -33,20 +33,27 @@ static int info(const char *path, const char *flag, const char *stream)
     return code;
 }
 
+/* Writes a checkpoint of a run, counted from 0. */
+static void write_one(hw_folder *folder, uint64_t clock, uint64_t run, bool ended)
+{
+    hw_checkpoint_part part;
+    hw_checkpoint of = world_facts(clock);
+    of.time = hw_wall_seconds() - 14;
+    of.run = run;
+    of.ended = ended;
+    assert_int_equal(hw_folder_begin(folder, &of, &error), HAWSER_OK);
+    assert_int_equal(world_part("ck", &of, HW_CHECKPOINT_DRIVER, 0, clock, &part, &error), HAWSER_OK);
+    of.parts = &part;
+    of.part_count = 1;
+    assert_int_equal(hw_folder_commit(folder, &of, &error), HAWSER_OK);
+}
+
 static void write_two(void)
 {
     hw_folder *folder;
     assert_int_equal(hw_folder_open("ck", 2, &folder, &error), HAWSER_OK);
-    for (uint64_t clock = 811; clock < 813; clock++) {
-        hw_checkpoint_part part;
-        hw_checkpoint of = world_facts(clock);
-        of.time = hw_wall_seconds() - 14;
-        assert_int_equal(hw_folder_begin(folder, &of, &error), HAWSER_OK);
-        assert_int_equal(world_part("ck", &of, HW_CHECKPOINT_DRIVER, 0, clock, &part, &error), HAWSER_OK);
-        of.parts = &part;
-        of.part_count = 1;
-        assert_int_equal(hw_folder_commit(folder, &of, &error), HAWSER_OK);
-    }
+    write_one(folder, 811, 0, false);
+    write_one(folder, 812, 0, false);
     hw_folder_free(folder);
 }
 
@@ -56,7 +63,8 @@ static void the_newest_checkpoint_is_printed(void **state)
     write_two();
     assert_int_equal(info("ck", NULL, "out"), 0);
     assert_non_null(strstr(printed, "program                  count\n"));
-    assert_non_null(strstr(printed, "loop                     rounds\nclock                    812\n"));
+    assert_non_null(strstr(printed, "loop                     rounds\nrun                      1\n"
+                                    "ended                    no\nclock                    812\n"));
     assert_non_null(strstr(printed, "metric objective: 0.25\n"));
     assert_int_equal(info("ck", "--json", "out"), 0);
     json_t *object = json_loads(printed, 0, NULL);
@@ -69,6 +77,41 @@ static void the_newest_checkpoint_is_printed(void **state)
     char path[HW_CHECKPOINT_NAME + 10];
     snprintf(path, sizeof path, "ck/%s", json_string_value(json_object_get(object, "manifest")));
     assert_int_equal(stat(path, &facts), 0);
+    json_decref(object);
+}
+
+/* Returns a field of the folder's object, or of its first end. */
+static json_t *field(json_t *object, bool of_end, const char *key)
+{
+    return json_object_get(of_end ? json_array_get(json_object_get(object, "ends"), 0) : object, key);
+}
+
+static void ends_of_runs_are_printed(void **state)
+{
+    (void)state;
+    hw_folder *folder;
+    assert_int_equal(hw_folder_open("ck", 2, &folder, &error), HAWSER_OK);
+    write_one(folder, 700, 0, false);
+    write_one(folder, 720, 0, true);
+    assert_int_equal(info("ck", NULL, "out"), 0); /* the newest checkpoint is an end itself */
+    assert_non_null(strstr(printed, "run                      1\nended                    yes\n"));
+    assert_null(strstr(printed, "end of run"));
+    for (uint64_t clock = 10; clock < 15; clock++)
+        write_one(folder, clock, 1, clock == 14);
+    write_one(folder, 3, 2, false);
+    hw_folder_free(folder);
+    assert_int_equal(info("ck", NULL, "out"), 0);
+    assert_non_null(strstr(printed, "run                      3\nended                    no\n"));
+    const char *first = strstr(printed, "end of run 1: program count, 720 clocks, "),
+               *second = strstr(printed, "end of run 2: ");
+    assert_true(first != NULL && second > first && strstr(second, ", 14 clocks, ") != NULL);
+    assert_int_equal(info("ck", "--json", "out"), 0);
+    json_t *object = json_loads(printed, 0, NULL);
+    assert_int_equal(json_integer_value(field(object, false, "run")), 3);
+    assert_true(json_is_false(field(object, false, "ended")) && json_is_true(field(object, true, "ended")));
+    assert_int_equal(json_array_size(json_object_get(object, "ends")), 2);
+    assert_int_equal(json_integer_value(field(object, true, "run")), 1);
+    assert_int_equal(json_integer_value(field(object, true, "clock")), 720);
     json_decref(object);
 }
 
@@ -106,6 +149,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_newest_checkpoint_is_printed, make_directory, remove_directory),
+        cmocka_unit_test_setup_teardown(ends_of_runs_are_printed, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_folder_without_checkpoints_is_refused, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(a_part_is_named, make_directory, remove_directory),
     };
