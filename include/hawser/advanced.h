@@ -45,6 +45,9 @@ HAWSER_API void hawser_process_record(hawser_program *program, hawser_record_fun
 /** Sets the memory that units are expected to take besides states and data, for the plan's estimate: `block` bytes in each
  *  block (stored in its scratch) and `node` bytes once in each process. A run may take more. */
 HAWSER_API void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node);
+/** Sets how many of the `block` bytes the visit of hawser_scratch_record writes at most, for the plan's estimate of
+ *  checkpoints. Without this call all of them count. */
+HAWSER_API void hawser_scratch_record_expect(hawser_program *program, uint64_t bytes);
 /** Sets how many numbers such a unit is expected to reduce at a time, and in a clock, for the plan's estimate. The default
  *  is `most`, and 1024 times `most`. */
 HAWSER_API void hawser_reduces_expect(hawser_operator *unit, size_t numbers, size_t clock);

@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '3622627a154478c3abded793696cd76fee213018351887d2d4ffde7c067518fd'
+DIGEST = '1769573fc78b2ffc95c09ffc4967f171a6b0b68910c2ff9197d4b8819ef3b60f'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1884,6 +1884,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_tests_record": (None, [POINTER(hawser_program), hawser_record_function, c_void_p]),
     "hawser_process_record": (None, [POINTER(hawser_program), hawser_record_function, c_void_p]),
     "hawser_scratch_expect": (None, [POINTER(hawser_program), c_uint64, c_uint64]),
+    "hawser_scratch_record_expect": (None, [POINTER(hawser_program), c_uint64]),
     "hawser_reduces_expect": (None, [POINTER(hawser_operator), c_size_t, c_size_t]),
     "hawser_result_expect": (None, [POINTER(hawser_state)]),
     "hawser_simulated_work": (None, [POINTER(hawser_context), c_uint64]),

@@ -256,8 +256,9 @@ static hw_state_record record_of(const hw_plan *plan, const hawser_state *state)
 }
 
 /* Sets checkpoint_bytes, and returns the memory of the copies on the node that has the most. What tests remember
- * (hawser_tests_record) is not counted, nor are chunks that a unit has requested and not taken. What units expect besides
- * their scratch is counted once, although a record is made of a copy: ready algorithms record a third of it (measured). */
+ * (hawser_tests_record) is not counted, nor are chunks that a unit has requested and not taken. If a program does not say
+ * how much of what its units expect besides their scratch is recorded, all of it is counted, but once, although a record
+ * is made of a copy: ready algorithms that do not say so record half of it (measured). */
 static uint64_t of_checkpoints(hw_plan *plan)
 {
     const hawser_program *program = plan->program;
@@ -265,10 +266,13 @@ static uint64_t of_checkpoints(hw_plan *plan)
     plan->checkpoint_bytes = 0;
     if (!plan->settings.checkpoints || !has_loop(program))
         return 0;
-    uint64_t scratch = program->scratch_visit != NULL ? program->scratch_bytes + program->expected_block : 0;
+    const uint64_t recorded = program->record_known ? program->expected_record : 0;
+    uint64_t scratch = program->scratch_visit == NULL
+                           ? 0
+                           : program->scratch_bytes + (program->record_known ? recorded : program->expected_block);
     uint64_t process = program->process_visit != NULL ? program->expected_node : 0;
     uint64_t largest = BLOCK + scratch + states * STATE, all = blocks * largest, once = process,
-             copies = program->scratch_visit != NULL ? program->scratch_bytes : 0;
+             copies = program->scratch_visit != NULL ? program->scratch_bytes + recorded : 0;
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         const hw_state_record record = record_of(plan, state);
         all += record.blocks;

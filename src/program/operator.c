@@ -259,6 +259,14 @@ void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t nod
     program->expected_node = node;
 }
 
+void hawser_scratch_record_expect(hawser_program *program, uint64_t bytes)
+{
+    if (program == NULL || program->root == NULL)
+        return;
+    program->expected_record = bytes;
+    program->record_known = true;
+}
+
 void hawser_plan_note(hawser_program *program, const char *note)
 {
     hawser_error error = {0};

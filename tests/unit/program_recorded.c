@@ -23,7 +23,7 @@ typedef struct kind_of_program {
     const char *name;
     hawser_sync sync;
     const char *filter, *form, *function;
-    bool local, tied, partitioned, stored, transformed, scratch;
+    bool local, tied, partitioned, stored, transformed, scratch, expects;
     uint64_t slack; /* bytes of caches that blocks may or may not have at the time */
 } kind_of_program;
 
@@ -34,6 +34,14 @@ typedef struct scratch {
 static void visit_scratch(hawser_record *record, hawser_context *context)
 {
     hawser_record_bytes(record, hawser_scratch(context), sizeof(scratch));
+}
+
+/* Writes memory that a block has besides its scratch, too. */
+static double more[700];
+static void visit_more(hawser_record *record, hawser_context *context)
+{
+    visit_scratch(record, context);
+    hawser_record_bytes(record, more, sizeof more);
 }
 
 static hawser_status change(hawser_context *context)
@@ -60,8 +68,8 @@ static hawser_status change(hawser_context *context)
     }
     if (kind->stored && kind->function != NULL) {
         const uint64_t key = 3;
-        const double more = 0.5;
-        return hawser_inc(context, "s", &key, &more, 1);
+        const double step = 0.5;
+        return hawser_inc(context, "s", &key, &step, 1);
     }
     return HAWSER_OK;
 }
@@ -92,6 +100,7 @@ static const kind_of_program kinds[] = {
     {.name = "stored with memory", .stored = true, .function = "adagrad"},
     {.name = "transformed", .transformed = true},
     {.name = "scratch", .scratch = true},
+    {.name = "scratch with further memory", .scratch = true, .expects = true},
     {.name = "all",
      .local = true,
      .tied = true,
@@ -126,7 +135,11 @@ static hawser_program *make(const kind_of_program *kind, const hawser_matrix *A,
                                     .parameters = strcmp(kind->function, "adagrad") == 0 ? rates : NULL);
     if (kind->scratch) {
         hawser_scratch_size(program, sizeof(scratch), NULL);
-        hawser_scratch_record(program, visit_scratch);
+        hawser_scratch_record(program, kind->expects ? visit_more : visit_scratch);
+    }
+    if (kind->expects) {
+        hawser_scratch_expect(program, 50 * sizeof more, 0);
+        hawser_scratch_record_expect(program, sizeof more);
     }
     if (kind->transformed)
         HAWSER_UNIT(hawser_root(program), "transform", transform, .updates = {data});

@@ -43,6 +43,12 @@ uint64_t hw_kmeans_block_bytes(const hw_kmeans *kmeans, uint64_t rows)
            hw_kmeans_tile_bytes(k) + batch_bytes(kmeans, rows) + hw_centre_rows_bytes(&kmeans->centre, kmeans->X, rows);
 }
 
+uint64_t hw_kmeans_record_bytes(const hw_kmeans *kmeans, uint64_t rows)
+{
+    const hw_kmeans_block *b = NULL;
+    return rows * sizeof *b->labels + (kmeans->batch > 0 ? kmeans->clusters * sizeof *b->counts : 0);
+}
+
 static hawser_status new_memory(hw_kmeans_block *b, hawser_error *error)
 {
     const hw_kmeans *kmeans = b->kmeans;

@@ -59,6 +59,8 @@ void hw_kmeans_block_release(void *block);
 void hw_kmeans_block_visit(hawser_record *record, hawser_context *context);
 /* Estimates its bytes for `rows` of X. */
 uint64_t hw_kmeans_block_bytes(const hw_kmeans *kmeans, uint64_t rows);
+/* Returns how many of these its visit writes. */
+uint64_t hw_kmeans_record_bytes(const hw_kmeans *kmeans, uint64_t rows);
 
 /* Returns the example weight of a row of the block. */
 static inline double hw_kmeans_weight(const hw_kmeans_block *block, size_t row)

@@ -56,7 +56,9 @@ static void declare(hawser_program *p, const hw_kmeans *kmeans)
         hawser_metric_declare(p, "kept", HAWSER_LAST);
     hawser_scratch_size(p, sizeof(hw_kmeans_block), hw_kmeans_block_release);
     hawser_scratch_record(p, hw_kmeans_block_visit);
-    hawser_scratch_expect(p, hw_kmeans_block_bytes(kmeans, kmeans->X->rows / kmeans->blocks + 1), kmeans->held);
+    const uint64_t rows = kmeans->X->rows / kmeans->blocks + 1;
+    hawser_scratch_expect(p, hw_kmeans_block_bytes(kmeans, rows), kmeans->held);
+    hawser_scratch_record_expect(p, hw_kmeans_record_bytes(kmeans, rows));
 }
 
 /* Builds the program. If `trains` is false, it only measures kmeans->given. */

@@ -21,7 +21,8 @@ static hw_member_needs needs(const void *own, uint32_t nodes)
                              .numbers = softmax->path.width + 2,
                              .clock = 20 * softmax->path.width,
                              .block = hw_softmax_block_bytes(softmax, softmax->path.X->rows / softmax->path.blocks + 1),
-                             .node = softmax->path.held};
+                             .node = softmax->path.held,
+                             .record = 3 * (softmax->path.width + softmax->path.X->cols) * sizeof(double)};
 }
 
 static const struct hw_member_method method = {.name = "softmax",
