@@ -71,7 +71,7 @@ with tempfile.TemporaryDirectory() as folder:
     for more, text in ((("--save-decisions", "x"), "--save-decisions and --replay-decisions do not go together"),
                        (("--checkpoint", "c"), "--replay-decisions and --checkpoint do not go together")):
         assert text in call(HAWSER, *words, *replay, *more, code=2).stderr
-    assert "which was not given" in call(HAWSER, *(word for word in words if word != "--auto"), *replay, code=2).stderr
+    assert "of which none was given" in call(HAWSER, *(word for word in words if word != "--auto"), *replay, code=2).stderr
     assert "no/such" in call(HAWSER, *words, "--save-decisions", "no/such/x", code=4).stderr
 
     # A line that is changed, one that is missing, and files that were never one.
