@@ -133,10 +133,10 @@ def svmlight(name, rows, columns):
 
 
 def draw_rows(chance, width, count):
-    """Rows with a target of two classes, and every column in one of them at least."""
+    """Rows with a target of two classes, and every column in one of them at least. They are not so full that the command stores them densely."""
     rows = []
     for i in range(count):
-        row = {k: round(chance.gauss(0, 1), 3) for k in chance.sample(range(width), chance.randint(1, width))}
+        row = {k: round(chance.gauss(0, 1), 3) for k in chance.sample(range(width), chance.randint(1, width // 2))}
         row[i % width] = 1.5
         rows.append(((sum(row.values()) + chance.gauss(0, 1) > 0) + 0, row))
     return rows
@@ -146,7 +146,7 @@ def far_columns(seed):
     """A training on columns far apart has the bits of one on the same columns side by side, on one node and on several, with its path, folds and
     validation data. Its plan needs no memory for columns without entries."""
     chance = random.Random(seed)
-    width, top = chance.randint(2, 9), chance.randint(200000, 3000000)
+    width, top = chance.randint(4, 9), chance.randint(200000, 3000000)
     columns = sorted(chance.sample(range(top), width - 1)) + [top]
     rows = draw_rows(chance, width, chance.randint(24, 60))
     for name, places in (("far", columns), ("near", range(width))):
