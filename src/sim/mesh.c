@@ -59,6 +59,11 @@ void sim_free_parcel(sim_parcel *parcel)
     free(parcel);
 }
 
+static void lost(sim_item *item)
+{
+    sim_free_parcel((sim_parcel *)(void *)item);
+}
+
 void sim_receive(sim_net *net, sim_parcel *parcel)
 {
     parcel->next = NULL;
@@ -92,7 +97,7 @@ void sim_ship(sim_link *from, sim_parcel what)
     sim_parcel *parcel = sim_made(sizeof *parcel);
     uint64_t bytes = what.message == NULL ? SMALL : bytes_of(what.message);
     *parcel = what;
-    parcel->item = (sim_item){.bytes = bytes, .left = left, .arrived = arrived};
+    parcel->item = (sim_item){.bytes = bytes, .left = left, .arrived = arrived, .lost = lost};
     parcel->to = from->peer;
     from->queued += bytes;
     from->net->queued += bytes;

@@ -16,6 +16,7 @@ typedef struct sim_host {
 
 /* Items that end within one frame. */
 typedef struct sim_frame {
+    struct sim_frame *next, **place; /* among all that have not arrived */
     sim_channel *channel;
     sim_item *first, *last;
     uint64_t bytes; /* heads included */
@@ -25,21 +26,48 @@ typedef struct sim_network {
     sim_rates rates;
     sim_host *hosts;
     uint32_t count;
+    sim_frame *flying;
 } sim_network;
 
 static sim_network network;
 
 void sim_network_open(const sim_rates *rates, uint32_t hosts)
 {
-    network = (sim_network){*rates, calloc(hosts, sizeof *network.hosts), hosts};
+    network = (sim_network){*rates, calloc(hosts, sizeof *network.hosts), hosts, NULL};
     if (network.hosts == NULL)
         abort();
     for (uint32_t i = 0; i < hosts; i++)
         network.hosts[i] = (sim_host){.slow = 1, .rate = rates->link};
 }
 
+/* Adds a frame to those that have not arrived. */
+static void take_off(sim_frame *frame)
+{
+    frame->next = network.flying;
+    frame->place = &network.flying;
+    if (frame->next != NULL)
+        frame->next->place = &frame->next;
+    network.flying = frame;
+}
+
+static void land(sim_frame *frame)
+{
+    *frame->place = frame->next;
+    if (frame->next != NULL)
+        frame->next->place = frame->place;
+    free(frame);
+}
+
 void sim_network_close(void)
 {
+    while (network.flying != NULL) {
+        for (sim_item *item = network.flying->first, *next; item != NULL; item = next) {
+            next = item->next;
+            if (item->lost != NULL)
+                item->lost(item);
+        }
+        land(network.flying);
+    }
     free(network.hosts);
     network = (sim_network){0};
 }
@@ -110,7 +138,7 @@ static void arrive(void *argument, uint64_t unused)
     frame->channel->flying--;
     rest(frame->channel);
     hand_over(frame->channel, frame->first);
-    free(frame);
+    land(frame);
 }
 
 static void arrive_at(sim_frame *frame, uint64_t time)
@@ -138,6 +166,7 @@ static sim_frame *next_frame(sim_channel *channel, uint64_t most)
     if (frame == NULL)
         abort();
     frame->channel = channel;
+    take_off(frame);
     channel->flying++;
     uint64_t taken = 0;
     while (channel->first != NULL && taken < most) {

@@ -19,6 +19,7 @@ struct sim_item {
     uint64_t bytes;
     void (*left)(sim_item *item);    /* its last byte has left the host; NULL: nothing to do */
     void (*arrived)(sim_item *item); /* its last byte has arrived; takes the item */
+    void (*lost)(sim_item *item);    /* the world has ended while it was on its way; takes the item; NULL: nothing to do */
 };
 
 /* One direction between two processes; items arrive in the order sent. */
