@@ -2,7 +2,7 @@
  * programs over one to three nodes are killed, or interrupted, at a drawn clock, and go on with another number of nodes and
  * threads, under every sync that they may have. They end with the bits of a run that nothing disturbed.
  *
- * HAWSER_TEST_SEED=N tries one seed alone, and HAWSER_TEST_LONG=1 ten times as many. */
+ * HAWSER_TEST_SEED=N tries one seed alone, and HAWSER_TEST_LONG=1 many more. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,6 +21,7 @@
 #include "hawser/stored.h"
 #include "nodes.h"
 #include "runtime/store/asking.h"
+#include "sanitized.h"
 
 enum { BLOCKS = 4, CLOCKS = 12, SEEDS = 15, LONG_SEEDS = 240, NUMBERS_MOST = 120000 };
 
@@ -228,7 +229,7 @@ static void what_servers_remember_goes_on_with_other_nodes(void **state)
 {
     (void)state;
     const char *one = getenv("HAWSER_TEST_SEED");
-    uint64_t most = getenv("HAWSER_TEST_LONG") != NULL ? LONG_SEEDS : SEEDS, resumed = 0;
+    uint64_t most = runs_long() ? LONG_SEEDS : tried_of(SEEDS), resumed = 0;
     uint64_t seed = one != NULL ? strtoull(one, NULL, 10) : 1;
     for (most = one != NULL ? seed : most; seed <= most; seed++) {
         bool went_on = false;
