@@ -2,8 +2,8 @@
  * log.h - the lines of a file of decisions: which runs it is of, what decisions on their loops were given, and what they
  * changed. A decider that is given the same again decides the same. Pure.
  *
- * Each line is a JSON object whose last member is a checksum of the text before it. The first line has the build and the
- * workers, and the last one counts the lines.
+ * Each line is a JSON object. Its last member is a checksum of the rest of the line. The first line has the build and the
+ * number of workers, the last line the number of lines.
  */
 #ifndef HW_ADAPT_LOG_H
 #define HW_ADAPT_LOG_H
@@ -52,7 +52,7 @@ typedef struct hw_log_line {
 typedef struct hw_log_file {
     hw_log_line *lines; /* line i of the file is lines[i - 1]; the last one, HW_LOG_END, is left out */
     size_t count;
-    struct json_t *objects; /* of the lines, whose texts they have */
+    struct json_t *objects; /* own the texts of the lines */
 } hw_log_file;
 
 /* Adds a line to a text of `*length` bytes, which the caller frees. */

@@ -23,9 +23,9 @@ hawser_status hw_option_value_read(const hawser_option *row, const char *text, c
                                    hawser_error *error) HAWSER_MUST_USE;
 void hw_option_value_clear(hw_option_value *value);
 
-/* An option of numbers whose unit ends with HW_OR_AUTO may be "auto": the runtime changes its setting during a run. One
- * whose unit ends with HW_OR_AUTO_FROM may also be "auto:VALUE", which sets the value of the start. The parsed value is that
- * of the start, or the default. Options of words list "auto" in their bounds. */
+/* The unit of an option of numbers ends with HW_OR_AUTO if "auto" is a value: then the runtime changes the setting during a
+ * run. It ends with HW_OR_AUTO_FROM if "auto:VALUE" is one, too: VALUE is the setting of the start. The parsed value is that
+ * of the start: VALUE, or for "auto" the default. Options of words list "auto" in their bounds. */
 #define HW_OR_AUTO      "|auto"
 #define HW_OR_AUTO_FROM "|auto[:H]"
 /* Returns whether the text of a value is "auto" or "auto:VALUE". */

@@ -34,6 +34,8 @@ WRONG = [  # file, content, message
     ("src/data/a.c", "static int counter;\n", "mutable static"),
     ("src/data/a.c", LONG, "a function of 92 lines"),
     ("tests/a.c", "int a;\n" * 1001, "1001 lines, at most 1000"),
+    ("tests/unit/a.c", 'int f(void)\n{\n    return getenv("HAWSER_TEST_' 'LONG") != NULL;\n}\n', "ask runs_long() of sanitized.h"),
+    ("tests/a.py", 'LONG = "HAWSER_TEST_' 'LONG" in os.environ\n', "ask runs_long() of sanitized.h"),
     ("src/data/a.c", "/* TO" "DO */\n", "a note of work left"),
     ("include/hawser/a.h", "HAWSER_API int hawser_f(void);\n", "hawser_f is not documented"),
     ("include/hawser/hawser.h", "/** F. */\n" + "HAWSER_API int hawser_f(void);\n" * 71, "71 calls, at most 70"),

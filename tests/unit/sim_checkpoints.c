@@ -193,8 +193,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_job_that_is_started_again_has_the_bits_of_an_undisturbed_one, make_directory,
                                         remove_directory),
     };
-    const char *filter = getenv("CMOCKA_TEST_FILTER");
-    if (filter != NULL)
-        cmocka_set_test_filter(filter);
+    take_filter();
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

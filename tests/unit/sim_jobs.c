@@ -330,8 +330,6 @@ int main(void)
         cmocka_unit_test(drawn_faults_end_or_change_nothing),
         cmocka_unit_test(a_seed_repeats_a_world),
     };
-    const char *filter = getenv("CMOCKA_TEST_FILTER");
-    if (filter != NULL)
-        cmocka_set_test_filter(filter);
+    take_filter();
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -247,13 +247,13 @@ static void search_case(const char *test, search s)
  * one that is no pause. */
 static void search_all(const char *test, search s)
 {
-    const char *longer = getenv("HAWSER_TEST_LONG"), *one = getenv("HAWSER_SIM_ORDER");
+    const char *one = getenv("HAWSER_SIM_ORDER");
     s.bound = 1;
     s.pauses = WORLDS_PART == 1;
     search_case(test, s);
     s.bound = 2;
     s.pauses = false;
-    if (one == NULL && longer != NULL && *longer != '\0' && WORLDS_PART == 1)
+    if (one == NULL && runs_long() && WORLDS_PART == 1)
         search_case(test, s);
 }
 
@@ -283,8 +283,6 @@ int main(void)
         cmocka_unit_test(vectors_in_all_orders),
         cmocka_unit_test(programs_in_all_orders),
     };
-    const char *filter = getenv("CMOCKA_TEST_FILTER");
-    if (filter != NULL)
-        cmocka_set_test_filter(filter);
+    take_filter();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -569,8 +569,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_was_reported_is_there_once, set_up, remove_directory),
         cmocka_unit_test_setup_teardown(faults_lose_nothing_that_was_reported, set_up, remove_directory),
     };
-    const char *filter = getenv("CMOCKA_TEST_FILTER");
-    if (filter != NULL)
-        cmocka_set_test_filter(filter);
+    take_filter();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

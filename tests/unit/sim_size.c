@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "job.h"
+#include "sanitized.h"
 #include "sim/cluster.h"
 
 /* Sanitizers, which WORLDS_PART tells, need memory of their own. */
@@ -127,8 +128,7 @@ static void hundred_nodes_have_the_sums(void **state)
 static void thousand_nodes_have_the_sums(void **state)
 {
     (void)state;
-    const char *longer = getenv("HAWSER_TEST_LONG");
-    if (longer == NULL || *longer == '\0')
+    if (!runs_long())
         skip();
     check((setting){.topology = "tree", .nodes = 1000, .numbers = 10000, .clocks = 20, .most = LIMIT(4096)});
     check((setting){.topology = "servers:32", .nodes = 1000, .numbers = 10000, .clocks = 20, .most = LIMIT(4096)});

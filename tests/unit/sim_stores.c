@@ -212,8 +212,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(histories_of_stores_hold, make_directory, remove_directory),
         cmocka_unit_test_setup_teardown(stores_with_faults_end_or_have_their_results, make_directory, remove_directory),
     };
-    const char *filter = getenv("CMOCKA_TEST_FILTER");
-    if (filter != NULL)
-        cmocka_set_test_filter(filter);
+    take_filter();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

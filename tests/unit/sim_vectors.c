@@ -180,8 +180,6 @@ int main(void)
         cmocka_unit_test(deltas_are_all_counted),
         cmocka_unit_test(vectors_with_faults_end_or_have_their_results),
     };
-    const char *filter = getenv("CMOCKA_TEST_FILTER");
-    if (filter != NULL)
-        cmocka_set_test_filter(filter);
+    take_filter();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

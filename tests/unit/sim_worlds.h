@@ -10,6 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmocka.h>
+
+#include "sanitized.h"
 #include "sim/cluster.h"
 
 /* A build runs 1 / WORLDS_PART of the worlds: with a sanitizer each takes many times as long. A world ends by _exit, so the
@@ -68,14 +71,22 @@ static inline void print_world(const char *test, uint64_t seed, const verdict *s
            (unsigned long long)o->busiest, (unsigned long long)said->digest);
 }
 
+/* Takes the one test that the command of a failed world names. */
+static inline void take_filter(void)
+{
+    const char *filter = getenv("CMOCKA_TEST_FILTER");
+    if (filter != NULL)
+        cmocka_set_test_filter(filter);
+}
+
 /* Runs the worlds of seeds 1 to `count`, or the part of them, or the one of HAWSER_SIM_SEED. With HAWSER_TEST_LONG, LONGER
  * times as many, which are about 100,000 in all tests. With HAWSER_SIM_PRINT, prints a line for each. Fails with the command
  * that repeats the first that was not as it should be. */
 static inline void run_worlds(const char *test, world_body *body, uint64_t count, void *user)
 {
-    const char *one = getenv("HAWSER_SIM_SEED"), *longer = getenv("HAWSER_TEST_LONG");
+    const char *one = getenv("HAWSER_SIM_SEED");
     uint64_t first = one != NULL ? strtoull(one, NULL, 10) : 1;
-    uint64_t last = one != NULL ? first : longer != NULL && *longer != '\0' ? LONGER * count : count;
+    uint64_t last = one != NULL ? first : runs_long() ? LONGER * count : count;
     if (one == NULL)
         last = (last + WORLDS_PART - 1) / WORLDS_PART;
     for (uint64_t seed = first; seed <= last; seed++) {

@@ -13,6 +13,7 @@
 #include "failing.h"
 #include "hawser/vector.h"
 #include "nodes.h"
+#include "sanitized.h"
 
 enum { NODES = 3, COUNT = 5, STEPS = 3, HANGS_SECONDS = 60, EARLY = 20 /* allocations that no vector can do without */ };
 
@@ -108,8 +109,7 @@ static void every_failure_ends_in_words(void **state)
              sparse = kind / 4 == 1;
         bool rounds = kind >= 12 || kind / 2 == 3;
         const char *sync = kind / 2 % 2 == 1 ? "tap" : "bsp";
-        const char *asked = getenv("HAWSER_TEST_LONG");
-        long growth = asked != NULL && *asked != '\0' ? 12 : 1, most = forever ? 60 : 1000;
+        long growth = runs_long() ? 12 : 1, most = forever ? 60 : 1000;
         for (long nth = 1 + kind; nth < most; nth += 1 + nth / growth)
             if (!fail_at(sync, deltas, sparse, servers, rounds, nth, forever))
                 break;
@@ -171,10 +171,9 @@ enum { EARLIER = 1000, MARGIN = 100 /* allocations, of messages on their way */ 
 /* Replicas 0 and 1 exchange; what is allocated late in the loop is what was allocated early in it, and a margin. */
 static void long_loop(test_node *node)
 {
-    const char *asked = getenv("HAWSER_TEST_LONG");
     const hawser_vector_options *options = node->user;
     uint64_t longest = options->content == HAWSER_VECTOR_VALUES ? 1000000 : 100000;
-    uint64_t steps = asked != NULL && *asked != '\0' ? longest : 4000;
+    uint64_t steps = runs_long() ? longest : 4000;
     hawser_vector *vector = NULL;
     double array[COUNT] = {0};
     long early = 0, late = 0;

@@ -251,7 +251,7 @@ def _collect(mapped: Any) -> list[Any]:
     if not hasattr(mapped, "_jdf"):
         return list(mapped.repartition(1).collect())
     from pyspark import RDD
-    rows = mapped.rdd  # of the plan that `_check_slots` has seen, whose stages before this one are not run again
+    rows = mapped.rdd  # the same plan as in `_check_slots`: stages that ran for it do not run again
     return list(RDD(rows._jrdd.coalesce(1, True), rows.ctx, rows._jrdd_deserializer).collect())
 
 

@@ -21,8 +21,8 @@ typedef struct hw_multitask_face {
     uint64_t used; /* its cost in coordinate steps */
 } hw_multitask_face;
 
-/* Finds the step from the present point, whose gradients are known. The search ends when the pull is small beside that of
- * the start, or when the local gap is well below `tolerance`. Returns false if there is no step. */
+/* Finds the step from the present point; its gradients must be known. The search ends when the largest pull is far below the
+ * first one, or when the local gap is well below `tolerance`. Returns false if there is no step. */
 bool hw_multitask_face_search(hw_multitask_face *face, const hw_multitask_subproblem *problem, double tolerance,
                               uint64_t steps, hw_linear_stop stop);
 /* Computes the candidate after a share of the step. Coefficients of members that would turn to the other side become zero.

@@ -144,7 +144,7 @@ void hw_multitask_subproblem_gradients(const hw_multitask_subproblem *p, const u
     }
 }
 
-/* Returns R / gain - 2 g.(x - start) + gain ||X (x - start)||^2 / W, whose last term is (first - gradient).(x - start). */
+/* Returns R / gain - 2 g.(x - start) + gain ||X (x - start)||^2 / W. The last term equals (first - gradient).(x - start). */
 static double square(const hw_multitask_subproblem *p, const hw_multitask_point *point)
 {
     double sum = p->block->square / p->gain;

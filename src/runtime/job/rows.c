@@ -23,12 +23,11 @@ static const hawser_option job_rows[] = {
      "the times of a run",
      "Exchange between workers", 0},
     {"save-decisions", HAWSER_PATH, NULL, NULL, "FILE",
-     "save what --auto measured and changed to this file, after each training run of the job", "Exchange between workers",
-     0},
+     "save what --auto (or one setting that is auto) measured and changed to this file, after each training run of the job",
+     "Exchange between workers", 0},
     {"replay-decisions", HAWSER_PATH, NULL, NULL, "FILE",
      "make the changes of a run of the same program, data, options and workers again, at the same clocks, whatever the "
-     "times: "
-     "where all of them stay in lock-step (bsp) results have the same bits, on any threads and nodes",
+     "times: where all of them stay in lock-step (bsp) results have the same bits, on any threads and nodes",
      "Exchange between workers", 0},
     {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "seed of all random numbers", NULL, 0},
     {"init", HAWSER_PATH, NULL, NULL, HW_BY_STATE "FILE",
@@ -41,8 +40,7 @@ static const hawser_option job_rows[] = {
     {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H" HW_OR_AUTO_FROM,
      "work between two exchanges, as a fraction of a worker's own coordinates; if unset, the algorithm may choose "
      "another schedule (the lasso under bsp solves its working sets). auto:H begins with H and changes it, and the shares "
-     "of "
-     "slow workers in it, during the run; auto is auto:1",
+     "of slow workers in it, during the run; auto is auto:1",
      "Exchange between workers", 0},
     {"filter", HAWSER_WORD, "none", HW_ROWS_BOUNDS(HW_FILTERS), HW_BY_STATE "NAME",
      "which entries of an update go first when a quota holds some back; w=NAME is for state w alone, and NAME,w=NAME for "
