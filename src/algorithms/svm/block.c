@@ -22,7 +22,7 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
     uint64_t width = svm->path.X->cols + 1, problems = svm->path.outputs,
              tile = hw_centre_rows_bytes(&svm->path.centre, svm->path.X, HW_ROW_TILE);
     if (newton)
-        return tile + rows * 8 * ((svm->squared ? 2 : 3) * problems + 1) +
+        return tile + rows * 8 * ((svm->squared ? 3 : 4) * problems + 1) +
                8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width + hessian_of(svm)) +
                problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16);
     return tile + rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
@@ -56,6 +56,7 @@ static void new_primal(hw_svm_block *b)
         *models[a] = hw_array_new(&b->arrays, all, sizeof(double));
     b->squares = hw_array_new(&b->arrays, n + 1, sizeof *b->squares);
     q->squares = hw_array_new(&b->arrays, b->width, sizeof *q->squares);
+    q->costs = hw_array_new(&b->arrays, n * k + 1, sizeof *q->costs);
     q->margins = hw_array_new(&b->arrays, n * k + 1, sizeof *q->margins);
     q->moves = q->bends = hw_array_new(&b->arrays, n * k + 1, sizeof *q->moves);
     q->centres = b->svm->squared ? NULL : hw_array_new(&b->arrays, n * k + 1, sizeof *q->centres);

@@ -46,11 +46,12 @@ typedef struct hw_svm_primal {
     /* Remembered. */
     double *W, *gradient;
     double *best;    /* the models of memory->high */
-    double *centres; /* rows x problems: of the dual variables; NULL for squared losses, where they are 0 */
+    double *centres; /* by problem, then by row: of the dual variables; NULL for squared losses, where they are 0 */
     double *squares; /* weighted means of the columns' squares, and of the target's */
     /* Caches. */
     bool fresh;      /* the margins are those of W */
-    double *margins; /* rows x problems, with the intercept */
+    double *costs;   /* by problem, then by row: c_i, negative if y_i is -1; 0: the row does not count */
+    double *margins; /* likewise, with the intercept */
     double *moves;   /* likewise: what the whole step adds to the margins */
     double *bends;   /* likewise, before the moves, in the same array: the losses' second derivatives */
     double *step, *residual, *direction, *conditioned, *packed;

@@ -4,6 +4,8 @@
 
 #include "algorithms/svm/block.h"
 
+/* Computes `costs` for this C and fold. */
+void hw_svm_price(hw_svm_block *block);
 /* Computes the margins of W. */
 void hw_svm_refresh(hw_svm_block *block, const size_t *list, size_t count);
 /* Computes the margins of W, and in `reduced` the block's share of sums over the rows, with the dual variables of the

@@ -385,8 +385,10 @@ static hawser_status step(hawser_context *context, hw_svm_block *b)
     size_t k = b->svm->path.outputs, count = list_open(b);
     if (count == 0)
         return HAWSER_OK;
-    if (!q->fresh)
+    if (!q->fresh) {
+        hw_svm_price(b);
         hw_svm_refresh(b, q->open, count);
+    }
     HAWSER_TRY(find_conditions(context, b, count));
     HAWSER_TRY(find_step(context, b, count));
     HAWSER_TRY(find_lengths(context, b, count));
@@ -440,6 +442,7 @@ hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
         b->memory[p].weight = weight[0];
         b->memory[p].width = first_width(b, weight[0], weight[1], weight[2]);
     }
+    hw_svm_price(b);
     return look(context, b, list_open(b));
 }
 

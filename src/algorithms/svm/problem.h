@@ -72,19 +72,4 @@ static inline double hw_svm_loss(const hw_svm *svm, const hw_svm_row *row, doubl
     return !(over > 0.0) ? over * 0.0 : svm->squared ? over * over : over;
 }
 
-/* Returns the dual variable that maximises beta (y - margin) - epsilon |beta| - h/2 (beta - centre)^2 between the row's
- * ends. */
-static inline double hw_svm_beta(const hw_svm *svm, const hw_svm_row *row, double centre, double h, double margin)
-{
-    double to = centre + (row->y - margin) / h, shift = svm->epsilon / h;
-    to = to > shift ? to - shift : to < -shift ? to + shift : 0.0;
-    return hw_svm_within(row, to);
-}
-
-/* Returns whether it changes with the margin: it is at none of its ends, nor at the kink in 0. */
-static inline bool hw_svm_bends_at(const hw_svm_row *row, double beta)
-{
-    return beta != 0.0 && beta > row->low && beta < row->high;
-}
-
 #endif
