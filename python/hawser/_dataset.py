@@ -347,9 +347,11 @@ class Dataset:
                 if data is not None:
                     own = {key_of(key) for key in self.options}
                     others = {key: value for key, value in (options or {}).items() if key_of(key) in INHERITED and key_of(key) not in own}
-                    kinds = self._files.how.outputs, self._files.how.labels, self._files.how.counts
+                    how = self._files.how
+                    kinds = how.outputs, how.labels, how.counts, how.full_dense
                     self._files = Files(self._files.path, {**others, **self.options})
-                    self._files.how.outputs, self._files.how.labels, self._files.how.counts = kinds
+                    how = self._files.how
+                    how.outputs, how.labels, how.counts, how.full_dense = kinds
                     self._files.follow(data, by_row, named)
                 load_files(self._files.path, self._files.how, self._loaded)
                 warn_idle(self.options, self._loaded)
@@ -469,7 +471,7 @@ class Dataset:
 
     @property
     def layout(self) -> str:
-        """'dense columns', 'csc', 'csr' or 'dense rows'."""
+        """'dense columns', 'csc', 'csr' or 'dense rows'. svmlight that a training is the first to use is dense if that takes no more memory; else it is sparse."""
         return ("dense columns", "csc", "csr", "dense rows")[self._matrix.layout]
 
     @property

@@ -38,6 +38,22 @@ def test_every_algorithm_has_the_commands_bits(name, numbers, command, tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("share", [1.0, 0.8, 0.4])
+def test_svmlight_has_the_commands_bits_however_full_it_is(name, share, numbers, command, tmp_path):
+    X, y = numbers[0], targets_of(name, numbers[1])
+    X = np.where(np.random.default_rng(1).random(X.shape) < share, X, 0.0)
+    path = tmp_path / "data.svm"
+    path.write_text("".join(f"{label:.17g} " + " ".join(f"{j}:{row[j]:.17g}" for j in np.flatnonzero(row)) + "\n"
+                            for label, row in zip(np.zeros(len(X)) if y is None else y, X, strict=True)))
+    options = OPTIONS.get(name, {})
+    words = [f"--{key.rstrip('_')}={value}" for key, value in options.items()]
+    command("train", name, path, "-o", tmp_path / "theirs", "-q", "--workers", 2, *words)
+    theirs = parameters(hawser.Model.load(tmp_path / "theirs"))
+    for data in (path, hawser.Dataset(path)):
+        assert np.array_equal(parameters(hawser.train(name, data, workers=2, **options)), theirs)
+
+
+@pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["csr_array", "csc_matrix", "coo_matrix"])
 def test_sparse_data_give_the_same_bits_in_each_layout(name, kind, numbers):
     X = np.where(np.abs(numbers[0]) > 0.8, numbers[0], 0.0)
