@@ -212,6 +212,26 @@ def check_turn():
     assert json.loads(out.splitlines()[-1])["stop_reason"] == "iterations", out
 
 
+def check_first_iteration():
+    """auto with one worker and no intercept begins with the dual, and turns to the primal if many rows still move: both end at the optimum."""
+    draw = random.Random(11)
+    for noise, C, size in [(noise, C, size) for noise in (0.0, 2.0) for C, size in ((1.0, 1), (1e-6, 1), (1e4, 1), (1.0, 1000))]:
+        X = [[size * draw.choice((0, 0, 1, 2)) for _ in range(6)] + [3 if size > 1 else 0] for _ in range(120)]
+        y = [1 if x[0] - 2 * x[1] + size * (0.5 + noise * draw.gauss(0, 1)) > 0 else -1 for x in X]
+        X[1], y[1] = X[0], y[0]
+        with open("tried.svm", "w") as file:
+            file.writelines(" ".join([str(t)] + [f"{j + 1}:{v}" for j, v in enumerate(x) if v]) + "\n" for x, t in zip(X, y))
+        with open("tried.w", "w") as file:
+            file.writelines(f"{i % 4 / 2}\n" for i in range(len(X)))
+        weights = [i % 4 / 2 for i in range(len(X))]
+        words = ("tried.svm", "--weights", "tried.w", "--C", str(C), "--no-intercept", "--workers", "1", "--tol", "1e-6")
+        result, (w,), _ = train(*words)
+        own = objective("hinge", C, X, y, weights, w, 0.0)
+        least = min(train(*words, "--solver", solver)[0]["objective"] for solver in ("primal", "dual"))
+        assert abs(own - result["objective"]) <= 1e-9 * own, (noise, C, size, own, result)
+        assert own - least <= result["gap"] + 1e-6 * own and result["gap"] <= 1.001e-6 * own, (noise, C, size, own, least, result)
+
+
 def check_start():
     """A model is the start of a training with other losses, and its own result at once."""
     Problem(8, 50).write()
@@ -510,6 +530,7 @@ if __name__ == "__main__":
         check_bits()
         check_joint()
         check_turn()
+        check_first_iteration()
         check_folds()
         check_class_weights()
         check_scikit()

@@ -91,6 +91,7 @@ typedef struct hw_svm_block {
     double *squares; /* of the rows */
     double *margins; /* of the rows, without an intercept */
     double *view;    /* one model */
+    size_t moving;   /* rows that may move after the last pass over them */
     double *reduced;
     size_t *order, *active;             /* rows in the order of a pass; those that may move */
     hw_svm_copy copy;                   /* remembered */

@@ -37,7 +37,8 @@ const hawser_option hw_svm_rows[] = {
      "primal: Newton's method, in about as many iterations with many workers as with one; dual: by coordinates, slow with "
      "many workers; joint: the dual, each class by one worker, which has a copy of all rows; auto: joint for data with at "
      "most "
-     "two rows per column and 2^26 stored numbers, and primal for others and from where joint comes closer too slowly",
+     "two rows per column and 2^26 stored numbers, and primal for others and from where joint comes closer too slowly; one "
+     "worker begins a hinge loss without an intercept with the dual, and goes on with it if few rows still move",
      "Solver", 0},
     {"tol", HAWSER_NUMBER, "1e-4", "[0,inf)", "TOL",
      "end when the duality gap is at most TOL times the objective, for each class", NULL, 0},

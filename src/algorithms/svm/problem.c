@@ -105,6 +105,19 @@ static hawser_status check_class_weights(const hw_svm *svm, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Lets the first iteration of the dual choose, where `auto` would take the primal: for a single hinge loss without an
+ * intercept, by one worker. The constraint of an intercept slows the dual, and so do more blocks. */
+static void try_dual(hw_svm *svm, hawser_job *job, const hawser_training_input *input)
+{
+    const hw_row_path *path = &svm->path;
+    bool chosen = strcmp(hawser_options_text(input->options, "solver"), "auto") == 0 && svm->primal;
+    bool starts = input->init != NULL || hw_classed_has_files(job);
+    svm->tries = chosen && !starts && hawser_job_workers(job) == 1 && !path->intercept && !svm->squared &&
+                 !svm->regression && path->outputs == 1 && path->choice.path_count == 0 && path->early.patience == 0;
+    svm->primal = svm->primal && !svm->tries;
+    svm->may_turn = svm->may_turn || svm->tries;
+}
+
 /* Measures the columns. The dual is slow, or loses digits, where they are far from zero, so the primal takes its place. */
 static hawser_status centre(hw_svm *svm, hawser_job *job, hawser_error *error)
 {
@@ -134,6 +147,7 @@ hawser_status hw_svm_read(void *own, hawser_job *job, const hawser_training_inpu
     HAWSER_TRY(choose(svm, job, input, error));
     HAWSER_TRY(read_path(svm, job, input, error));
     HAWSER_TRY(find_classes(svm, job, error));
+    try_dual(svm, job, input);
     HAWSER_TRY(centre(svm, job, error));
     HAWSER_TRY(hw_row_path_start(path, job, input, true, error));
     return check_class_weights(svm, error);

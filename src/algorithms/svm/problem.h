@@ -26,6 +26,7 @@ typedef struct hw_svm {
     bool primal;   /* solve the primal by Newton's method, from the start */
     bool joint;    /* solve the dual of each problem by one block, on all rows */
     bool may_turn; /* where the dual comes closer too slowly, the primal goes on from its model */
+    bool tries;    /* the first iteration of the dual decides whether the primal goes on (units.h) */
     bool moved;    /* the dual was asked for, but columns are far from zero */
 } hw_svm;
 

@@ -49,7 +49,7 @@ static hawser_status step(hawser_context *context, void *block, hw_member_step *
     hw_svm_block *b = block;
     did->changed = true;
     HAWSER_TRY(b->newton ? hw_svm_primal_step(context, b) : hw_svm_dual_step(context, b, &did->changed));
-    if (b->svm->may_turn && !b->newton && hw_svm_is_slow(b)) {
+    if (b->svm->may_turn && !b->newton && (hw_svm_keeps_moving(b) || hw_svm_is_slow(b))) {
         HAWSER_TRY(hw_svm_block_turn(context, b));
         HAWSER_TRY(hw_svm_primal_begin(context, b));
         did->changed = true;
@@ -67,7 +67,7 @@ static const char *const reported[] = {"turned", NULL};
 static hawser_status report(hawser_context *context, const void *block)
 {
     const hw_svm_block *b = block;
-    return hawser_report(context, "turned", b->newton && !b->svm->primal);
+    return hawser_report(context, "turned", b->newton && !b->svm->primal && !b->svm->tries);
 }
 
 static void note(const void *own, hawser_training *training)

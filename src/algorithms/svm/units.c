@@ -15,11 +15,14 @@
 #include "algorithms/svm/block.h"
 #include "algorithms/svm/intercept.h"
 #include "algorithms/svm/joint.h"
-#include "hawser/row_kernels.h"
+#include "algorithms/svm/sparse_rows.h"
+#include "hawser/advanced.h"
 
 enum { PASSES = 10 };         /* of a block over its rows in an iteration */
+enum { TRIED = 4 };           /* those of the first one, if it decides whether the primal goes on */
 enum { AHEAD = 6 };           /* rows that are fetched before they are visited */
 enum { LINE = 64 };           /* bytes of a cache line */
+enum { FEW = 8 };             /* the dual is slow if more than one row in FEW may move after that */
 enum { SPAN = 64, FALL = 4 }; /* the dual is slow if in SPAN iterations the gap does not fall to one part in FALL */
 
 size_t hw_svm_reduces(const hw_svm *svm)
@@ -86,6 +89,7 @@ typedef struct turn {
     hw_svm_block *b;
     size_t problem;
     double *beta, sum; /* sum: of the changes of beta */
+    uint64_t entries;  /* that loops of this file went over */
 } turn;
 
 /* Adds a multiple of a row to block->view. Columns of equal values count for nothing; the dual has no others with a
@@ -93,7 +97,7 @@ typedef struct turn {
 static void add_row(hw_svm_block *b, size_t i, double step)
 {
     const hw_centre *centre = &b->svm->path.centre;
-    hawser_row_axpy(&b->X, i, step, b->view);
+    hw_svm_row_add(&b->X, i, step, b->view);
     for (size_t k = 0; k < centre->count; k++)
         b->view[centre->places[k]] = 0.0;
 }
@@ -110,7 +114,8 @@ static bool visit(turn *t, size_t i)
         return false;
     hw_svm_row row = hw_svm_row_at(b, t->problem, i);
     double before = t->beta[i], curvature = together * (b->squares[i] + bias) + row.h;
-    double margin = hawser_row_dot(&b->X, i, b->view) + m->centre + bias * (m->sum + together * t->sum);
+    t->entries += 2 * hw_svm_row_entries(&b->X, i);
+    double margin = hw_svm_row_dot(&b->X, i, b->view) + m->centre + bias * (m->sum + together * t->sum);
     double to = best_beta(&row, svm->epsilon, before, margin - row.y + row.h * before, curvature);
     if (to == before)
         return to != row.low && to != row.high && to != 0.0;
@@ -136,16 +141,21 @@ static void fetch_row(const hw_svm_block *b, const double *beta, size_t i)
     hawser_fetch_line(beta + i);
 }
 
+bool hw_svm_keeps_moving(const hw_svm_block *b)
+{
+    return b->svm->tries && b->own.turn.iteration == 1 && b->moving > b->X.rows / FEW;
+}
+
 /* Passes over the block's rows, then again over those that may move, and stores the change of w, then of the sum of beta, in
  * `delta`. */
 static void pass(hw_svm_block *b, size_t problem, double *delta)
 {
     const double *w = b->w + (problem - b->first) * b->width;
     turn t = {.b = b, .problem = problem, .beta = hw_svm_dual(b, problem)};
-    size_t count = b->X.rows;
+    size_t count = b->X.rows, rounds = b->svm->tries && b->own.turn.iteration == 0 ? TRIED : PASSES;
     memcpy(b->view, w, b->width * sizeof *b->view);
     memcpy(b->active, b->order, count * sizeof *b->active);
-    for (size_t round = 0; round < PASSES; round++) {
+    for (size_t round = 0; round < rounds; round++) {
         size_t kept = 0;
         for (size_t e = 0; e < count; e++) {
             if (e + AHEAD < count)
@@ -155,6 +165,8 @@ static void pass(hw_svm_block *b, size_t problem, double *delta)
         }
         count = kept;
     }
+    b->moving = count;
+    hawser_simulated_work(NULL, t.entries);
     for (size_t j = 0; j + 1 < b->width; j++)
         delta[j] = (b->view[j] - w[j]) / together_of(b->svm);
     delta[b->width - 1] = t.sum;
@@ -226,7 +238,8 @@ static hawser_status objectives(hawser_context *context, hw_svm_block *b, size_t
             add_row(b, i, beta[i] * factor[beta[i] > 0.0]);
     HAWSER_TRY(hw_svm_combine(context, b, view, b->width, HAWSER_SUM));
     for (size_t i = 0; i < b->X.rows; i++)
-        b->margins[i] = hawser_row_dot(&b->X, i, view);
+        b->margins[i] = hw_svm_row_dot(&b->X, i, view);
+    hawser_simulated_work(NULL, b->X.layout == HAWSER_CSR ? 2 * b->X.stored : 0);
     if (b->svm->path.intercept)
         HAWSER_TRY(hw_svm_intercept(context, b, problem, intercept));
     memset(values, 0, VALUES * sizeof *values);
