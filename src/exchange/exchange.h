@@ -215,6 +215,8 @@ void hw_replica_visit(hw_replica *replica, hawser_record *record);
 void hw_replica_remember(hw_replica *replica, hawser_record *record);
 /* Makes `values` the merged values of a replica that hw_replica_remember reads next. */
 void hw_replica_set_base(hw_replica *replica, const void *values);
+/* record.c: records in the history what hw_replica_remember has read. */
+void hw_replica_record_restored(const hw_replica *replica);
 /* keep.c: overwrites all that hw_replica_visit fills, so that a test notices what it leaves out. */
 void hw_replica_drop(hw_replica *replica);
 

@@ -83,6 +83,7 @@ void hw_record_begin(hw_replica *replica)
                                    .flags = replica->plain ? HW_EVENT_PLAIN : 0,
                                    .from = replica->stages.source, /* UINT32_MAX is HW_HISTORY_NONE */
                                    .part = hw_policy_row_of(kind)->record,
+                                   .clock = replica->merged,
                                    .first = replica->stages.updates,
                                    .last = replica->stages.updates | replica->stages.reads,
                                    .count = hw_policy_counts(kind) ? replica->policy.staleness : 0,
@@ -143,6 +144,20 @@ static void count_held(const hw_replica *replica, hw_event_record *record)
         if (replica->since[i] < record->last)
             record->last = replica->since[i];
     }
+}
+
+void hw_replica_record_restored(const hw_replica *replica)
+{
+    if (!hw_records(replica))
+        return;
+    hw_event_record record = {.kind = HW_EVENT_RESTORED, .count = replica->spec.count, .digest = replica->digest};
+    if (replica->since != NULL) /* else it is retired, or has no filter */
+        count_held(replica, &record);
+    else
+        record.last = UINT64_MAX;
+    record.object = replica->spec.state;
+    record.actor = replica->spec.block;
+    hw_log_put(replica->spec.log, &record);
 }
 
 void hw_record_write(hw_replica *replica, const hw_message *message, bool flush)

@@ -34,7 +34,9 @@ static hawser_status add_block(alike *a, const hw_stream *stream, hawser_error *
         const hw_event_record *r = &stream->records[i];
         bool counted = r->kind == HW_EVENT_CREDIT || r->kind == HW_EVENT_FORGET;
         bool flush = r->kind == HW_EVENT_WRITE && (r->flags & HW_EVENT_FLUSH) != 0 && (r->flags & HW_EVENT_LAST) != 0;
-        if (r->kind != HW_EVENT_STATE && r->kind != HW_EVENT_BEGIN && r->kind != HW_EVENT_STRICTER && !flush && !counted)
+        bool restores = r->kind == HW_EVENT_RESUMED || r->kind == HW_EVENT_RESTORED;
+        if (r->kind != HW_EVENT_STATE && r->kind != HW_EVENT_BEGIN && r->kind != HW_EVENT_STRICTER && !flush && !counted &&
+            !restores)
             continue;
         uint64_t number = counted                        ? next_of(&counters[r->kind], r)
                           : r->kind == HW_EVENT_STRICTER ? r->first
@@ -52,7 +54,10 @@ static bool are_alike(const hw_event_record *x, const hw_event_record *y)
     switch ((hw_event_kind)x->kind) {
     case HW_EVENT_STATE:
         return same && x->range == y->range && x->from == y->from && x->clock == y->clock && x->digest == y->digest;
-    case HW_EVENT_BEGIN: return same && x->from == y->from && x->first == y->first && x->last == y->last;
+    case HW_EVENT_BEGIN:
+        return same && x->from == y->from && x->clock == y->clock && x->first == y->first && x->last == y->last;
+    case HW_EVENT_RESUMED: return x->clock == y->clock;
+    case HW_EVENT_RESTORED: return same && x->digest == y->digest;
     case HW_EVENT_CREDIT: return same && x->clock == y->clock && x->digest == y->digest;
     case HW_EVENT_WRITE:
     case HW_EVENT_FORGET: return true; /* each block has one */

@@ -211,6 +211,8 @@ static bool walk_begin(hw_block_walk *w, hw_state_walk *k)
         return HW_WALK_ALONE(w, HW_RULE_END, "epoch %" PRIu64 " begins where %" PRIu64 " has not ended", r->epoch, k->epoch);
     if (k->forgotten && !plain)
         return HW_WALK_ALONE(w, HW_RULE_HELD, "held-back updates were dropped, but the state is not rebuilt");
+    if (!hw_walk_check_begin(w, k))
+        return false;
     if (r->digest != (plain ? 0 : k->digest))
         return HW_WALK_ALONE(w, HW_RULE_VALUE, "the state has changed between two epochs");
     if (r->part > HW_EVENT_TAP)
@@ -239,8 +241,9 @@ static bool walk_begin(hw_block_walk *w, hw_state_walk *k)
     k->updates = r->first != 0 ? r->first : 1;
     k->used = r->first != 0 ? r->last : 1;
     k->stage = HW_WALK_STAGES_MOST;
-    k->turn = 0;
-    k->own = k->left = 0;
+    k->turn = plain ? 0 : hw_first_clock(w->resumed, r->epoch);
+    k->own = k->first = r->clock;
+    k->left = 0;
     k->part = 0;
     k->read = k->forgotten = false;
     k->moved = 0;
@@ -248,14 +251,16 @@ static bool walk_begin(hw_block_walk *w, hw_state_walk *k)
     hw_walk_agree(w, 0, HW_AGREE_POLICY, plain);
     k->apart = !plain && (k->apart || (r->part != HW_EVENT_BSP && k->from == HW_HISTORY_NONE));
     k->digest = r->digest;
-    return true;
+    if (r->clock > 0) /* nothing before the checkpoint is recorded */
+        w->status = hw_places_set(&k->whole, 0, w->blocks, (hw_reach){r->clock, 0}, w->error);
+    return w->status == HAWSER_OK;
 }
 
 static bool walk_stricter(hw_block_walk *w, hw_state_walk *k)
 {
     const hw_event_record *r = hw_walk_here(w);
     if (r->first >= HW_WALK_STAGES_MOST || (k->used >> r->first & 1) == 0 || r->part > HW_EVENT_SSP ||
-        (r->part == HW_EVENT_BSP && r->count > 0) || k->own > 0 || k->read)
+        (r->part == HW_EVENT_BSP && r->count > 0) || k->own > k->first || k->read)
         return HW_WALK_ALONE(w, HW_RULE_RECORD, "stage %" PRIu64 " of block %" PRIu32 " cannot wait by policy %" PRIu32,
                              r->first, w->block, r->part);
     uint64_t slack = r->part == HW_EVENT_SSP ? r->count : 0;
@@ -359,7 +364,7 @@ static bool check_stage(hw_block_walk *w, hw_state_walk *k)
     bool used = (k->used >> r->part & 1) != 0 && r->clock >= before && (r->clock - before) % each == 0;
     bool first = hw_bits_set_below(k->used, r->part) == 0,
          last = k->stage < HW_WALK_STAGES_MOST && (k->used >> k->stage >> 1) == 0;
-    bool next = k->stage == HW_WALK_STAGES_MOST ? turn == 0 && first
+    bool next = k->stage == HW_WALK_STAGES_MOST ? turn == k->turn && first
                 : turn == k->turn ? hw_bits_set_below(k->used, r->part) == hw_bits_set_below(k->used, k->stage) + 1
                                   : turn == k->turn + 1 && first && last;
     bool again = (r->flags & HW_EVENT_INNER) != 0 && turn == k->turn && r->part == k->stage;
@@ -662,6 +667,8 @@ static bool walk_credit(hw_block_walk *w)
                              "settings of block %" PRIu32 " change in clock %" PRIu64
                              ", and its credit has ended with %" PRIu64,
                              w->block, r->clock, w->credit);
+    if (!goes_on && !hw_walk_check_first_credit(w))
+        return false;
     w->credited = true;
     w->credit_epoch = r->epoch;
     w->credit = r->count;
@@ -674,7 +681,7 @@ static bool walk_chosen(hw_block_walk *w)
 {
     const hw_event_record *r = hw_walk_here(w), *before = w->chosen;
     hw_applied(w->checker, HW_RULE_ORDER);
-    if (r->clock != (before != NULL && before->epoch == r->epoch ? before->clock + 1 : 0))
+    if (r->clock != (before != NULL && before->epoch == r->epoch ? before->clock + 1 : hw_first_clock(w->resumed, r->epoch)))
         return HW_WALK_ALONE(w, HW_RULE_ORDER, "block %" PRIu32 " chooses branches for clock %" PRIu64 ", which is not next",
                              w->block, r->clock);
     hw_applied(w->checker, HW_RULE_CREDIT);
@@ -808,6 +815,8 @@ static bool walk_record(hw_block_walk *w)
                              w->block);
     if (r->kind == HW_EVENT_STATE)
         return walk_state(w);
+    if (r->kind == HW_EVENT_RESUMED)
+        return hw_walk_resumed(w);
     if (r->kind == HW_EVENT_WAIT)
         return walk_wait(w);
     if (r->kind == HW_EVENT_CHOSEN)
@@ -829,6 +838,8 @@ static bool walk_record(hw_block_walk *w)
     hw_state_walk *k = r->object < w->count ? &w->walkers[r->object] : NULL;
     if (k == NULL || k->state == NULL)
         return HW_WALK_ALONE(w, HW_RULE_RECORD, "a record of a state that block %" PRIu32 " does not have", w->block);
+    if (r->kind == HW_EVENT_RESTORED)
+        return hw_walk_restored(w, k);
     if (r->kind == HW_EVENT_BEGIN)
         return walk_begin(w, k);
     if (r->kind == HW_EVENT_FORGET) {

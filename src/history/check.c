@@ -89,6 +89,7 @@ static hawser_status make_index(hw_checker *checker, hawser_error *error)
         uint64_t run = (uint64_t)stream->name.run << 32;
         for (size_t i = 0; i < stream->count; i++) {
             const hw_event_record *r = &stream->records[i];
+            checker->resumed = checker->resumed || r->kind == HW_EVENT_RESUMED;
             if (r->kind == HW_EVENT_WRITE)
                 HAWSER_TRY(hw_index_add(&checker->writes,
                                         (uint64_t[]){run | r->object, r->epoch, r->clock, r->part, r->actor}, stream, i,
@@ -104,6 +105,7 @@ static hawser_status make_index(hw_checker *checker, hawser_error *error)
                 HAWSER_TRY(hw_index_add(&checker->losses, (uint64_t[]){r->from, 0, 0, 0, 0}, stream, i, error));
         }
     }
+    checker->verdict->resumed = checker->resumed;
     hw_index_sort(&checker->losses);
     hw_index_sort(&checker->writes);
     hw_index_sort(&checker->served);

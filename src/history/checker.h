@@ -46,6 +46,7 @@ typedef struct hw_checker {
     hw_index asked;  /* run and client, task, 0: ASKED or 1: ANSWER */
     hw_index losses; /* node */
     hw_at ticks;     /* the first request of the store that ends a clock */
+    bool resumed;    /* the job went on from a checkpoint */
 } hw_checker;
 
 hawser_status hw_index_add(hw_index *index, const uint64_t key[5], const hw_stream *stream, size_t number,
@@ -83,6 +84,13 @@ static inline bool hw_may_lack(const hw_checker *checker, hw_stream_kind kind, u
 {
     const hw_stream *stream = hw_is_cut(checker) ? hw_history_stream(checker->history, kind, run, number) : NULL;
     return hw_is_cut(checker) && (stream != NULL ? stream->cut : checker->history->cut > 0);
+}
+
+/* Returns the clock with which an epoch begins: that of the checkpoint if the run went on within the epoch, else 0.
+ * `resumed` is the RESUMED record of the block; NULL: there is none. */
+static inline uint64_t hw_first_clock(const hw_event_record *resumed, uint64_t epoch)
+{
+    return resumed != NULL && resumed->epoch == epoch ? resumed->clock : 0;
 }
 
 static inline void hw_applied(hw_checker *checker, hw_rule rule)

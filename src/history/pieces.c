@@ -65,7 +65,8 @@ static const char *difference(const pieces *p, const hw_indexed *entry)
     const hw_event_record *r = hw_record_of(entry), *a = hw_record_of(p->asked);
     static const unsigned wanted[] = {
         [HW_EVENT_GIVEN] = HW_EVENT_PULLS, [HW_EVENT_TAKEN] = HW_EVENT_PUSHES, [HW_EVENT_CLOCK] = HW_EVENT_TICKS};
-    if (r->object != a->object || (a->flags & wanted[r->kind]) == 0)
+    if (r->object != a->object || (a->flags & wanted[r->kind]) == 0 ||
+        (r->kind == HW_EVENT_TAKEN && ((r->flags ^ a->flags) & HW_EVENT_RESTORES) != 0))
         return "did not request this";
     if (r->actor != a->actor)
         return "is of another worker than the request";

@@ -62,6 +62,9 @@ typedef enum hw_event_kind {
     HW_EVENT_FINISHED, /* all replicas have ended, and the array has the rest */
     /* Recorded by blocks before CREDIT: */
     HW_EVENT_CHANGED, /* a setting holds another value from this clock on */
+    /* Recorded by blocks of a job that goes on from a checkpoint, before their first BEGIN: */
+    HW_EVENT_RESUMED,  /* the block has read its record of the checkpoint */
+    HW_EVENT_RESTORED, /* what a state was then */
     /* The last record of the file: */
     HW_EVENT_CLOSE
 } hw_event_kind;
@@ -91,7 +94,8 @@ enum {
     HW_EVENT_TICKS = 4,    /* a clock has ended */
     HW_EVENT_FAILED = 8,   /* ANSWER: there is no result. GIVEN: the request is refused. TAKEN: the request has failed */
     HW_EVENT_LISTED = 16,  /* the store: not all keys from `first` to `last` */
-    HW_EVENT_REREAD = 32   /* the store: a read for an iteration that is repeated */
+    HW_EVENT_REREAD = 32,  /* the store: a read for an iteration that is repeated */
+    HW_EVENT_RESTORES = 64 /* TAKEN, ASKED, ANSWER, PASSED: the values are those of a checkpoint */
 };
 
 /* Policies in `part` of BEGIN, STRICTER and TURN; the last two only in TURN. */

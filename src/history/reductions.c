@@ -9,10 +9,11 @@ typedef struct reduction_reader {
     hw_checker *checker;
     const hw_stream *stream;
     size_t at;
-    bool any, ended;       /* a clock was begun; it has ended */
-    uint64_t epoch, clock; /* of that clock */
-    uint32_t next;         /* number of the next reduction */
-    bool open;             /* a share without its result, at: */
+    bool any, ended;                /* a clock was begun; it has ended */
+    uint64_t epoch, clock;          /* of that clock */
+    const hw_event_record *resumed; /* where the job went on from a checkpoint; NULL: it began */
+    uint32_t next;                  /* number of the next reduction */
+    bool open;                      /* a share without its result, at: */
     size_t share;
     bool saw_loss; /* the loss of a node was recorded, at: */
     size_t loss;
@@ -43,7 +44,8 @@ static bool begin_clock(reduction_reader *r)
     if (same)
         return true;
     bool later = !r->any || e->epoch > r->epoch;
-    if ((r->any && !r->ended) || (later ? e->clock != 0 : e->epoch != r->epoch || e->clock != r->clock + 1))
+    if ((r->any && !r->ended) ||
+        (later ? e->clock != hw_first_clock(r->resumed, e->epoch) : e->epoch != r->epoch || e->clock != r->clock + 1))
         return ALONE(r, HW_RULE_ORDER, "block %" PRIu32 " reduces in clock %" PRIu64 " of epoch %" PRIu64 " out of order",
                      e->actor, e->clock, e->epoch);
     r->any = true;
@@ -109,6 +111,8 @@ static hawser_status read_stream(hw_checker *checker, const hw_stream *stream, r
     size_t blocks = hw_streams_of(checker->history, HW_STREAM_BLOCK, stream->name.run);
     for (; r.at < stream->count; r.at++) {
         const hw_event_record *e = here(&r);
+        if (e->kind == HW_EVENT_RESUMED)
+            r.resumed = e;
         if (e->kind == HW_EVENT_LOST && !r.saw_loss) {
             r.saw_loss = true;
             r.loss = r.at;

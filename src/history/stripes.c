@@ -248,6 +248,13 @@ static size_t find_later(const stripe_walk *w, unsigned kinds, uint32_t actor, u
     return SIZE_MAX;
 }
 
+/* Returns whether the rows are just what a change has brought, whatever they were before. */
+static bool replaces(const stripe_walk *w, const hw_event_record *change)
+{
+    const unsigned kinds = HW_EVENT_ASSIGNS | HW_EVENT_SUMMED;
+    return (change->flags & HW_EVENT_RESTORES) != 0 || (w->table->flags & kinds) == HW_EVENT_ASSIGNS;
+}
+
 /* Computes the digest of the rows that assignments have left in a range, if their ranges fit into it. Returns false if that
  * is unknown. */
 static bool expected(const stripe_walk *w, span s, uint64_t *digest)
@@ -262,7 +269,7 @@ static bool expected(const stripe_walk *w, span s, uint64_t *digest)
             continue;
         const hw_event_record *by = record(w, changed - 1);
         span whole = span_of(w, by);
-        if ((by->flags & (HW_EVENT_LISTED | HW_EVENT_FAILED)) || whole.begin != p || whole.end != end)
+        if ((by->flags & (HW_EVENT_LISTED | HW_EVENT_FAILED)) || !replaces(w, by) || whole.begin != p || whole.end != end)
             return false;
         *digest += by->digest;
     }
@@ -289,13 +296,12 @@ static bool is_untouched(const stripe_walk *w, span s)
     return true;
 }
 
-/* The result of a read is known where nothing was written, which reads as zeros, and in a table of assignments. */
+/* The result of a read is known where nothing was written, which reads as zeros, and where something was replaced. */
 static bool check_known(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
-    bool assigns = (w->table->flags & (HW_EVENT_ASSIGNS | HW_EVENT_SUMMED)) == HW_EVENT_ASSIGNS;
     uint64_t digest = 0;
-    if (!is_untouched(w, s) && (!assigns || (r->flags & HW_EVENT_LISTED) || !expected(w, s, &digest)))
+    if (!is_untouched(w, s) && ((r->flags & HW_EVENT_LISTED) || !expected(w, s, &digest)))
         return true;
     hw_applied(w->checker, HW_RULE_VALUE);
     if (digest == r->digest)
@@ -417,7 +423,8 @@ static hawser_status walk_given(stripe_walk *w, bool *going, hawser_error *error
 static bool check_sum(stripe_walk *w, span s)
 {
     const hw_event_record *r = record(w, w->at);
-    if ((w->table->flags & HW_EVENT_SUMMED) == 0 || r->actor >= w->workers || (r->flags & HW_EVENT_FAILED))
+    if ((w->table->flags & HW_EVENT_SUMMED) == 0 || r->actor >= w->workers ||
+        (r->flags & (HW_EVENT_FAILED | HW_EVENT_RESTORES)))
         return true;
     hw_applied(w->checker, HW_RULE_TIMESTAMPS);
     for (size_t p = s.begin; p < s.end; p++)
@@ -452,12 +459,30 @@ static bool check_write(stripe_walk *w, span s)
     return true;
 }
 
+/* Values of a checkpoint are set once, before the first read. Only first values, which are of iteration 0, come before. */
+static bool check_restored(stripe_walk *w, span s)
+{
+    const hw_event_record *r = record(w, w->at);
+    bool late = !w->checker->resumed;
+    if ((r->flags & HW_EVENT_RESTORES) == 0)
+        return true;
+    for (size_t p = s.begin; p < s.end; p++) {
+        const hw_event_record *before = w->changed[p] > 0 ? record(w, w->changed[p] - 1) : NULL;
+        late = late || (before != NULL && (before->clock > 0 || (before->flags & HW_EVENT_RESTORES)));
+        for (uint32_t client = 0; client < w->clients; client++)
+            late = late || (w->own[p] && w->asked[(size_t)client * w->pieces + p] > 0);
+    }
+    hw_applied(w->checker, HW_RULE_VALUE);
+    return !late ||
+           ALONE(w, HW_RULE_VALUE, "worker %" PRIu32 " sets values of a checkpoint in a job that has begun", r->actor);
+}
+
 static bool walk_taken(stripe_walk *w)
 {
     const hw_event_record *r = record(w, w->at);
     span s = span_of(w, r);
     uint64_t place = place_of(w, r);
-    if (!check_write(w, s) || !check_turn(w))
+    if (!check_restored(w, s) || !check_write(w, s) || !check_turn(w))
         return false;
     for (size_t p = s.begin; p < s.end; p++) {
         hw_applied(w->checker, HW_RULE_MINE);

@@ -241,7 +241,7 @@ static bool check_answer(const task *t, const hw_indexed *answer)
     hw_applied(t->checker, HW_RULE_REQUEST);
     if (a->first > a->last || (ticks ? a->count > 0 || listed : a->count - 1 > keys || listed != (a->count - 1 != keys)) ||
         (ticks ? (a->flags & ~HW_EVENT_TICKS) != 0 : (a->flags & (HW_EVENT_PULLS | HW_EVENT_PUSHES)) == 0) ||
-        (a->digest != 0 && (a->flags & HW_EVENT_PUSHES) == 0) ||
+        (a->digest != 0 && (a->flags & HW_EVENT_PUSHES) == 0) || (pulls && (a->flags & HW_EVENT_RESTORES) != 0) ||
         (table != NULL && (a->first < table->first || a->last > table->last)))
         return violation(t, HW_RULE_REQUEST, NULL, "is no request that a client makes");
     if (b == NULL)

@@ -142,6 +142,10 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
         fprintf(out, "setting %" PRIu32 " of block %" PRIu32 " changes from clock %" PRIu64 " on", r->part, r->actor,
                 r->clock);
         break;
+    case HW_EVENT_RESUMED:
+        fprintf(out, "block %" PRIu32 " goes on at clock %" PRIu64 " of epoch %" PRIu64, r->actor, r->clock, r->epoch);
+        break;
+    case HW_EVENT_RESTORED: fprintf(out, "block %" PRIu32 " has read %s from a checkpoint", r->actor, name); break;
     case HW_EVENT_CREDIT: fprintf(out, "block %" PRIu32 " may run clocks below %" PRIu64, r->actor, r->count); break;
     case HW_EVENT_LOST:
         fprintf(out, "recorded: ");
@@ -309,7 +313,8 @@ void hw_verdict_print(const hw_verdict *verdict, const hw_history *history, FILE
     if (history->ended != HAWSER_OK)
         print_cut(verdict, history, out);
     else
-        fprintf(out, "verified: %" PRIu64 " records of %" PRIu64 " streams\n", verdict->records, verdict->streams);
+        fprintf(out, "verified: %" PRIu64 " records of %" PRIu64 " streams%s\n", verdict->records, verdict->streams,
+                verdict->resumed ? " of a job that went on from a checkpoint" : "");
     for (int rule = 0; rule < HW_RULES; rule++)
         if (verdict->checked[rule] > 0)
             fprintf(out, "  %-24s %12" PRIu64 "  %s\n", hw_rule_name((hw_rule)rule), verdict->checked[rule],

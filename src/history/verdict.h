@@ -46,6 +46,7 @@ typedef struct hw_verdict {
     uint64_t checked[HW_RULES]; /* how often each rule was applied */
     uint64_t streams, records;
     uint64_t unrecorded; /* updates of a lost node that other nodes merged and its own part lacks */
+    bool resumed;        /* the job went on from a checkpoint, and is judged from there */
     bool broken;
     hw_rule rule;
     char text[400];

@@ -10,6 +10,7 @@ enum { HW_WALK_STAGES_MOST = 64 };
 /* One block's copy of one state, as far as its stream has been read. */
 typedef struct hw_state_walk {
     const hw_event_record *state;              /* NULL: not read yet */
+    const hw_event_record *restored;           /* its values of the checkpoint; NULL: not read yet, or there is none */
     bool begun, plain, read, forgotten, steps; /* steps: updates count where the next clock begins */
     /* updates were merged in the order of arrival, so the blocks' copies are equal up to rounding until it is rebuilt */
     bool apart;
@@ -22,6 +23,7 @@ typedef struct hw_state_walk {
     uint64_t slacks[HW_WALK_STAGES_MOST], least_slack, read_slack;
     uint32_t from;          /* the block that makes all updates of the epoch; HW_HISTORY_NONE: several */
     uint64_t updates, used; /* stages of a clock that update the state, and that use it: one bit each */
+    uint64_t first;         /* the first exchange of the epoch; 0, if the run has not gone on within it */
     uint64_t turn;          /* clock of the loop, and */
     uint32_t stage;         /* stage, of the last read; HW_WALK_STAGES_MOST: none */
     uint64_t own, left;     /* own clocks ended; the last `left` of them have no recorded update yet */
@@ -43,7 +45,8 @@ typedef struct hw_block_walk {
     /* Settings of the last credit: the digest of those that all blocks have alike, and the own share. With what CHANGED has
      * added since. */
     uint64_t settings, share;
-    const hw_event_record *chosen; /* the last choice of a loop's branches; NULL: none */
+    const hw_event_record *chosen;  /* the last choice of a loop's branches; NULL: none */
+    const hw_event_record *resumed; /* from which clock of which epoch the job went on; NULL: it began */
     size_t at;
     bool saw_loss;   /* has recorded the loss of a node */
     hw_index *agree; /* records that must agree: all of one key have the same digest, or end at the same clock */
@@ -73,6 +76,13 @@ uint32_t hw_walk_node_of(const hw_block_walk *w, uint32_t block);
 bool hw_walk_check_next(hw_block_walk *w, hw_state_walk *k, size_t range, const hw_indexed **record);
 /* blocks.c: reports that an update is not what was written. Returns false. */
 bool hw_walk_differs(hw_block_walk *w, const hw_indexed *written);
+
+/* resumed.c: each checks a record of a job that goes on from a checkpoint: that the block has read its own; what a state
+ * was; that a state of such a job begins an epoch where the checkpoint says; the first credit of an epoch. */
+bool hw_walk_resumed(hw_block_walk *w);
+bool hw_walk_restored(hw_block_walk *w, hw_state_walk *k);
+bool hw_walk_check_begin(hw_block_walk *w, const hw_state_walk *k);
+bool hw_walk_check_first_credit(hw_block_walk *w);
 
 /* combined.c: hw_walk_follows returns whether the record before this one is of the same sum. hw_walk_check_following checks
  * that a sum goes on where it must. hw_walk_check_combined checks one update of a sum, or a range of a single one. */

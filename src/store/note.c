@@ -103,6 +103,8 @@ void hw_note_piece(const hw_stripe *stripe, const hw_piece *piece)
         hw_event_record record = record_of(piece, HW_EVENT_TAKEN);
         if (atomic_load_explicit(&inflight->failed, memory_order_relaxed) != HAWSER_OK)
             record.flags |= HW_EVENT_FAILED;
+        if (inflight->request.head.operation == HW_PUT)
+            record.flags |= HW_EVENT_RESTORES;
         record.digest = digest_piece(piece, inflight->request.values);
         hw_log_put(stripe->log, &record);
     }
@@ -143,7 +145,7 @@ static hw_event_record order_record(const hw_order *order, uint64_t task, uint32
     uint64_t rows = order->keys != NULL ? order->count : last - first + 1;
     unsigned flags = (order->out != NULL ? HW_EVENT_PULLS : 0) | (order->values != NULL ? HW_EVENT_PUSHES : 0) |
                      (ticks ? HW_EVENT_TICKS : 0) | (!ticks && rows - 1 != last - first ? HW_EVENT_LISTED : 0) |
-                     (order->reread ? HW_EVENT_REREAD : 0);
+                     (order->reread ? HW_EVENT_REREAD : 0) | (order->operation == HW_PUT ? HW_EVENT_RESTORES : 0);
     return (hw_event_record){.kind = (uint8_t)kind,
                              .flags = (uint8_t)flags,
                              .object = order->table,

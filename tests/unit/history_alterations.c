@@ -67,6 +67,8 @@ static const char *const kinds[] = {[HW_EVENT_STATE] = "STATE",
                                     [HW_EVENT_ENDING] = "ENDING",
                                     [HW_EVENT_FINISHED] = "FINISHED",
                                     [HW_EVENT_CHANGED] = "CHANGED",
+                                    [HW_EVENT_RESUMED] = "RESUMED",
+                                    [HW_EVENT_RESTORED] = "RESTORED",
                                     [HW_EVENT_CLOSE] = "CLOSE"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -188,6 +190,17 @@ static bool of_one_block(const alteration *a)
             return false;
     }
     return true;
+}
+
+/* Returns whether it is the only credit of the block in its run. */
+static bool of_the_only_credit(const alteration *a)
+{
+    size_t credits = 0;
+    for (size_t i = 0; i < a->all->count; i++) {
+        hw_event_record r = record_of(a->r, a->all->all[i]);
+        credits += r.kind == HW_EVENT_CREDIT && r.actor == a->before.actor;
+    }
+    return credits == 1;
 }
 
 static bool of_failed_job(const alteration *a)
@@ -366,6 +379,10 @@ static const struct {
      "nothing else has the size of a state, and a rebuild replaces its values"},
     {KIND(BEGIN), OF(part) | OF(first) | OF(last), false, of_one_block, "a block that is alone waits for no other"},
     {KIND(CREDIT) | KIND(TURN), ALL_FIELDS, false, by_no_other, "only the other blocks record the same loop and credit"},
+    {KIND(RESUMED), ALL_FIELDS, false, by_no_other, "only the other blocks record where the run goes on"},
+    {KIND(RESTORED), OF(first) | OF(last), false, everywhere, "what a filter holds is judged where it is sent"},
+    {KIND(PASSED), OF(epoch) | OF(clock), false, of_the_first_use, "a part that was read may be of any use before"},
+    {KIND(CREDIT), OF(first), false, of_the_only_credit, "nothing else records the own share of a block"},
     {KIND(WRITE), OF(flags), false, by_no_other, "only the other blocks record that all that is held is sent"},
     {KIND(READ) | KIND(END), OF(digest), false, in_any_order, "digests do not determine a sum of floating-point numbers"},
     {KIND(READ), OF(part), false, beside_another_read, "the other stage has read the state in the same exchange"},
@@ -524,38 +541,59 @@ static void alter_run(recorded *r, uint64_t trials, uint64_t seed, tally *t)
         HAWSER_SSP, s                                                                                                       \
     }
 static const real_run runs[] = {
-    {"one block", 1, run_mixed, BSP, {"workers", "1"}},
-    {"bsp", 1, run_mixed, BSP, {"workers", "3"}},
-    {"bsp on nodes", 2, run_mixed, BSP, {"workers", "4"}},
-    {"bsp on a tree", 3, run_mixed, BSP, {"workers", "6", "topology", "tree"}},
-    {"bsp on servers", 3, run_mixed, BSP, {"workers", "6", "topology", "servers:1"}},
-    {"ssp", 1, run_mixed, SSP(1), {"workers", "3", "sync", "ssp:1"}},
-    {"ssp on a tree", 3, run_mixed, SSP(1), {"workers", "3", "sync", "ssp:2", "topology", "tree"}},
-    {"ssp on servers", 3, run_mixed, SSP(1), {"workers", "6", "sync", "ssp:2", "topology", "servers:1"}},
-    {"tap on a tree", 3, run_mixed, BSP, {"workers", "6", "sync", "tap", "topology", "tree"}},
-    {"ssp on nodes, rounded", 2, run_mixed, SSP(1), {"workers", "4", "sync", "ssp:1", "encoding", "int8"}},
-    {"tap on nodes", 2, run_mixed, BSP, {"workers", "4", "sync", "tap"}},
-    {"ssp, late", 2, run_mixed, SSP(2), {"workers", "2", "sync", "ssp:3", "rate", "30K", "backlog", "1"}},
-    {"bsp, filtered", 1, run_mixed, BSP, {"workers", "3", "filter", "fifo", "quota", "200"}},
-    {"ssp on nodes, filtered", 2, run_mixed, BSP, {"workers", "2", "sync", "ssp:1", "filter", "absolute", "quota", "200"}},
-    {"failing", 1, run_failing, BSP, {"workers", "3"}},
-    {"failing on nodes", 2, run_failing, SSP(1), {"workers", "4"}},
-    {"branches", 1, run_branches, BSP, {"workers", "3"}},
-    {"branches on nodes", 2, run_branches, SSP(1), {"workers", "4"}},
-    {"branches of one block", 1, run_branches, BSP, {"workers", "1"}},
-    {"moving", 1, run_moving, BSP, {"workers", "3"}},
-    {"moving on nodes", 2, run_moving, SSP(1), {"workers", "3"}},
-    {"stored, one block", 1, run_stored, BSP, {"workers", "1"}},
-    {"stored, bsp", 2, run_stored, BSP, {"workers", "3"}},
-    {"stored, ssp", 2, run_stored, SSP(1), {"workers", "3"}},
-    {"stored, tap", 1, run_stored, {HAWSER_TAP, 0}, {"workers", "3"}},
-    {"stored, delay", 2, run_stored, {HAWSER_DELAY, 2}, {"workers", "3"}},
-    {"stored, dc:0", 1, run_stored, {HAWSER_CENTRIC, 0}, {"workers", "3"}},
-    {"stored, dc:1", 2, run_stored, {HAWSER_CENTRIC, 1}, {"workers", "3"}},
-    {"tables", 1, run_tables, BSP, {NULL}},
-    {"tables on nodes", 2, run_tables, BSP, {NULL}},
-    {"tables on three nodes", 3, run_tables, BSP, {NULL}},
-    {"vectors on three nodes", 3, run_vectors, BSP, {NULL}},
+    {"one block", 1, run_mixed, BSP, {"workers", "1"}, 0},
+    {"bsp", 1, run_mixed, BSP, {"workers", "3"}, 0},
+    {"bsp on nodes", 2, run_mixed, BSP, {"workers", "4"}, 0},
+    {"bsp on a tree", 3, run_mixed, BSP, {"workers", "6", "topology", "tree"}, 0},
+    {"bsp on servers", 3, run_mixed, BSP, {"workers", "6", "topology", "servers:1"}, 0},
+    {"ssp", 1, run_mixed, SSP(1), {"workers", "3", "sync", "ssp:1"}, 0},
+    {"ssp on a tree", 3, run_mixed, SSP(1), {"workers", "3", "sync", "ssp:2", "topology", "tree"}, 0},
+    {"ssp on servers", 3, run_mixed, SSP(1), {"workers", "6", "sync", "ssp:2", "topology", "servers:1"}, 0},
+    {"tap on a tree", 3, run_mixed, BSP, {"workers", "6", "sync", "tap", "topology", "tree"}, 0},
+    {"ssp on nodes, rounded", 2, run_mixed, SSP(1), {"workers", "4", "sync", "ssp:1", "encoding", "int8"}, 0},
+    {"tap on nodes", 2, run_mixed, BSP, {"workers", "4", "sync", "tap"}, 0},
+    {"ssp, late", 2, run_mixed, SSP(2), {"workers", "2", "sync", "ssp:3", "rate", "30K", "backlog", "1"}, 0},
+    {"bsp, filtered", 1, run_mixed, BSP, {"workers", "3", "filter", "fifo", "quota", "200"}, 0},
+    {"ssp on nodes, filtered",
+     2,
+     run_mixed,
+     BSP,
+     {"workers", "2", "sync", "ssp:1", "filter", "absolute", "quota", "200"},
+     0},
+    {"failing", 1, run_failing, BSP, {"workers", "3"}, 0},
+    {"failing on nodes", 2, run_failing, SSP(1), {"workers", "4"}, 0},
+    {"branches", 1, run_branches, BSP, {"workers", "3"}, 0},
+    {"branches on nodes", 2, run_branches, SSP(1), {"workers", "4"}, 0},
+    {"branches of one block", 1, run_branches, BSP, {"workers", "1"}, 0},
+    {"moving", 1, run_moving, BSP, {"workers", "3"}, 0},
+    {"moving on nodes", 2, run_moving, SSP(1), {"workers", "3"}, 0},
+    {"stored, one block", 1, run_stored, BSP, {"workers", "1"}, 0},
+    {"stored, bsp", 2, run_stored, BSP, {"workers", "3"}, 0},
+    {"stored, ssp", 2, run_stored, SSP(1), {"workers", "3"}, 0},
+    {"stored, tap", 1, run_stored, {HAWSER_TAP, 0}, {"workers", "3"}, 0},
+    {"stored, delay", 2, run_stored, {HAWSER_DELAY, 2}, {"workers", "3"}, 0},
+    {"stored, dc:0", 1, run_stored, {HAWSER_CENTRIC, 0}, {"workers", "3"}, 0},
+    {"stored, dc:1", 2, run_stored, {HAWSER_CENTRIC, 1}, {"workers", "3"}, 0},
+    {"tables", 1, run_tables, BSP, {NULL}, 0},
+    {"tables on nodes", 2, run_tables, BSP, {NULL}, 0},
+    {"tables on three nodes", 3, run_tables, BSP, {NULL}, 0},
+    {"vectors on three nodes", 3, run_vectors, BSP, {NULL}, 0},
+    {"one block, from a checkpoint", 1, run_mixed, BSP, {"workers", "1"}, 2},
+    {"bsp, from a checkpoint", 1, run_mixed, BSP, {"workers", "3"}, 2},
+    {"bsp on nodes, from a checkpoint", 2, run_mixed, BSP, {"workers", "4"}, 4},
+    {"ssp on a tree, from a checkpoint", 3, run_mixed, SSP(1), {"workers", "3", "sync", "ssp:2", "topology", "tree"}, 2},
+    {"tap on nodes, from a checkpoint", 2, run_mixed, BSP, {"workers", "4", "sync", "tap"}, 3},
+    {"bsp, filtered, from a checkpoint", 1, run_mixed, BSP, {"workers", "3", "filter", "fifo", "quota", "200"}, 2},
+    {"branches, from a checkpoint", 1, run_branches, BSP, {"workers", "3"}, 2},
+    {"branches on nodes, from a checkpoint", 2, run_branches, SSP(1), {"workers", "4"}, 1},
+    {"moving, from a checkpoint", 1, run_moving, BSP, {"workers", "3"}, 2},
+    {"moving on nodes, from a checkpoint", 2, run_moving, SSP(1), {"workers", "3"}, 4},
+    {"stored, bsp, from a checkpoint", 2, run_stored, BSP, {"workers", "3"}, 5},
+    {"stored, ssp, from a checkpoint", 2, run_stored, SSP(1), {"workers", "3"}, 5},
+    {"stored, tap, from a checkpoint", 1, run_stored, {HAWSER_TAP, 0}, {"workers", "3"}, 4},
+    {"stored, delay, from a checkpoint", 2, run_stored, {HAWSER_DELAY, 2}, {"workers", "3"}, 2},
+    {"stored, dc:0, from a checkpoint", 1, run_stored, {HAWSER_CENTRIC, 0}, {"workers", "3"}, 2},
+    {"stored, dc:1, from a checkpoint", 2, run_stored, {HAWSER_CENTRIC, 1}, {"workers", "3"}, 3},
 };
 
 static void every_alteration_is_refused(void **state)

@@ -8,6 +8,7 @@
 #include "hawser/stored.h"
 #include "hawser/vector.h"
 #include "history_runs.h"
+#include "memory_checkpointer.h"
 #include "nodes.h"
 
 /* A run: its options, as pairs that end with NULL, the number of nodes, and what each of them does. */
@@ -17,6 +18,7 @@ typedef struct real_run {
     void (*body)(test_node *node);
     hawser_sync sync;
     const char *pairs[16];
+    uint64_t stop; /* the run is recorded from its n-th checkpoint on; 0: from its begin */
 } real_run;
 
 /* --------------------------------------------------------------------------------------------------------- programs ---- */
@@ -397,12 +399,21 @@ typedef struct recorded {
     size_t sizes[NODES_MOST];
 } recorded;
 
-static inline recorded record_run(const real_run *run)
+/* The checkpoints of the run that is recorded. Nodes are threads of this process, so they share them. */
+static memory_checkpointer real_checkpoints;
+
+static void run_body(test_node *node)
+{
+    const real_run *run = node->user;
+    if (run->stop > 0)
+        node->job->checkpointer = &real_checkpoints.own;
+    run->body(node);
+}
+
+static void run_real(const real_run *run)
 {
     test_node nodes[NODES_MOST];
-    recorded r = {.run = run, .nodes = run->nodes};
     const char *pairs[20] = {"record-history", "h", "timeout", "20"};
-    char path[16];
     size_t count = 4;
     for (size_t i = 0; run->pairs[i] != NULL; i++)
         pairs[count++] = run->pairs[i];
@@ -410,12 +421,26 @@ static inline recorded record_run(const real_run *run)
     if (run->nodes == 1) {
         test_job job = open_job(pairs);
         nodes[0] = (test_node){.nodes = 1, .job = job.job, .user = (void *)(uintptr_t)run};
-        run->body(&nodes[0]);
+        run_body(&nodes[0]);
         close_job(job);
     } else {
-        run_nodes(nodes, run->nodes, pairs, run->body, (void *)(uintptr_t)run);
+        run_nodes(nodes, run->nodes, pairs, run_body, (void *)(uintptr_t)run);
     }
     check_all(nodes, run->nodes, run->name);
+}
+
+static inline recorded record_run(const real_run *run)
+{
+    recorded r = {.run = run, .nodes = run->nodes};
+    char path[16];
+    memory_open(&real_checkpoints, 1, run->stop, 0);
+    run_real(run);
+    if (run->stop > 0) {
+        assert_int_equal(real_checkpoints.complete, run->stop);
+        memory_again(&real_checkpoints, 1, 0);
+        run_real(run);
+    }
+    memory_close(&real_checkpoints);
     for (uint32_t node = 0; node < run->nodes; node++) {
         (void)snprintf(path, sizeof path, node == 0 ? "h" : "h.%u", node);
         r.bytes[node] = read_file(path, &r.sizes[node]);

@@ -2,6 +2,7 @@
  * Random programs that are thrown away and go on from a checkpoint. Checkpoints are taken at drawn clocks, and the run has
  * the bits of an undisturbed one. Another run begins from the bytes of one of them, with other threads, nodes or topology,
  * and has these bits, too. Under ssp and tap, where bits differ from run to run, no change of a unit is lost or made twice.
+ * The histories of runs that take checkpoints and of those that go on from them break no rule.
  *
  * HAWSER_TEST_SEED=N tries one seed alone, and HAWSER_TEST_LONG=1 twenty times as many.
  */
@@ -22,6 +23,7 @@
 #include "base/hash.h"
 #include "directory.h"
 #include "hawser/record.h"
+#include "history_memory.h"
 #include "memory_checkpointer.h"
 #include "programs_seeds.h"
 
@@ -96,7 +98,36 @@ typedef struct manner {
     const char *filter, *quota;
     const char *name;
     double (*made)[STATES][SIZE]; /* what units change is added up; NULL: it is not */
+    bool recorded;                /* in a history, which is checked */
 } manner;
+
+/* Checks the history of a run, which has been read. */
+static void judge(drawn *d, const manner *how, hw_history *history)
+{
+    hw_verdict verdict = {0};
+    hawser_error error = {0};
+    hawser_status status = hw_history_whole(history, &error);
+    HAWSER_THEN(status, hw_history_check(history, &verdict, &error));
+    if (status == HAWSER_OK && verdict.broken)
+        hw_verdict_print(&verdict, history, stderr);
+    if (status != HAWSER_OK || verdict.broken)
+        fail_drawn(d, how->name, "%s", status != HAWSER_OK ? error.text : verdict.text);
+    hw_history_free(history);
+}
+
+/* Checks what the nodes of a run have recorded in `path`, `path`.1 and so on. */
+static void judge_nodes(drawn *d, const manner *how, const char *path, uint32_t nodes)
+{
+    hw_history history = {0};
+    char other[80];
+    hawser_error error = {0};
+    for (uint32_t node = 0; node < nodes; node++) {
+        (void)snprintf(other, sizeof other, node == 0 ? "%s" : "%s.%u", path, node);
+        if (add_history(&history, other, &error) != HAWSER_OK)
+            fail_drawn(d, how->name, "%s", error.text);
+    }
+    judge(d, how, &history);
+}
 
 /* Runs a program on this node. Returns false if it is refused. */
 static bool run_here(drawn *d, const manner *how, drawn_values *got)
@@ -106,8 +137,14 @@ static bool run_here(drawn *d, const manner *how, drawn_values *got)
     (void)snprintf(workers, sizeof workers, "%u", d->blocks);
     const char *pairs[20] = {"workers", workers, "check", "yes", "timeout", fields.left_out == NULL ? "60" : "1"};
     size_t count = 6;
-    const char *const more[][2] = {{"threads", how->threads}, {"filter", how->filter}, {"quota", how->quota}};
-    for (size_t i = 0; i < 3; i++)
+    char path[40];
+    if (how->recorded)
+        (void)history_file(path, sizeof path);
+    const char *const more[][2] = {{"threads", how->threads},
+                                   {"filter", how->filter},
+                                   {"quota", how->quota},
+                                   {"record-history", how->recorded ? path : NULL}};
+    for (size_t i = 0; i < 4; i++)
         if (more[i][1] != NULL) {
             pairs[count++] = more[i][0];
             pairs[count++] = more[i][1];
@@ -122,6 +159,8 @@ static bool run_here(drawn *d, const manner *how, drawn_values *got)
     close_job(test);
     if (status != HAWSER_OK && refusals_of(d, 1) == 0 && fields.left_out == NULL)
         fail_drawn(d, how->name, "%s", error.text);
+    if (status == HAWSER_OK && how->recorded)
+        judge_nodes(d, how, path, 1);
     return status == HAWSER_OK;
 }
 
@@ -181,6 +220,7 @@ static void throw_away(uint64_t seed, counts *count)
     memory_open(&kept, 1 + seed % 2, 1 + seed / 2 % 8, seed);
     kept.ends = seed % 5 == 3;
     how.checkpoints = &kept;
+    how.recorded = true;
     how.name = "with checkpoints";
     if (seed % 5 == 0) {
         how.schedule = 0;
@@ -260,6 +300,7 @@ static void throw_late_away(uint64_t seed, counts *count)
     memory_open(&kept, 1 + seed % 2, 1 + seed / 2 % 8, seed);
     kept.ends = seed % 5 == 3;
     how.checkpoints = &kept;
+    how.recorded = true;
     how.made = made;
     if (seed % 5 == 0) {
         how.schedule = 0;
@@ -323,13 +364,13 @@ static bool run_there(everywhere *all, uint32_t count, const char *topology, con
     test_node nodes[NODES_MOST];
     char workers[12];
     (void)snprintf(workers, sizeof workers, "%u", all->d.blocks);
-    const char *pairs[] = {"workers", workers, "topology", topology, "check", "yes", "timeout",
-                           "60",      NULL,    NULL,       NULL,     NULL,    NULL};
+    const char *pairs[] = {"workers",        workers, "topology", topology, "check", "yes", "timeout", "60",
+                           "record-history", "h",     NULL,       NULL,     NULL,    NULL,  NULL};
     if (how->filter != NULL) {
-        pairs[8] = "filter";
-        pairs[9] = how->filter;
-        pairs[10] = "quota";
-        pairs[11] = how->quota;
+        pairs[10] = "filter";
+        pairs[11] = how->filter;
+        pairs[12] = "quota";
+        pairs[13] = how->quota;
     }
     all->checkpoints = how->checkpoints;
     all->made = how->made;
@@ -338,6 +379,8 @@ static bool run_there(everywhere *all, uint32_t count, const char *topology, con
     run_nodes(nodes, count, pairs, run_on_node, all);
     if (nodes[0].status != HAWSER_OK && refusals_of(&all->d, count) == 0)
         fail_drawn(&all->d, how->name, "%s", nodes[0].error.text);
+    if (nodes[0].status == HAWSER_OK)
+        judge_nodes(&all->d, how, "h", count);
     return nodes[0].status == HAWSER_OK;
 }
 
@@ -393,6 +436,7 @@ static bool change_nodes_late(uint64_t seed)
     memory_open(&kept, 1, 2 + seed / 2 % 8, seed);
     kept.ends = seed % 5 == 3;
     how.checkpoints = &kept;
+    how.recorded = true;
     how.made = made;
     how.name = topologies[seed % TOPOLOGIES];
     bool here = seed % 4 == 0, ran = here ? run_here(&all.d, &how, &got) : run_there(&all, count, how.name, &how);
@@ -915,7 +959,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_run_goes_on_from_its_bytes_with_other_threads, make_directory, remove_directory),
         cmocka_unit_test(late_runs_lose_and_double_nothing),
         cmocka_unit_test_setup_teardown(a_run_goes_on_from_its_bytes_on_other_nodes, make_directory, remove_directory),
-        cmocka_unit_test(late_runs_go_on_on_other_nodes),
+        cmocka_unit_test_setup_teardown(late_runs_go_on_on_other_nodes, make_directory, remove_directory),
         cmocka_unit_test(changed_data_go_on),
         cmocka_unit_test(gains_take_effect_at_the_same_clock),
         cmocka_unit_test(record_of_another_cut_is_refused_by_name),

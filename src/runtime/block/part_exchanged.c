@@ -233,12 +233,19 @@ static void set_merged(hw_state_part *part, const void *values)
     hw_replica_set_base(part->replica, values);
 }
 
+static hawser_status restore(hw_worker *worker, hw_state_part *part)
+{
+    (void)worker;
+    hw_replica_record_restored(part->replica);
+    return HAWSER_OK;
+}
+
 /* What both kinds do alike. */
 #define EXCHANGED                                                                                                           \
     .close = close_part, .begin_epoch = begin_epoch, .ready = ready, .merge = merge, .cut = cut, .settled = settled,        \
     .end_epoch = end_epoch, .read = read_all, .roll_back = roll_back, .accept = accept, .retire = retire,                   \
     .take_merged = take_merged, .merged = merged, .alike = true, .kept_count = kept_count, .keep = keep,                    \
-    .put_back = put_back, .visit = visit, .drop = drop, .remember = remember, .set_merged = set_merged
+    .put_back = put_back, .visit = visit, .drop = drop, .remember = remember, .set_merged = set_merged, .restore = restore
 
 const hw_part_kind hw_part_replicated = {EXCHANGED, .open = open_replicated, .write = write_all, .set_gain = set_gain};
 const hw_part_kind hw_part_partitioned = {EXCHANGED, .open = open_partitioned, .write = write_own};

@@ -115,12 +115,15 @@ static void close_part(hw_state_part *part)
 
 /* ----------------------------------------------------------------------------------------------------------- moving ---- */
 
+static uint64_t digest_values(const hw_state_part *part, uint32_t number, const void *values)
+{
+    size_t count = hw_moving_count(part->state, number), first = hw_moving_first(part->state, number);
+    return hw_state_size(part->state) == 8 ? hw_digest_64(values, count, first) : hw_digest_32(values, count, first);
+}
+
 static uint64_t digest_of(const hw_state_part *part, uint32_t number)
 {
-    const hw_message *message = part->moving->here[number];
-    size_t count = hw_moving_count(part->state, number), first = hw_moving_first(part->state, number);
-    return hw_state_size(part->state) == 8 ? hw_digest_64(message->payload, count, first)
-                                           : hw_digest_32(message->payload, count, first);
+    return digest_values(part, number, part->moving->here[number]->payload);
 }
 
 /* Gives a part to its block in the use `use` of this phase. */
@@ -534,6 +537,52 @@ static void recall_part(hw_worker *worker, hw_state_part *part, hawser_record *r
     moving->here[number]->envelope.clock = moving->use;
     if (bytes_of(part, number) > 0)
         hawser_record_bytes(record, moving->here[number]->payload, bytes_of(part, number));
+    if (moving->digests != NULL)
+        moving->digests[number] = digest_of(part, number);
+}
+
+/* Records in the history a part that was read from a checkpoint, or, with `flags`, a version of it that is a kept point. */
+static void record_restored(hw_worker *worker, const hw_state_part *part, uint32_t number, unsigned flags, uint64_t digest)
+{
+    const struct hw_moving *moving = part->moving;
+    hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_PASSED,
+                                               .flags = (uint8_t)(HW_EVENT_RESTORES | flags),
+                                               .object = part->state->number,
+                                               .actor = worker->block,
+                                               .from = worker->block,
+                                               .covers = parts_of(part),
+                                               .part = number,
+                                               .epoch = moving->epoch,
+                                               .clock = moving->use,
+                                               .count = hw_moving_count(part->state, number),
+                                               .digest = digest});
+}
+
+static void record_kept(hw_worker *worker, const hw_state_part *part, const char *values)
+{
+    const char *owners = values + part->moving->kept * hw_state_size(part->state);
+    for (uint32_t p = 0, owner; p < parts_of(part); p++) {
+        memcpy(&owner, owners + p * sizeof owner, sizeof owner);
+        if (owner != worker->block)
+            continue;
+        record_restored(worker, part, p, HW_EVENT_RETURNED, digest_values(part, p, values));
+        values += bytes_of(part, p);
+    }
+}
+
+static hawser_status restore(hw_worker *worker, hw_state_part *part)
+{
+    const struct hw_moving *moving = part->moving;
+    uint32_t points = worker->points != NULL ? hw_program_points(worker->session->program) : 0;
+    if (worker->log == NULL || !moving->begun)
+        return HAWSER_OK;
+    for (uint32_t p = 0; p < parts_of(part); p++)
+        if (moving->owners[p] == worker->block)
+            record_restored(worker, part, p, 0, digest_of(part, p));
+    for (uint32_t k = 0; k < points; k++)
+        if (worker->points[k].kept && worker->points[k].values[part->state->number] != NULL)
+            record_kept(worker, part, worker->points[k].values[part->state->number]);
+    return HAWSER_OK;
 }
 
 /* Parts that have come for a later use are in the record of the block that had them before. */
@@ -578,4 +627,5 @@ const hw_part_kind hw_part_moving = {.open = open_part,
                                      .put_back = put_back,
                                      .visit = visit,
                                      .drop = drop,
-                                     .remember = remember};
+                                     .remember = remember,
+                                     .restore = restore};

@@ -205,10 +205,20 @@ static hawser_status recall_node(hw_worker *worker, uint64_t number)
     return status;
 }
 
-static hawser_status recall_block(hw_worker *worker, uint64_t number)
+/* A history begins anew where the run goes on. `order` has the epoch and the clock. */
+static void record_resumed(hw_worker *worker, const hw_envelope *order)
+{
+    if (worker->log != NULL)
+        hw_log_put(worker->log, &(hw_event_record){.kind = HW_EVENT_RESUMED,
+                                                   .actor = worker->block,
+                                                   .epoch = order->epoch + worker->session->program->state_count,
+                                                   .clock = order->clock});
+}
+
+static hawser_status recall_block(hw_worker *worker, const hw_envelope *order)
 {
     visited_block given = {.worker = worker};
-    hawser_status status = read_piece(worker, HW_PIECE_BLOCK, number, visit_block, &given);
+    hawser_status status = read_piece(worker, HW_PIECE_BLOCK, order->part, visit_block, &given);
     for (uint32_t i = 0; i < worker->session->program->state_count && status == HAWSER_OK; i++) {
         worker->parts[i].page_filled = false;
         if (worker->parts[i].state->kind == HW_DATA)
@@ -217,8 +227,9 @@ static hawser_status recall_block(hw_worker *worker, uint64_t number)
     if (status == HAWSER_OK && given.scratch != NULL)
         status = hw_worker_renew_scratch(worker, given.scratch, given.scratch_bytes);
     free(given.scratch);
-    HAWSER_THEN(status, each_part(worker, true));
-    return status;
+    HAWSER_TRY(status);
+    record_resumed(worker, order);
+    return each_part(worker, true);
 }
 
 static hawser_status obey(hw_worker *worker, const hw_envelope *order)
@@ -227,7 +238,7 @@ static hawser_status obey(hw_worker *worker, const hw_envelope *order)
         worker->paused = false;
         return HAWSER_OK;
     }
-    HAWSER_TRY(order->span == HW_RECORD_READ_NODE ? recall_node(worker, order->part) : recall_block(worker, order->part));
+    HAWSER_TRY(order->span == HW_RECORD_READ_NODE ? recall_node(worker, order->part) : recall_block(worker, order));
     return reply(worker, order->part);
 }
 

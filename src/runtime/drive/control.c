@@ -49,8 +49,7 @@ hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *op, ha
     hw_message *message = NULL;
     HAWSER_TRY(control(driver, HW_MESSAGE_TRIGGER, &head, &message));
     message->envelope.loop = op->number;
-    /* Each entry has numbers for the loop itself and for the rebuild of each state before and after it. */
-    message->envelope.epoch = driver->entries * (2 * (uint64_t)driver->session->program->state_count + 2);
+    message->envelope.epoch = hw_driver_epoch(driver);
     return hw_driver_send_all(driver, message);
 }
 

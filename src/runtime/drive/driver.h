@@ -172,6 +172,12 @@ void hw_driver_main(hw_driver *driver);
 bool hw_driver_combine(hw_driver *driver);
 /* Sends a message to all blocks, and takes it. */
 hawser_status hw_driver_send_all(hw_driver *driver, hw_message *message) HAWSER_MUST_USE;
+/* Returns the epoch of the operator that was entered last. Each entry has numbers for the loop itself and for the rebuild of
+ * each state before and after it. */
+static inline uint64_t hw_driver_epoch(const hw_driver *driver)
+{
+    return driver->entries * (2 * (uint64_t)driver->session->program->state_count + 2);
+}
 /* Sends a TRIGGER of `op` to all blocks. */
 hawser_status hw_driver_trigger(hw_driver *driver, const hawser_operator *op, hawser_sync sync, uint64_t first_clock,
                                 uint64_t limit, bool final) HAWSER_MUST_USE;

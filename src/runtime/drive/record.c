@@ -239,7 +239,7 @@ bool hw_record_due(hw_driver *driver)
     return recording->urgent || recording->by->due(recording->by->user, driver->session->number, hw_driver_left(driver));
 }
 
-/* Sends an order about records to all blocks. */
+/* Sends an order about records to all blocks. Orders to read have the epoch, which a history needs. */
 static hawser_status order(hw_driver *driver, hw_record_order_kind what, uint64_t number, uint64_t at, bool now)
 {
     hw_message *message = NULL;
@@ -250,6 +250,7 @@ static hawser_status order(hw_driver *driver, hw_record_order_kind what, uint64_
     message->envelope.span = what;
     message->envelope.part = (uint32_t)number;
     message->envelope.clock = at;
+    message->envelope.epoch = hw_driver_epoch(driver);
     message->envelope.last = now;
     return hw_driver_send_all(driver, message);
 }
@@ -460,7 +461,7 @@ void hw_record_close(hw_driver *driver)
 /* Has all blocks read `what` of the checkpoint, and waits until they have. */
 static hawser_status recall(hw_driver *driver, hw_record_order_kind what)
 {
-    HAWSER_TRY(order(driver, what, driver->recording.from->number, 0, true));
+    HAWSER_TRY(order(driver, what, driver->recording.from->number, driver->recording.from->step, true));
     return hw_driver_wait(driver, all_replied, driver);
 }
 

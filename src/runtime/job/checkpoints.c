@@ -200,10 +200,6 @@ hawser_status hw_checkpoints_open(hawser_job *job, hawser_error *error)
     const char *path = hawser_options_text(job->options, "checkpoint");
     if (path == NULL)
         return HAWSER_OK;
-    if (hawser_options_text(job->options, "record-history") != NULL)
-        return hawser_fail(
-            error, HAWSER_BAD_OPTION,
-            "--record-history and --checkpoint do not go together: a history begins with its run; leave one out");
     hawser_status status = hw_cluster_agree(job->cluster, make(job, path, error), error);
     if (status == HAWSER_OK)
         status = hw_checkpoint_nodes_open(job->checkpoints, error);
