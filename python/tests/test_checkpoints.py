@@ -28,7 +28,7 @@ def die(clocks):
     wanted = int(sys.argv[2])  # a global would be a constant of the program
     if clocks == wanted:
         os.kill(os.getpid(), signal.SIGKILL)
-    newest, until = sorted(os.listdir(FOLDER)) if clocks < wanted else None, time.time() + 3
+    newest, until = sorted(os.listdir(FOLDER)) if clocks < wanted else None, time.time() + 8
     while clocks > 1 and clocks < wanted and sorted(os.listdir(FOLDER)) == newest and time.time() < until:
         time.sleep(0.02)  # a thread writes the checkpoint that was begun before this clock
 
