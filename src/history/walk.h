@@ -46,7 +46,7 @@ typedef struct hw_block_walk {
      * added since. */
     uint64_t settings, share;
     const hw_event_record *chosen;  /* the last choice of a loop's branches; NULL: none */
-    const hw_event_record *resumed; /* from which clock of which epoch the job went on; NULL: it began */
+    const hw_event_record *resumed; /* the clock and the epoch where the job went on; NULL: it began */
     size_t at;
     bool saw_loss;   /* has recorded the loss of a node */
     hw_index *agree; /* records that must agree: all of one key have the same digest, or end at the same clock */

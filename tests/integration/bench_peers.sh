@@ -112,6 +112,14 @@ else
 fi
 
 "$python" -c 'import sklearn, threadpoolctl' 2>/dev/null || { echo "bench/rows is left out: $python has no scikit-learn"; exit 0; }
+"$python" "$top/bench/rows/svm" --quick --only-hawser --data rare --inputs text --repeat 1 --work "$work" --json >"$work/svm"
+python3 - "$work/svm" <<'END'
+import json, sys
+said = json.loads(open(sys.argv[1]).readlines()[-1])
+assert said["bench"] == "svm" and [(fit["data"], fit["loss"]) for fit in said["fits"]] == [("rare", "hinge"), ("rare", "squared-hinge")], said
+for fit in said["fits"]:
+    assert fit["optimum"] > 0 and fit["cpu"]["hawser text"]["0.0001"] > 0, fit  # the least distance is reached
+END
 problems=text # each fit of the peer starts a Python
 [ -z "${HAWSER_TEST_LONG:-}" ] || problems=blobs,uniform,text
 "$top/bench/rows/run" --quick --problems "$problems" --python "$python" --work "$work" --json >"$work/rows"
