@@ -467,7 +467,7 @@ def harmed(*harms):
 
 
 @pytest.mark.parametrize("harm, text", [(signal.SIGKILL, "the task of partition . was lost: Python worker exited.*; Spark has begun it 2 times"),
-                                        (signal.SIGSTOP, "(node . .* was lost|cannot join|missing node).*; Spark has begun it 2 times"),
+                                        (signal.SIGSTOP, "(node . .* was lost|cannot join|missing (node|the manager)).*; Spark has begun it 2 times"),
                                         (None, "Spark ended the training: .*cancelled")])
 def test_a_loss_that_repeats_ends_the_training(spark, frame, harm, text):
     """Spark begins the stage again, here once, unless the driver has cancelled it."""
