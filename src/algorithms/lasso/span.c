@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/solve/conjugate.h"
+
 hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear_problem *problem, hawser_error *error)
 {
     size_t n = problem->X->rows, most = problem->free_count + problem->box_count;
@@ -138,28 +140,33 @@ void hw_lasso_span_project(hw_lasso_span *span, const hw_linear_problem *problem
 
 /* ------------------------------------------------------------------------------------------------------------- fit ---- */
 
-/* Least squares over `count` columns of length 1 within bounds, by their Gram matrix: the coefficients t, and the remaining
- * pull on each. */
+/* Least squares over columns of length 1 within bounds, by their Gram matrix. */
 typedef struct box {
-    size_t count;
-    double size;  /* the residual's square at the start, the scale of rounding errors */
-    double *gram; /* count x count */
-    double *lower, *upper, *t, *pull, *direction, *bend;
+    hw_conjugate search; /* its step is the coefficients, its count the number of columns */
+    double size;         /* the residual's square at the start, the scale of rounding errors */
+    double *gram;        /* count x count */
+    double *lower, *upper;
 } box;
 
 static void box_move(box *b, size_t a, double step)
 {
-    b->t[a] += step;
-    for (size_t k = 0; k < b->count; k++)
-        b->pull[k] -= step * b->gram[a * b->count + k];
+    size_t count = b->search.count;
+    b->search.step[a] += step;
+    for (size_t k = 0; k < count; k++)
+        b->search.pull[k] -= step * b->gram[a * count + k];
+}
+
+static double within(const box *b, size_t a, double t)
+{
+    return fmin(fmax(t, b->lower[a]), b->upper[a]);
 }
 
 /* Makes a pass of coordinate descent. Returns the sum of the squared steps. */
 static double box_pass(box *b)
 {
     double moved = 0.0;
-    for (size_t a = 0; a < b->count; a++) {
-        double best = fmin(fmax(b->t[a] + b->pull[a], b->lower[a]), b->upper[a]), step = best - b->t[a];
+    for (size_t a = 0; a < b->search.count; a++) {
+        double t = b->search.step[a], step = within(b, a, t + b->search.pull[a]) - t;
         if (step != 0.0)
             box_move(b, a, step);
         moved += step * step;
@@ -170,12 +177,38 @@ static double box_pass(box *b)
 /* Returns the length of a step along the direction, at most `length`, at which the first bound is reached. */
 static double box_reach(const box *b, double length)
 {
-    for (size_t a = 0; a < b->count; a++) {
-        double end = b->t[a] + length * b->direction[a];
-        if (b->direction[a] != 0.0 && (end < b->lower[a] || end > b->upper[a]))
-            length = ((end < b->lower[a] ? b->lower[a] : b->upper[a]) - b->t[a]) / b->direction[a];
+    const double *t = b->search.step, *direction = b->search.direction;
+    for (size_t a = 0; a < b->search.count; a++) {
+        double end = t[a] + length * direction[a];
+        if (direction[a] != 0.0 && (end < b->lower[a] || end > b->upper[a]))
+            length = ((end < b->lower[a] ? b->lower[a] : b->upper[a]) - t[a]) / direction[a];
     }
     return length;
+}
+
+/* Takes the pull on the coefficients that are not at a bound. Returns its square. */
+static double box_scale(const box *b)
+{
+    const hw_conjugate *search = &b->search;
+    double power = 0.0;
+    for (size_t a = 0; a < search->count; a++) {
+        double t = search->step[a], pull = t > b->lower[a] && t < b->upper[a] ? search->pull[a] : 0.0;
+        search->bent[a] = pull;
+        power += pull * pull;
+    }
+    return power;
+}
+
+/* Multiplies the direction by the Gram matrix. Returns the product of both. */
+static double box_bend(const box *b)
+{
+    const hw_conjugate *search = &b->search;
+    double curvature = 0.0;
+    for (size_t a = 0; a < search->count; a++) {
+        search->bent[a] = hawser_dot(search->count, b->gram + a * search->count, search->direction, NULL);
+        curvature += search->direction[a] * search->bent[a];
+    }
+    return curvature;
 }
 
 /* Runs conjugate gradients over the coefficients that are not at a bound, up to the first bound. If columns are dependent,
@@ -183,31 +216,19 @@ static double box_reach(const box *b, double length)
  * length 1, so that rounding errors of the Gram matrix are relative to 1 at any scale of the data. */
 static void box_face(box *b)
 {
-    double before = 0.0;
-    memset(b->direction, 0, b->count * sizeof *b->direction);
-    for (size_t turn = 0; turn < b->count + 2; turn++) {
-        double now = 0.0, curve = 0.0, square, length;
-        for (size_t a = 0; a < b->count; a++)
-            now += b->t[a] > b->lower[a] && b->t[a] < b->upper[a] ? b->pull[a] * b->pull[a] : 0.0;
-        for (size_t a = 0; a < b->count; a++)
-            b->direction[a] = b->t[a] > b->lower[a] && b->t[a] < b->upper[a]
-                                  ? b->pull[a] + (before > 0.0 ? now / before : 0.0) * b->direction[a]
-                                  : 0.0;
-        for (size_t a = 0; a < b->count; a++) {
-            b->bend[a] = hawser_dot(b->count, b->gram + a * b->count, b->direction, NULL);
-            curve += b->direction[a] * b->bend[a];
-        }
-        square = hawser_dot(b->count, b->direction, b->direction, NULL);
-        if (!(now > 1e-28 * b->size) || !(curve > 1e-13 * square))
+    hw_conjugate *search = &b->search;
+    hw_conjugate_begin(search);
+    for (size_t turn = 0; turn < search->count + 2; turn++) {
+        hw_conjugate_turn(search, box_scale(b));
+        double curvature = box_bend(b), square = hawser_dot(search->count, search->direction, search->direction, NULL);
+        if (!(search->power > 1e-28 * b->size) || !(curvature > 1e-13 * square))
             return;
-        length = box_reach(b, now / curve);
-        for (size_t a = 0; a < b->count; a++) {
-            b->t[a] = fmin(fmax(b->t[a] + length * b->direction[a], b->lower[a]), b->upper[a]);
-            b->pull[a] -= length * b->bend[a];
-        }
-        if (length < now / curve)
+        double length = box_reach(b, search->power / curvature);
+        hw_conjugate_go(search, length);
+        for (size_t a = 0; a < search->count; a++)
+            search->step[a] = within(b, a, search->step[a]);
+        if (length < search->power / curvature)
             return;
-        before = now;
     }
 }
 
@@ -218,13 +239,14 @@ static void box_take_in(box *b, hw_lasso_span *span, const hw_linear_problem *pr
 {
     size_t n = columns->X.rows;
     uint32_t j = problem->free_list[f];
-    double *q = span->basis + (span->count + b->count) * n;
+    double *q = span->basis + (span->count + b->search.count) * n;
     double length = reduce(span, span->count, columns, problem->free_columns + f * n, q);
     if (!(length > 0.0))
         return;
-    b->lower[b->count] = problem->lower != NULL ? problem->lower[j] * length : -INFINITY;
-    b->upper[b->count] = problem->upper != NULL ? problem->upper[j] * length : INFINITY;
-    b->pull[b->count++] = hawser_dot(n, q, residual, columns->weights);
+    size_t a = b->search.count++;
+    b->lower[a] = problem->lower != NULL ? problem->lower[j] * length : -INFINITY;
+    b->upper[a] = problem->upper != NULL ? problem->upper[j] * length : INFINITY;
+    b->search.pull[a] = hawser_dot(n, q, residual, columns->weights);
 }
 
 /* Removes the span of the unbounded columns of penalty factor 0 from the residual, and puts the bounded ones into the
@@ -245,9 +267,10 @@ static void box_fill(box *b, hw_lasso_span *span, const hw_linear_problem *probl
             (f >= problem->free_count || problem->free_side[f] != 0))
             box_take_in(b, span, problem, columns, f, residual);
     const double *q = span->basis + span->count * n;
-    for (size_t a = 0; a < b->count; a++)
+    size_t count = b->search.count;
+    for (size_t a = 0; a < count; a++)
         for (size_t c = 0; c <= a; c++)
-            b->gram[a * b->count + c] = b->gram[c * b->count + a] = hawser_dot(n, q + a * n, q + c * n, columns->weights);
+            b->gram[a * count + c] = b->gram[c * count + a] = hawser_dot(n, q + a * n, q + c * n, columns->weights);
 }
 
 hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
@@ -259,15 +282,16 @@ hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear_problem *pr
     if (memory == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns without a penalty", most);
     box b = {.gram = memory, .size = hawser_dot(n, residual, residual, columns->weights)};
-    double **parts[] = {&b.lower, &b.upper, &b.t, &b.pull, &b.direction, &b.bend};
+    hw_conjugate *search = &b.search;
+    double **parts[] = {&b.lower, &b.upper, &search->step, &search->pull, &search->direction, &search->bent};
     for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
         *parts[k] = memory + most * (most + k);
     box_fill(&b, span, problem, columns, residual);
     for (size_t k = 0; k < PASSES && box_pass(&b) > 1e-26 * b.size; k++)
         box_face(&b);
-    for (size_t a = 0; a < b.count; a++)
+    for (size_t a = 0; a < search->count; a++)
         for (size_t i = 0; i < n; i++)
-            residual[i] -= b.t[a] * span->basis[(span->count + a) * n + i];
+            residual[i] -= search->step[a] * span->basis[(span->count + a) * n + i];
     hw_lasso_span_reset(span);
     free(memory);
     return HAWSER_OK;

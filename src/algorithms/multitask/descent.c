@@ -149,10 +149,10 @@ static hawser_status begin(group_descent *d, hw_multitask_block *block, hawser_e
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns", p->members);
     d->face = (hw_multitask_face){.members = lists,
                                   .places = lists + p->members,
-                                  .step = p->scratch,
-                                  .pull = p->scratch + count,
-                                  .direction = p->scratch + 2 * count,
-                                  .bend = p->scratch + 3 * count,
+                                  .search = {.step = p->scratch,
+                                             .pull = p->scratch + count,
+                                             .direction = p->scratch + 2 * count,
+                                             .bent = p->scratch + 3 * count},
                                   .product = {p->scratch + 4 * count, p->scratch + 4 * count + p->length * p->q},
                                   .most_iterations = LEAST_ITERATIONS};
     d->change = p->scratch + 4 * count + image;

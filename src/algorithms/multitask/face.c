@@ -51,44 +51,37 @@ static void find(hw_multitask_face *face, const hw_multitask_subproblem *p)
     }
 }
 
-/* Computes the pulls at the present point. Returns the largest. */
-static double begin(hw_multitask_face *face, const hw_multitask_subproblem *p)
+/* Begins the search at the present point. */
+static void begin(hw_multitask_face *face, const hw_multitask_subproblem *p)
 {
     size_t count = face->count, q = p->q;
-    double most = 0.0;
     for (size_t f = 0; f < count; f++) {
         size_t k = face->members[f];
         curvature c = curvature_of(p, k);
-        for (size_t o = 0; o < q; o++) {
-            double pull = p->at.gradient[k * q + o] - (c.across + c.l2) * c.x[o];
-            face->pull[o * count + f] = pull;
-            most = fmax(most, fabs(pull));
-        }
+        for (size_t o = 0; o < q; o++)
+            face->search.pull[o * count + f] = p->at.gradient[k * q + o] - (c.across + c.l2) * c.x[o];
     }
-    memset(face->step, 0, count * q * sizeof *face->step);
-    memset(face->direction, 0, count * q * sizeof *face->direction);
-    return most;
+    memset(face->search.step, 0, count * q * sizeof *face->search.step);
+    face->search.count = count * q;
+    hw_conjugate_begin(&face->search);
 }
 
-/* Computes the next direction: the pull divided by the members' own second derivatives, plus a share of the last direction.
- * Returns pull times this quotient. */
-static double turn(hw_multitask_face *face, const hw_multitask_subproblem *p, double before)
+/* Divides the pull by the members' own second derivatives. Returns the product of both. */
+static double scale(const hw_multitask_face *face, const hw_multitask_subproblem *p)
 {
+    const hw_conjugate *search = &face->search;
     size_t count = face->count, q = p->q;
     double now = 0.0;
     for (size_t f = 0; f < count; f++) {
         curvature c = curvature_of(p, face->members[f]);
-        double along = share_along(&c, face->pull + f, count, q), all = c.along + c.across;
+        double along = share_along(&c, search->pull + f, count, q), all = c.along + c.across;
         for (size_t o = 0; o < q; o++) {
             size_t at = o * count + f;
             /* the inverse of all I - across x x'/||x||^2 */
-            face->bend[at] = (face->pull[at] + c.across / c.along * along * c.x[o]) / all;
-            now += face->pull[at] * face->bend[at];
+            search->bent[at] = (search->pull[at] + c.across / c.along * along * c.x[o]) / all;
+            now += search->pull[at] * search->bent[at];
         }
     }
-    double kept = before > 0.0 ? now / before : 0.0;
-    for (size_t i = 0; i < count * q; i++)
-        face->direction[i] = face->bend[i] + kept * face->direction[i];
     return now;
 }
 
@@ -97,15 +90,16 @@ static double bend(hw_multitask_face *face, const hw_multitask_subproblem *p)
 {
     size_t count = face->count, q = p->q;
     double sum = 0.0;
-    hw_multitask_subproblem_product(p, face->places, face->direction, count, &face->product);
-    hw_multitask_subproblem_gradients(p, face->places, count, &face->product, face->bend, 1, count);
+    hw_multitask_subproblem_product(p, face->places, face->search.direction, count, &face->product);
+    hw_multitask_subproblem_gradients(p, face->places, count, &face->product, face->search.bent, 1, count);
     for (size_t f = 0; f < count; f++) {
         curvature c = curvature_of(p, face->members[f]);
-        double along = share_along(&c, face->direction + f, count, q);
+        double along = share_along(&c, face->search.direction + f, count, q);
         for (size_t o = 0; o < q; o++) {
             size_t at = o * count + f;
-            face->bend[at] = (c.l2 + c.across) * face->direction[at] - c.across * along * c.x[o] - face->bend[at];
-            sum += face->direction[at] * face->bend[at];
+            face->search.bent[at] =
+                (c.l2 + c.across) * face->search.direction[at] - c.across * along * c.x[o] - face->search.bent[at];
+            sum += face->search.direction[at] * face->search.bent[at];
         }
     }
     return sum;
@@ -114,34 +108,30 @@ static double bend(hw_multitask_face *face, const hw_multitask_subproblem *p)
 bool hw_multitask_face_search(hw_multitask_face *face, const hw_multitask_subproblem *p, double tolerance, uint64_t steps,
                               hw_linear_stop stop)
 {
-    double size = 0.0, power = 0.0;
+    hw_conjugate *search = &face->search;
+    double size = 0.0;
     find(face, p);
-    double most = begin(face, p);
+    begin(face, p);
     for (size_t k = 0; k < p->members; k++)
         size += hw_multitask_norm(p->at.x + k * p->q, p->q);
-    double target = fmax(0.2 * tolerance / size, EXACT * most); /* the gap is about the largest pull times sum ||x_k|| */
+    /* the gap is about the largest pull times sum ||x_k|| */
+    double target = fmax(0.2 * tolerance / size, EXACT * search->most);
     face->used = 0;
-    while (face->count > 0 && most > target && face->used < face->most_iterations * face->count &&
+    while (face->count > 0 && search->most > target && face->used < face->most_iterations * face->count &&
            face->used + face->count <= steps && !hw_linear_stopping(stop)) {
-        power = turn(face, p, power);
+        hw_conjugate_turn(search, scale(face, p));
         double bent = bend(face, p);
         face->used += face->count;
         if (!(bent > 0.0))
             break;
-        double length = power / bent;
-        most = 0.0;
-        for (size_t i = 0; i < face->count * p->q; i++) {
-            face->step[i] += length * face->direction[i];
-            face->pull[i] -= length * face->bend[i];
-            most = fmax(most, fabs(face->pull[i]));
-        }
+        hw_conjugate_go(search, search->power / bent);
     }
     return face->used > 0;
 }
 
 void hw_multitask_face_end(hw_multitask_face *face, const hw_multitask_subproblem *p)
 {
-    hw_multitask_subproblem_product(p, face->places, face->step, face->count, &face->product);
+    hw_multitask_subproblem_product(p, face->places, face->search.step, face->count, &face->product);
 }
 
 /* Adds a share of the step to the coefficients of place f, or makes them zero. */
@@ -151,7 +141,7 @@ static void move(const hw_multitask_face *face, hw_multitask_subproblem *p, size
     const double *from = p->at.x + k * q;
     double *x = p->candidate.x + k * q, *change = p->scratch + 4 * p->members * q + (p->length + 1) * q, same = 0.0;
     for (size_t o = 0; o < q; o++) {
-        x[o] = from[o] + share * face->step[o * face->count + f];
+        x[o] = from[o] + share * face->search.step[o * face->count + f];
         same += x[o] * from[o];
     }
     if (p->terms[k].l1 > 0.0 && !(same > 0.0)) {

@@ -6,16 +6,14 @@
 #define HW_ALGORITHMS_MULTITASK_FACE_H
 
 #include "algorithms/multitask/subproblem.h"
+#include "algorithms/solve/conjugate.h"
 #include "algorithms/solve/stop.h"
 
 /* Arrays are by output, then by place on the face, unless they say otherwise. */
 typedef struct hw_multitask_face {
     uint32_t *members, *places; /* by place: members; their slots or columns */
     size_t count;
-    double *step;      /* towards the minimum of the quadratic model */
-    double *pull;      /* the model's negative gradient after the step */
-    double *direction; /* of the search */
-    double *bend;      /* second derivatives times direction */
+    hw_conjugate search; /* for the step to the minimum of the quadratic model */
     hw_multitask_image product;
     size_t most_iterations;
     uint64_t used; /* its cost in coordinate steps */

@@ -57,10 +57,10 @@ static hawser_status begin(run *r, const hw_linear_part *part, double *residual,
     r->face = (hw_linear_face){.members = r->lists,
                                .places = r->lists + m,
                                .parts = r->lists + 2 * m,
-                               .step = members->scratch,
-                               .pull = members->scratch + row,
-                               .direction = members->scratch + 2 * row,
-                               .bend = members->scratch + 3 * row,
+                               .search = {.step = members->scratch,
+                                          .pull = members->scratch + row,
+                                          .direction = members->scratch + 2 * row,
+                                          .bent = members->scratch + 3 * row},
                                .curve = members->scratch + 4 * row,
                                .move.values = r->memory + n};
     r->order = r->lists + 3 * m;
@@ -204,7 +204,7 @@ static double remaining(const run *r)
 {
     double sum = 0.0;
     for (size_t f = 0; f < r->face.count; f++)
-        sum += fabs(r->face.pull[f]);
+        sum += fabs(r->face.search.pull[f]);
     return sum / r->q->scale;
 }
 
@@ -230,7 +230,8 @@ static hawser_status search(run *r, bool *enough, hawser_error *error)
     *settled = *settled && face->used > 0;
     if (face->used == 0)
         return HAWSER_OK;
-    HAWSER_TRY(hw_linear_space_image(&r->space, face->parts, face->places, face->step, face->count, &face->move, error));
+    HAWSER_TRY(
+        hw_linear_space_image(&r->space, face->parts, face->places, face->search.step, face->count, &face->move, error));
     *settled = leap(r) && *settled;
     *enough = *settled && remaining(r) <= r->inexact->target;
     return HAWSER_OK;
@@ -272,14 +273,14 @@ static hawser_status descend_smooth(run *r, hawser_error *error)
     if (!inexact->hasty || r->space.part != NULL) /* a part of sparse rows has no other view */
         HAWSER_TRY(pack(r, error));
     hw_linear_face_begin(face, &r->space, &r->image, r->members->gradient, 0.0);
-    inexact->first = face->most / r->q->scale;
+    inexact->first = face->search.most / r->q->scale;
     double near = inexact->reference > 0.0 ? sqrt(inexact->first / inexact->reference) : 1.0;
-    face->target = fmin(SMOOTH_EXACT, near) * face->most;
+    face->target = fmin(SMOOTH_EXACT, near) * face->search.most;
     face->most_iterations = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
     HAWSER_TRY(hw_linear_face_search(face, &r->space, UINT64_MAX, error));
-    inexact->solved = !inexact->hasty || !(face->most > face->target);
+    inexact->solved = !inexact->hasty || !(face->search.most > face->target);
     for (size_t f = 0; inexact->solved && f < face->count; f++)
-        r->members->x[face->members[f]] += face->step[f];
+        r->members->x[face->members[f]] += face->search.step[f];
     return HAWSER_OK;
 }
 

@@ -14,6 +14,7 @@
 #include "algorithms/softmax/pass.h"
 #include "algorithms/softmax/start.h"
 #include "algorithms/softmax/working_set.h"
+#include "algorithms/solve/conjugate.h"
 
 enum { CONJUGATE_LEAST = 5, CONJUGATE_MOST = 250, SEARCH_MOST = 40 };
 
@@ -112,37 +113,42 @@ static hawser_status bend(hawser_context *context, hw_softmax_block *b)
     return HAWSER_OK;
 }
 
+/* Multiplies the pull by the inverse diagonal. Returns the product of both. */
+static double condition(const hw_softmax_block *b, const hw_conjugate *search)
+{
+    double power = 0.0;
+    for (size_t e = 0; e < search->count; e++) {
+        search->bent[e] = search->pull[e] * b->conditioned[e];
+        power += search->pull[e] * search->pull[e] * b->conditioned[e];
+    }
+    return power;
+}
+
 /* Finds the step by conjugate gradients, as exactly as the slopes are small. */
 static hawser_status find_step(hawser_context *context, hw_softmax_block *b, double slope)
 {
     size_t m = b->softmax->path.width;
-    double *r = b->residual, *p = b->direction, *x = b->step, rate = 0.0;
-    memset(x, 0, m * sizeof *x);
+    hw_conjugate search = {.count = m, .step = b->step, .pull = b->residual, .direction = b->direction, .bent = b->reduced};
+    double power = 0.0;
+    memset(b->step, 0, m * sizeof *b->step);
     for (size_t e = 0; e < m; e++) {
-        r[e] = -b->slopes[e];
-        p[e] = r[e] * b->conditioned[e];
-        rate += r[e] * p[e];
+        b->residual[e] = -b->slopes[e];
+        b->reduced[e] = b->residual[e] * b->conditioned[e];
+        power += b->residual[e] * b->reduced[e];
     }
-    double first = rate, share = fmin(0.1, sqrt(slope / b->memory.slope));
-    for (size_t k = 0; k < b->memory.conjugate && rate > 0.0 && !hawser_stopping(context); k++) {
+    hw_conjugate_begin(&search);
+    const double left = fmin(0.1, sqrt(slope / b->memory.slope)) * sqrt(power);
+    for (size_t k = 0; k < b->memory.conjugate && sqrt(power) > left && !hawser_stopping(context); k++) {
+        hw_conjugate_turn(&search, power);
         HAWSER_TRY(bend(context, b));
-        double curvature = hawser_dot(m, p, b->reduced, NULL), next = 0.0;
+        double curvature = hawser_dot(m, b->direction, b->reduced, NULL);
         if (!(curvature > 0.0)) { /* flat, as where the loss does not depend on the direction */
-            for (size_t e = 0; k == 0 && e < m; e++)
-                x[e] = p[e];
+            if (k == 0)
+                memcpy(b->step, b->direction, m * sizeof *b->step);
             break;
         }
-        double length = rate / curvature;
-        for (size_t e = 0; e < m; e++) {
-            x[e] += length * p[e];
-            r[e] -= length * b->reduced[e];
-            next += r[e] * r[e] * b->conditioned[e];
-        }
-        if (!(sqrt(next) > share * sqrt(first)))
-            break;
-        for (size_t e = 0; e < m; e++)
-            p[e] = r[e] * b->conditioned[e] + next / rate * p[e];
-        rate = next;
+        hw_conjugate_go(&search, power / curvature);
+        power = condition(b, &search);
     }
     return HAWSER_OK;
 }

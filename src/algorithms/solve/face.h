@@ -6,6 +6,7 @@
 #ifndef HW_ALGORITHMS_SOLVE_FACE_H
 #define HW_ALGORITHMS_SOLVE_FACE_H
 
+#include "algorithms/solve/conjugate.h"
 #include "algorithms/solve/space.h"
 
 /* The members on the face: they are not at a bound, and not at zero if they have an L1 part. Arrays are by place on the
@@ -13,20 +14,14 @@
 typedef struct hw_linear_face {
     uint32_t *members, *places,
         *parts;           /* members; their places in the matrix of the space, and in this block's part of it */
-    double *step;         /* towards the minimum */
-    double *pull;         /* the negative gradient after the step */
-    double *direction;    /* of the search */
+    hw_conjugate search;  /* for the step; its largest pull is negative if the quadratic is flat along a direction */
     double *curve;        /* second derivative along each coefficient */
-    double *bend;         /* sigma' G direction, plus the L2 part times direction */
-    hw_linear_image move; /* image of step */
+    hw_linear_image move; /* image of the step */
     size_t count;
-    bool ridge;             /* at least one has an L2 part */
     size_t most_iterations; /* few while signs change, more once whole steps are taken */
     uint64_t used;          /* its cost in coordinate steps */
-    double most;            /* the largest pull; negative if the quadratic is flat along the direction */
     double exact;           /* the share of the largest pull that may be left, because signs may still change */
     double target;          /* the largest pull that may be left */
-    double power;           /* pull times scaled pull of the last direction */
 } hw_linear_face;
 
 /* Begins a search from the point members->x with its image. The search ends when the local gap is well below `tolerance`.
@@ -41,7 +36,7 @@ hawser_status hw_linear_face_search(hw_linear_face *face, const hw_linear_space 
 bool hw_linear_on_face(double x, hw_linear_term term);
 /* Returns x + step, or the zero or bound that lies between. */
 double hw_linear_face_stop(double x, double step, hw_linear_term term);
-/* Computes face->move, the image of face->step. Returns false if the search took no step. */
+/* Computes face->move, the image of the step. Returns false if the search took no step. */
 bool hw_linear_face_end(hw_linear_face *face, const hw_linear_space *space);
 /* Computes coefficients and image after a share of the step, which is cut off at zero and at the bounds. */
 void hw_linear_face_clip(const hw_linear_face *face, const hw_linear_space *space, double share,
