@@ -37,6 +37,11 @@ HAWSER_API void hawser_row_axpy_f32(const hawser_matrix *A, size_t i, float step
 HAWSER_API double hawser_row_distance(const hawser_matrix *A, size_t i, const double *c);
 HAWSER_API float hawser_row_distance_f32(const hawser_matrix *A, size_t i, const float *c);
 
+/** Computes out[i] = hawser_row_distance(A, i, C + labels[i] * A->cols) for every row, with the same bits: the squared
+ *  distance of each row to its own centre. C has a row for each centre. */
+HAWSER_API void hawser_row_distances(const hawser_matrix *A, const double *C, const uint32_t *labels, double *out);
+HAWSER_API void hawser_row_distances_f32(const hawser_matrix *A, const float *C, const uint32_t *labels, float *out);
+
 /** Computes out[i] = sum_j A[i,j]^2 for every row. */
 HAWSER_API void hawser_row_squares(const hawser_matrix *A, double *out);
 HAWSER_API void hawser_row_squares_f32(const hawser_matrix *A, float *out);

@@ -6,6 +6,8 @@
 
 typedef HW_A HW_ROWS(vector) __attribute__((vector_size(8 * HW_WIDTH)));
 typedef HW_A HW_ROWS(unaligned) __attribute__((vector_size(8 * HW_WIDTH), aligned(sizeof(HW_A)), may_alias));
+typedef HW_T HW_ROWS(stored) __attribute__((vector_size(sizeof(HW_T) * 8 * HW_WIDTH / sizeof(HW_A)), aligned(sizeof(HW_T)),
+                                            may_alias)); /* the stored numbers for a register */
 typedef HW_A HW_ROWS(half) __attribute__((vector_size(4 * HW_WIDTH), aligned(sizeof(HW_A)), may_alias));
 
 enum {
@@ -233,5 +235,41 @@ static HW_TARGET void HW_ROWS(nearest)(size_t k, size_t n, const void *of_centre
             place[r] = low < before ? at : place[r];
             least[r] = low < before ? low : before;
         }
+    }
+}
+
+/* Computes the squared distance of each of n rows, `stride` numbers apart, to the one of the centres (d numbers each) that
+ * `labels` has for it. Entry j is in lane j mod 16. Lanes without terms stay +0, which changes no sum of squares. */
+static HW_TARGET void HW_ROWS(distances)(size_t n, size_t d, const void *values, size_t stride, const void *centres,
+                                         const uint32_t *labels, void *result)
+{
+    enum { LANES = HW_ROWS(LANES), PARTS = 16 / LANES };
+    HW_A *out = result;
+    for (size_t r = 0; r < n; r++) {
+        const HW_T *a = (const HW_T *)values + r * stride;
+        const HW_A *c = (const HW_A *)centres + labels[r] * d;
+        HW_ROWS(vector) sum[PARTS];
+        memset(sum, 0, sizeof sum);
+        size_t j = 0;
+        for (size_t left = d; left >= LANES; left = left > 16 ? left - 16 : 0) {
+            HW_UNROLL
+            for (size_t p = 0; p < PARTS; p++)
+                if (left >= (p + 1) * LANES) {
+                    HW_ROWS(vector)
+                    x = __builtin_convertvector(*(const HW_ROWS(stored) *)(a + j), HW_ROWS(vector)) -
+                        *(const HW_ROWS(unaligned) *)(c + j);
+                    sum[p] += x * x;
+                    j += LANES;
+                }
+        }
+        HW_A lane[16];
+        HW_UNROLL
+        for (size_t p = 0; p < PARTS; p++)
+            *(HW_ROWS(unaligned) *)(lane + p * LANES) = sum[p];
+        for (; j < d; j++)
+            lane[j % 16] += ((HW_A)a[j] - c[j]) * ((HW_A)a[j] - c[j]);
+        for (size_t l = 0; l < 8; l++)
+            lane[l] += lane[l + 8];
+        out[r] = HW_SUM(lane);
     }
 }

@@ -101,6 +101,15 @@ HW_A HW_OF(hawser_row_distance)(const hawser_matrix *A, size_t i, const HW_A *c)
     return A->layout != HAWSER_CSR ? HW_OF(sum_row)(A, &r, DISTANCES, c) : HW_OF(sparse_distance)(A, &r, c);
 }
 
+void HW_OF(hawser_row_distances)(const hawser_matrix *A, const HW_A *C, const uint32_t *labels, HW_A *out)
+{
+    if (A->layout == HAWSER_DENSE_ROWS && !hw_touch_columns(A))
+        hw_kernels_best()->rows[A->type][HW_ARITHMETIC].distances(A->rows, A->cols, A->values, A->stride, C, labels, out);
+    else
+        for (size_t i = 0; i < A->rows; i++)
+            out[i] = HW_OF(hawser_row_distance)(A, i, C + labels[i] * A->cols);
+}
+
 /* The entries of a sparse row are side by side, too. */
 void HW_OF(hawser_row_squares)(const hawser_matrix *A, HW_A *out)
 {

@@ -224,6 +224,10 @@ COUNTED_VOID(hawser_row_axpy, in_row(A, i), (const hawser_matrix *A, size_t i, d
 COUNTED_VOID(hawser_row_axpy_f32, in_row(A, i), (const hawser_matrix *A, size_t i, float step, float *x), A, i, step, x)
 COUNTED(double, hawser_row_distance, A->cols, (const hawser_matrix *A, size_t i, const double *c), A, i, c)
 COUNTED(float, hawser_row_distance_f32, A->cols, (const hawser_matrix *A, size_t i, const float *c), A, i, c)
+COUNTED_VOID(hawser_row_distances, A->rows * A->cols,
+             (const hawser_matrix *A, const double *C, const uint32_t *labels, double *out), A, C, labels, out)
+COUNTED_VOID(hawser_row_distances_f32, A->rows * A->cols,
+             (const hawser_matrix *A, const float *C, const uint32_t *labels, float *out), A, C, labels, out)
 COUNTED_VOID(hawser_row_squares, A->stored, (const hawser_matrix *A, double *out), A, out)
 COUNTED_VOID(hawser_row_squares_f32, A->stored, (const hawser_matrix *A, float *out), A, out)
 COUNTED_VOID(hawser_multiply_block, A->stored *k,

@@ -12,7 +12,7 @@ import sys
 # The inner-loop kernels of matrix.h, row_kernels.h and batches.h look at nothing but their numbers.
 KERNELS = {"hawser_column_dot", "hawser_column_axpy", "hawser_column_moments", "hawser_scan", "hawser_scan_some",
            "hawser_combine", "hawser_multiply", "hawser_dot", "hawser_batch_gather"} | {
-    name + end for end in ("", "_f32") for name in ("hawser_row_dot", "hawser_row_axpy", "hawser_row_distance", "hawser_row_squares",
+    name + end for end in ("", "_f32") for name in ("hawser_row_dot", "hawser_row_axpy", "hawser_row_distance", "hawser_row_distances", "hawser_row_squares",
                                                     "hawser_multiply_block", "hawser_accumulate_block", "hawser_distances", "hawser_nearest")}
 
 # These return the exit code of a process: tests/integration/app.sh.

@@ -37,6 +37,28 @@ static void F(check_rows)(const problem *p, const hawser_matrix *A)
     free(squares);
 }
 
+/* The distances of rows to the centres of their labels have the bits of single ones in every layout. */
+static void F(check_own)(const problem *p)
+{
+    enum { CENTRES = 5 };
+    T *C = numbers(CENTRES * p->cols, ARITHMETIC, 7), *out = numbers(p->rows, ARITHMETIC, 8);
+    uint32_t *labels = calloc(p->rows + 1, sizeof *labels);
+    assert_non_null(labels);
+    for (size_t i = 0; i < p->rows; i++)
+        labels[i] = (uint32_t)(i * 3 % CENTRES);
+    const hawser_matrix *all[] = {&p->by_row, &p->by_column, &p->sparse};
+    for (int k = 0; k < 3; k++) {
+        F(hawser_row_distances)(all[k], C, labels, out);
+        for (size_t i = 0; i < p->rows; i++) {
+            T one = F(hawser_row_distance)(all[k], i, C + labels[i] * p->cols);
+            assert_memory_equal(&one, &out[i], sizeof one);
+        }
+    }
+    free(C);
+    free(out);
+    free(labels);
+}
+
 static void TEST(rows_match_long_double)(void **state)
 {
     (void)state;
@@ -55,6 +77,7 @@ static void TEST(rows_match_long_double)(void **state)
                 assert_memory_equal(&one, &three, sizeof one);
                 assert_memory_equal(&dot, &other, sizeof dot);
             }
+            F(check_own)(&p);
             free(c);
             release(&p);
         }
@@ -195,11 +218,15 @@ static void TEST(nearest_and_second_nearest_are_found)(void **state)
 
 static void F(same_bits)(const problem *p, const hw_row_kernels *one, const hw_row_kernels *two, size_t k)
 {
-    size_t rows = p->rows, cols = p->cols, count = rows * k + cols * k;
+    size_t rows = p->rows, cols = p->cols, count = rows * k + 2 * cols * k;
+    uint32_t labels[300];
+    assert_true(rows <= 300);
+    for (size_t i = 0; i < rows; i++)
+        labels[i] = i % 2;
     T *B = numbers(count, ARITHMETIC, 3), *x = numbers(count, ARITHMETIC, 4), *y = numbers(count, ARITHMETIC, 4);
     const hawser_matrix *A = &p->by_row, *S = &p->sparse;
     const hw_row_kernels *both[] = {one, two};
-    for (int step = 0; step < 6 && (step < 5 || rows >= 3); step++) {
+    for (int step = 0; step < 7 && (step != 5 || rows >= 3); step++) {
         for (int v = 0; v < 2; v++) {
             T *out = v ? y : x;
             if (step == 0)
@@ -212,8 +239,10 @@ static void F(same_bits)(const problem *p, const hw_row_kernels *one, const hw_r
                 both[v]->sparse_accumulate(rows, S->offsets, S->indices, S->values, B, k, k, out, k);
             else if (step == 4)
                 both[v]->finish(k, B, B, out);
-            else /* a row's results for each column of the block */
+            else if (step == 5) /* a row's results for each column of the block */
                 both[v]->nearest(rows, k, B, B, k, out, out + k, out + 2 * k);
+            else /* each row is compared with one of two centres */
+                both[v]->distances(rows, cols, A->values, A->stride, B, labels, out);
         }
         assert_memory_equal(x, y, count * sizeof *x);
     }

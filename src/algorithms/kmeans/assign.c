@@ -59,11 +59,11 @@ static size_t measure_own(hw_kmeans_block *b, size_t begin, size_t end)
 {
     size_t count = 0, groups = b->centres.groups;
     double relative = 1.0 + 2.0 * b->points.relative;
+    hw_kmeans_squares(&b->points, &b->centres, begin, end, b->labels + begin, b->squares + begin);
     for (size_t i = begin; i < end; i++) {
-        double square = hw_kmeans_square(&b->points, &b->centres, i, b->labels[i]), slack = b->points.tiny;
+        double square = b->squares[i], slack = b->points.tiny;
         if (b->X.layout == HAWSER_CSR)
             slack = hw_kmeans_error(&b->points, &b->centres, i);
-        b->squares[i] = square;
         b->own[i - begin] = square;
         b->upper[i - begin] = sqrt(square * (1.0 + b->points.relative) + slack) * relative * OUT;
         count += mark(b, i, b->upper[i - begin] * relative, b->seen + (i - begin) * groups);
@@ -158,9 +158,9 @@ static hawser_status assign_tile(hw_kmeans_block *b, size_t begin, size_t end, s
         for (size_t i = begin; i < end; i++) {
             uint32_t before = b->memory.assigned ? b->labels[i] : NONE;
             b->labels[i] = b->nearest[i - begin];
-            b->squares[i] = hw_kmeans_square(&b->points, c, i, b->labels[i]);
             *changed += joins(b, i, before);
         }
+        hw_kmeans_squares(&b->points, c, begin, end, b->labels + begin, b->squares + begin);
         return HAWSER_OK;
     }
     size_t marks = fresh ? all : measure_own(b, begin, end);

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { TILE = 256, LEAST_WIDTH = 8 };
+enum { TILE = HW_KMEANS_TILE, LEAST_WIDTH = 8 };
 
 /* The error of a squared distance by product, in units of a rounding of row_squares + squares: a sum of `terms` products,
  * twice; the squares of row and centre, and the distance from differences that it is compared with, which are summed in 16
@@ -217,6 +217,23 @@ double hw_kmeans_square(const hw_kmeans_points *points, const hw_kmeans_centres 
                                      : hawser_row_dot(points->X, row, centres->values + at);
     double square = points->squares[row] - 2.0 * product + centres->squares[p];
     return square > LOST * hw_kmeans_error(points, centres, row) ? square : kmeans_exact(points, centres, row, cluster);
+}
+
+void hw_kmeans_squares(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t begin, size_t end,
+                       const uint32_t *labels, double *squares)
+{
+    hawser_matrix A = hawser_matrix_rows(points->X, begin, end);
+    if (A.layout == HAWSER_CSR) {
+        for (size_t i = begin; i < end; i++)
+            squares[i - begin] = hw_kmeans_square(points, centres, i, labels[i - begin]);
+    } else if (centres->single) {
+        float floats[TILE];
+        hawser_row_distances_f32(&A, centres->values_f, labels, floats);
+        for (size_t r = 0; r < A.rows; r++)
+            squares[r] = (double)floats[r];
+    } else {
+        hawser_row_distances(&A, centres->values, labels, squares);
+    }
 }
 
 double hw_kmeans_final(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, uint32_t cluster)

@@ -10,6 +10,8 @@
 #include "hawser/algorithm.h"
 #include "hawser/row_kernels.h"
 
+enum { HW_KMEANS_TILE = 256 }; /* rows that are compared with centres together */
+
 /* Rows, their squares, and how exact distances from them are. */
 typedef struct hw_kmeans_points {
     const hawser_matrix *X;
@@ -53,6 +55,9 @@ hawser_status hw_kmeans_centres_set(hw_kmeans_centres *centres, const double *va
 /* Returns the squared distance for the inertia: from differences if rows are dense, else by a product, where digits do not
  * cancel. */
 double hw_kmeans_square(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, uint32_t cluster);
+/* Computes hw_kmeans_square of rows [begin, end), at most HW_KMEANS_TILE, to the clusters labels[0, end - begin). */
+void hw_kmeans_squares(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t begin, size_t end,
+                       const uint32_t *labels, double *squares);
 /* Returns the squared distance in double whatever the arithmetic is, for the inertia of a result. */
 double hw_kmeans_final(const hw_kmeans_points *points, const hw_kmeans_centres *centres, size_t row, uint32_t cluster);
 /* Returns a bound of the error of distances by product from a row to any centre, against the true distance and that of

@@ -4,8 +4,6 @@
 
 #include "algorithms/kmeans/centres.h"
 
-enum { HW_KMEANS_TILE = 256 }; /* rows that are compared with centres together */
-
 /* Memory for one tile, in numbers of the arithmetic. */
 typedef struct hw_kmeans_tile {
     bool usable;    /* false: the rows are sparse, or some columns may be on other nodes */
