@@ -7,21 +7,25 @@ top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+python=$(python3 "$top/python/tools/environment.py") # figures need its matplotlib
+PATH=$(dirname "$python"):$PATH
 "$top/experiments/alt/hosts" --quick --work "$work" --out "$work/alt" 5-3 5-4
 "$top/experiments/malt/run" --quick --work "$work" --out "$work/malt" 10
 "$top/experiments/pet/run" --quick --work "$work" --out "$work/pet" 9
-python3 - "$work" <<'END'
+python3 - "$work" "$top" <<'END'
 import csv, pathlib, sys
-import xml.etree.ElementTree as xml
-work = pathlib.Path(sys.argv[1])
+work, top = map(pathlib.Path, sys.argv[1:])
+sys.path.insert(0, str(top / "experiments"))
+import plot
 
 def rows(name):
     with open(work / f"{name}.csv", encoding="utf-8") as file:
         found = list(csv.DictReader(file))
     page = (work / name).parent / ("hosts.md" if "hosts" in name else "README.md")
     assert f"({pathlib.Path(name).name}.svg)" in page.read_text(encoding="utf-8"), name
-    lines = xml.parse(work / f"{name}.svg").findall(".//{http://www.w3.org/2000/svg}polyline")
-    assert found and len(lines) >= 6, (name, len(lines))
+    curves = {(row.get("panel", row.get("problem")), row["setting"]) for row in found}
+    # Each is in three panels; PET's figure has the links' rates of four settings in one more.
+    assert plot.lines_of(work / f"{name}.svg") == 3 * len(curves) + 4 * ("pet" in name) > 4, (name, len(curves))
     return found
 
 def of(table, label):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The benchmarks and experiments in their smallest form: they run, and print what their readers rely on. No times are checked.
+# The benchmarks in their smallest form: they run, and print what their readers rely on. No times are checked.
 set -eu
 top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 [ -z "${HAWSER_SANITIZE:-}" ] || { echo "skipped: benchmarks are for optimised builds"; exit 77; }
@@ -21,21 +21,6 @@ for problem in said["problems"]:
         assert 0 <= row["last_distance"] < 1, row  # every policy makes progress
     slow = {row["sync"]: row for row in problem["one_slow_worker"]}
     assert slow["bsp"]["lead"] == 0 and slow["ssp:2"]["lead"] <= 2 < slow["tap"]["lead"], slow
-END
-
-"$top/experiments/alt/run" --quick --tiny --work "$work" --out "$work/alt" >"$work/said"
-python3 - "$work/alt" <<'END'
-import csv, pathlib, sys
-import xml.etree.ElementTree as xml
-out = pathlib.Path(sys.argv[1])
-for name in ("figure-5-2", "figure-5-3", "figure-5-4", "figure-5-5", "slow", "sigma"):
-    rows = list(csv.DictReader(open(out / f"{name}.csv", encoding="utf-8")))
-    assert rows and all(float(r["distance"]) >= 0 and float(r["bytes"]) > 0 for r in rows), name
-    assert all(0 < float(r["seconds_fastest"]) <= float(r["seconds_slowest"]) for r in rows), name
-    if name != "sigma":
-        lines = len(xml.parse(out / f"{name}.svg").findall(".//{http://www.w3.org/2000/svg}polyline"))
-        assert lines >= 4, (name, lines)
-        assert f"({name}.svg)" in (out / "README.md").read_text(encoding="utf-8"), name
 END
 
 "$top/bench/vector/run" --quick --only-hawser --work "$work" --json >"$work/vector"

@@ -6,6 +6,9 @@ top=${HAWSER_SOURCE:-$(cd "$(dirname "$0")/../.." && pwd)}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
+python=$(python3 "$top/python/tools/environment.py") # figures need its matplotlib
+PATH=$(dirname "$python"):$PATH
+"$top/experiments/alt/run" --quick --tiny --work "$work" --out "$work/alt" >"$work/said" || { cat "$work/said"; exit 1; }
 "$top/experiments/pdb/run" --quick --out "$work/pdb" 2d
 "$top/experiments/ps/run" --quick --out "$work/ps" --work "$work/data"
 "$top/experiments/malt/run" --quick --out "$work/malt" --work "$work/data" 4 6 8 12 table-3
@@ -13,18 +16,24 @@ trap 'rm -rf "$work"' EXIT
 "$top/experiments/scale/run" --quick --out "$work/scale"
 python3 - "$work" "$top" <<'END'
 import csv, pathlib, sys
-import xml.etree.ElementTree as xml
 work, top = map(pathlib.Path, sys.argv[1:])
-sys.path.insert(0, str(top / "experiments/pdb"))
-import predict
+sys.path[:0] = [str(top / "experiments"), str(top / "experiments/pdb")]
+import plot, predict
 
 def rows(name):
     with open(work / f"{name}.csv", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
+for name in ("figure-5-2", "figure-5-3", "figure-5-4", "figure-5-5", "slow", "sigma"):
+    found = rows(f"alt/{name}")
+    assert found and all(float(r["distance"]) >= 0 and float(r["bytes"]) > 0 for r in found), name
+    assert all(0 < float(r["seconds_fastest"]) <= float(r["seconds_slowest"]) for r in found), name
+    if name not in ("slow", "sigma"): # each setting in each of four panels of two problems
+        assert plot.lines_of(work / f"alt/{name}.svg") == 2 * 4 * len({r["setting"] for r in found}), name
+    assert name == "sigma" or f"({name}.svg)" in (work / "alt/README.md").read_text(encoding="utf-8"), name
 chunks = rows("pdb/figure-2d")
 assert len(chunks) == 3 * 2 * 6 and all(float(row["seconds"]) > 0 for row in chunks)
-assert len(xml.parse(work / "pdb/figure-2d.svg").findall(".//{http://www.w3.org/2000/svg}polyline")) >= 30
+assert plot.lines_of(work / "pdb/figure-2d.svg") == 3 * 2 * 5
 # The prediction saves nothing without skew or by reading everything first, and else the time that two alternately late workers can share.
 for skew in ("even", "random", "straggler"):
     assert abs(predict.chunkwise(skew, 1, 6, 20, 0, False) - predict.barrier(skew, 1, 6, 20)) < 1e-9, skew
