@@ -131,14 +131,28 @@ uint64_t sim_busy(const sim_channel *channel)
     return channel->busy + (channel->works ? sim_now() - channel->since : 0);
 }
 
+static void go_on(sim_channel *channel);
+
+/* Returns the bytes that a channel may have on its way, as TCP's window and the buffers of switches limit them: 256 KiB, or
+ * what its up-link sends in two round trips. */
+static uint64_t window_of(const sim_host *host)
+{
+    double most = 4 * network.rates.latency * host->rate / host->slow;
+    return most > 4 * FRAME ? (uint64_t)most : 4 * FRAME;
+}
+
 static void arrive(void *argument, uint64_t unused)
 {
     sim_frame *frame = argument;
+    sim_channel *channel = frame->channel;
     (void)unused;
-    frame->channel->flying--;
-    rest(frame->channel);
-    hand_over(frame->channel, frame->first);
+    channel->flying--;
+    channel->flying_bytes -= frame->bytes;
+    rest(channel);
+    hand_over(channel, frame->first);
     land(frame);
+    if (channel->first != NULL && channel->from != channel->to)
+        go_on(channel);
 }
 
 static void arrive_at(sim_frame *frame, uint64_t time)
@@ -183,11 +197,15 @@ static sim_frame *next_frame(sim_channel *channel, uint64_t most)
         frame->last = item;
     }
     frame->bytes = taken + (taken + SEGMENT - 1) / SEGMENT * HEADS;
+    channel->flying_bytes += frame->bytes;
     return frame;
 }
 
+/* Lets a channel wait for its turn at the up-link, unless its window is full. */
 static void take_turn(sim_host *host, sim_channel *channel)
 {
+    if (channel->waits || (host->rate > 0 && channel->flying_bytes >= window_of(host)))
+        return;
     channel->waits = true;
     channel->turn = NULL;
     *(host->first == NULL ? &host->first : &host->last->turn) = channel;
@@ -211,7 +229,7 @@ static void leave(void *argument, uint64_t unused)
     sim_host *host = &network.hosts[channel->from];
     (void)unused;
     host->busy = false;
-    if (channel->first != NULL && !channel->waits)
+    if (channel->first != NULL)
         take_turn(host, channel);
     note_left(frame);
     serve(host);
@@ -238,6 +256,13 @@ static void serve(sim_host *host)
     sim_at(channel->reaches, reach, frame, sent + latency);
 }
 
+static void go_on(sim_channel *channel)
+{
+    sim_host *host = &network.hosts[channel->from];
+    take_turn(host, channel);
+    serve(host);
+}
+
 static void send_nearby(sim_channel *channel)
 {
     sim_frame *frame = next_frame(channel, UINT64_MAX);
@@ -259,10 +284,7 @@ void sim_send(sim_channel *channel, sim_item *item)
         send_nearby(channel);
         return;
     }
-    sim_host *host = &network.hosts[channel->from];
-    if (!channel->waits)
-        take_turn(host, channel);
-    serve(host);
+    go_on(channel);
 }
 
 sim_item *sim_take_back(sim_channel *channel, bool (*takes)(void *argument, const sim_item *item), void *argument)

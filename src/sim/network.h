@@ -2,8 +2,9 @@
  * network.h - how long bytes take between the hosts of a world.
  *
  * Each host has an up-link and a down-link of a rate. Frames of at most 64 KiB leave an up-link, in turn over the channels
- * that have something to send, and queue at the down-link of their host. A frame arrives `latency` after it has left. The
- * heads of Ethernet, IP and TCP are 66 bytes per 1,448. Within a host bytes cost a rate and no link.
+ * that have something to send, and queue at the down-link of their host. A frame arrives `latency` after it has left. A
+ * channel with a full window (256 KiB, or two round trips of its up-link) waits until a frame has arrived. The heads of
+ * Ethernet, IP and TCP are 66 bytes per 1,448. Within a host bytes cost a rate and no link.
  */
 #ifndef HW_SIM_NETWORK_H
 #define HW_SIM_NETWORK_H
@@ -33,7 +34,8 @@ typedef struct sim_channel {
     bool cut;                  /* nothing arrives until it is healed: */
     uint64_t cut_at;
     sim_item *kept, *kept_last; /* what has reached the cut */
-    uint32_t flying;            /* frames that have not arrived */
+    uint32_t flying;            /* frames that have not arrived, */
+    uint64_t flying_bytes;      /* and their bytes, heads included */
     bool works;                 /* it has something to send or on its way, */
     uint64_t since, busy;       /* since then, and for so long before */
 } sim_channel;

@@ -180,6 +180,27 @@ static void a_slow_link_takes_its_factor(void **state)
     end();
 }
 
+static void slow_beside_fast(all_traffic *traffic)
+{
+    (void)traffic;
+    sim_slow_link(1, 10);
+    give(0, 1, 1000000);
+    give(0, 2, 1000000);
+}
+
+/* The window of the slow one fills, and then it leaves nine tenths of the up-link to the other. */
+static void a_slow_receiver_leaves_the_link_to_others(void **state)
+{
+    (void)state;
+    const double window = 4 * wire(65536), message = wire(1000000) / RATE;
+    run(0, slow_beside_fast);
+    assert_int_equal(all.numbers[0], 1);
+    assert_true(all.at[0] > message + 0.9 * window / RATE);
+    assert_true(all.at[0] < (message + 1.1 * window / RATE) / 0.9);
+    assert_near(all.at[1], 10 * message + LATENCY);
+    end();
+}
+
 static void many(all_traffic *traffic)
 {
     (void)traffic;
@@ -256,6 +277,7 @@ int main(void)
         cmocka_unit_test(other_links_and_directions_are_free),
         cmocka_unit_test(a_host_has_no_link_to_itself),
         cmocka_unit_test(a_slow_link_takes_its_factor),
+        cmocka_unit_test(a_slow_receiver_leaves_the_link_to_others),
         cmocka_unit_test(messages_of_a_channel_keep_their_order),
         cmocka_unit_test(what_is_cut_off_arrives_when_it_is_healed),
         cmocka_unit_test(what_was_not_sent_can_be_taken_back),
