@@ -58,7 +58,7 @@ typedef struct traffic {
 
 static traffic *all; /* shared with the process that runs SimGrid */
 
-/* ------------------------------------------------------------------------------------------------------------ SimGrid ---- */
+/* ------------------------------------------------------------------------------------------------------- SimGrid ---- */
 
 static double rate_of(const setting *s, uint32_t host)
 {
@@ -96,7 +96,8 @@ static void send_one(int count, char **words)
     one->theirs = simgrid_get_clock();
 }
 
-/* By default SimGrid gives a flow over a slow link less than its share of the fast ones (docs/simulation.md): without that. */
+/* By default SimGrid gives a flow over a slow link less than its share of fast ones, and Linux does not
+ * (docs/simulation.md). */
 static void run_simgrid(void)
 {
     char *arguments[] = {"test", "--log=root.threshold:error", "--cfg=network/weight-S:0", NULL};
@@ -133,7 +134,7 @@ static void ask_simgrid(void)
     assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
-/* ------------------------------------------------------------------------------------------------------ the simulator ---- */
+/* ------------------------------------------------------------------------------------------------- the simulator ---- */
 
 static void arrived(sim_item *item)
 {
@@ -169,7 +170,7 @@ static void run_own(void)
     sim_close();
 }
 
-/* --------------------------------------------------------------------------------------------------------- the patterns -- */
+/* ---------------------------------------------------------------------------------------------------- the patterns ---- */
 
 typedef bool pattern(uint32_t hosts, uint32_t from, uint32_t to);
 
