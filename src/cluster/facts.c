@@ -1,6 +1,8 @@
 /* facts.c - facts about a cluster, and what this node last said about itself. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "base/memory.h"
 #include "cluster/internal.h"
 
 uint32_t hw_cluster_self(const hw_cluster *cluster)
@@ -38,20 +40,25 @@ uint64_t hw_cluster_shared_bytes(const hw_cluster *cluster)
 }
 
 /* Members of one host share its processors, so each host counts once, with the most that one of its members may use. */
+hawser_status hw_cluster_count_processors(hw_cluster *cluster, hawser_error *error)
+{
+    uint32_t *counted = NULL; /* by host; hosts are numbered from 0 */
+    HAWSER_TRY(HW_NEW(&counted, cluster->nodes, "the processors of hosts", error));
+    cluster->processors = 0;
+    for (uint32_t i = 0; i < cluster->nodes; i++) {
+        const hw_member *member = hw_members_at(cluster->members, i);
+        if (member->host >= cluster->nodes || member->processors <= counted[member->host])
+            continue;
+        cluster->processors += member->processors - counted[member->host];
+        counted[member->host] = member->processors;
+    }
+    free(counted);
+    return HAWSER_OK;
+}
+
 uint32_t hw_cluster_processors(const hw_cluster *cluster)
 {
-    uint32_t sum = 0;
-    for (uint32_t i = 0; i < cluster->nodes; i++) {
-        const hw_member *own = hw_members_at(cluster->members, i);
-        bool counts = true;
-        for (uint32_t k = 0; k < cluster->nodes && counts; k++) {
-            const hw_member *other = hw_members_at(cluster->members, k);
-            if (k != i && other->host == own->host)
-                counts = other->processors < own->processors || (other->processors == own->processors && i < k);
-        }
-        sum += counts ? own->processors : 0;
-    }
-    return sum;
+    return cluster->processors;
 }
 
 hw_members *hw_cluster_members(hw_cluster *cluster)

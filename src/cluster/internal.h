@@ -41,16 +41,19 @@ typedef enum hw_when { HW_NOW, HW_EARLY, HW_LATE } hw_when;
 
 enum { HW_REASON = 400 }; /* bytes of a node's reason, including the final zero */
 
+typedef struct hw_host_id {
+    char text[64]; /* equal for processes that share memory and clock */
+} hw_host_id;
+
 /* What a member has sent about itself: its progress while the cluster forms, its blocks of alltoalls, and its ends of
  * jobs. */
 typedef struct hw_joiner {
-    char host_id[64];
     bool taken;      /* the manager has assigned this number */
     bool linked;     /* our link to it is up */
     bool registered; /* the manager has its address */
     bool ready;
-    hw_message *data, *data_last; /* received blocks of alltoalls, in order */
     bool left;                    /* it has sent a goodbye, after `runs` runs */
+    hw_message *data, *data_last; /* received blocks of alltoalls, in order */
     uint32_t ends;                /* 1 + the last job that it has ended, after as many runs; 0: none */
     uint32_t closes;              /* 1 + the last job that it has closed: it sends nothing more of it */
     uint32_t runs;
@@ -80,11 +83,14 @@ struct hw_cluster {
     hw_lifeline lifeline;
     bool formed; /* all nodes have joined */
     uint32_t self, nodes, nodes_most;
+    uint32_t processors;   /* of all hosts, once it is formed */
     pthread_mutex_t mutex; /* guards the next fields */
     pthread_cond_t changed;
     hw_members *members; /* has a lock of its own, which may be taken within this one */
     hw_subscriber own_subscriber;
     hw_joiner *joiners;              /* nodes_most entries; memory only of those that are used */
+    hw_host_id *host_ids;            /* by node; node 0 only */
+    bool parted;                     /* some node has left, or has ended a job */
     uint32_t met;                    /* number of the first node that a join still waits for */
     bool has_members, go;            /* the manager has sent the member list; all may go on */
     bool leaving;                    /* the others were sent a goodbye */
@@ -144,6 +150,8 @@ void hw_cluster_watch_losses(hw_cluster *cluster);
 void hw_cluster_run_lost(void *run, const hw_member_event *event);
 /* Returns whether a node is lost to the present job. */
 bool hw_cluster_is_lost(const hw_cluster *cluster);
+/* facts.c: counts the processors of all hosts. */
+hawser_status hw_cluster_count_processors(hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 /* Records that a node has ended the present job only: the next job can have it again. */
 void hw_cluster_note_end(hw_cluster *cluster, const hw_loss *loss);
 /* goodbye.c: sends the goodbye; reports to the others that this node has closed its job. */

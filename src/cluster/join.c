@@ -17,7 +17,7 @@
 
 typedef struct join_request {
     hw_member member;
-    char host_id[64];
+    hw_host_id host_id;
 } join_request;
 
 /* Sends to a node that may have left or be lost: then the next wait has the reason. */
@@ -42,7 +42,7 @@ static hawser_status send_message(hw_cluster *cluster, uint32_t node, hw_join_wo
 static bool any_has_left(const hw_cluster *cluster, uint32_t *node)
 {
     const uint32_t nodes = cluster->nodes != 0 ? cluster->nodes : 1;
-    for (*node = 0; *node < nodes; ++*node) {
+    for (*node = 0; cluster->parted && *node < nodes; ++*node) {
         const hw_joiner *joiner = &cluster->joiners[*node];
         if (joiner->left && (*node == 0 || cluster->self == 0 || joiner->words != NULL))
             return true;
@@ -86,36 +86,36 @@ static bool sane(const join_request *request)
 {
     const hw_member *member = &request->member;
     return ends_in_zero(member->name, sizeof member->name) && ends_in_zero(member->address, sizeof member->address) &&
-           ends_in_zero(request->host_id, sizeof request->host_id) && member->processors != 0;
+           ends_in_zero(request->host_id.text, sizeof request->host_id.text) && member->processors != 0;
 }
 
 static bool take_request(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
     const join_request *request = message->payload;
-    if (cluster->self != 0 || node >= cluster->nodes_most || message->envelope.length != sizeof *request || !sane(request))
+    if (cluster->host_ids == NULL || node >= cluster->nodes_most || message->envelope.length != sizeof *request ||
+        !sane(request))
         return false;
-    hw_joiner *joiner = &cluster->joiners[node];
     hw_member member = request->member;
     member.node = node;
     hw_members_set(cluster->members, &member);
-    memcpy(joiner->host_id, request->host_id, sizeof joiner->host_id);
-    joiner->registered = true;
+    cluster->host_ids[node] = request->host_id;
+    cluster->joiners[node].registered = true;
     return true;
 }
 
-static bool take_members(hw_cluster *cluster, uint32_t node, const hw_message *message)
+/* Keeps the message, whose payload is the list from then on. */
+static bool take_members(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     const hw_member *members = message->payload;
     size_t count = message->envelope.length / sizeof *members;
     if (node != 0 || cluster->has_members || count <= cluster->self || count > cluster->nodes_most ||
         message->envelope.length != count * sizeof *members)
         return false;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (members[i].node != i || !ends_in_zero(members[i].name, sizeof members[i].name) ||
             !ends_in_zero(members[i].address, sizeof members[i].address))
             return false;
-        hw_members_set(cluster->members, &members[i]);
-    }
+    hw_members_adopt(cluster->members, message);
     cluster->nodes = (uint32_t)count;
     cluster->has_members = true;
     return true;
@@ -143,6 +143,7 @@ static void take_words(hw_joiner *joiner, const hw_message *message)
 static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
     pthread_mutex_lock(&cluster->mutex);
+    cluster->parted = true;
     hw_joiner *joiner = &cluster->joiners[node];
     bool leaves = message->envelope.part == HW_JOIN_LEAVE;
     uint32_t job = (uint32_t)message->envelope.epoch;
@@ -197,7 +198,7 @@ static void left(void *argument, uint32_t node)
 
 static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
-    bool fine = true;
+    bool fine = true, kept = false;
     hw_join_word what = (hw_join_word)message->envelope.part;
     if (what == HW_JOIN_LEAVE || what == HW_JOIN_END) {
         take_leave(cluster, node, message);
@@ -207,7 +208,7 @@ static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message
     pthread_mutex_lock(&cluster->mutex);
     switch (what) {
     case HW_JOIN_REQUEST: fine = take_request(cluster, node, message); break;
-    case HW_JOIN_MEMBERS: fine = take_members(cluster, node, message); break;
+    case HW_JOIN_MEMBERS: fine = kept = take_members(cluster, node, message); break;
     case HW_JOIN_READY: cluster->joiners[node].ready = true; break;
     case HW_JOIN_GO: cluster->go = node == 0; break;
     case HW_JOIN_REFUSED: fine = take_refusal(cluster, node, message); break;
@@ -219,7 +220,8 @@ static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message
         stop_dials(cluster);
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
-    hw_message_free(message);
+    if (!kept)
+        hw_message_free(message);
     if (!fine)
         hw_cluster_lost(cluster, node, "it said something that does not belong here while the cluster formed", 0);
 }
@@ -277,14 +279,15 @@ static void up(void *argument, uint32_t node, const hw_net_hello *hello)
     if (node >= cluster->nodes_most)
         return;
     pthread_mutex_lock(&cluster->mutex);
-    hw_joiner *joiner = &cluster->joiners[node];
-    joiner->linked = true;
-    hw_member member = *hw_members_at(cluster->members, node);
-    member.node = node;
-    if (member.name[0] == '\0')
-        memcpy(member.name, hello->name, sizeof member.name);
-    member.incarnation = hello->incarnation;
-    hw_members_set(cluster->members, &member);
+    cluster->joiners[node].linked = true;
+    if (!cluster->has_members || node >= cluster->nodes) { /* the list of node 0 has it all for other nodes */
+        hw_member member = *hw_members_at(cluster->members, node);
+        member.node = node;
+        if (member.name[0] == '\0')
+            memcpy(member.name, hello->name, sizeof member.name);
+        member.incarnation = hello->incarnation;
+        hw_members_set(cluster->members, &member);
+    }
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
 }
@@ -403,7 +406,7 @@ static join_request own_request(const hw_cluster *cluster, const hw_cluster_opti
     snprintf(own.member.name, sizeof own.member.name, "%s", cluster->place->name);
     snprintf(own.member.address, sizeof own.member.address, "%s", hw_net_address(cluster->net));
     own.member.incarnation = hw_net_incarnation(cluster->net);
-    hw_cluster_host_id(own.host_id, sizeof own.host_id);
+    hw_cluster_host_id(own.host_id.text, sizeof own.host_id.text);
     return own;
 }
 
@@ -413,7 +416,7 @@ static void number_hosts(hw_cluster *cluster)
     uint32_t hosts = 0;
     for (uint32_t i = 0; i < cluster->nodes; i++) {
         uint32_t k = 0;
-        while (k < i && strcmp(cluster->joiners[k].host_id, cluster->joiners[i].host_id) != 0)
+        while (k < i && strcmp(cluster->host_ids[k].text, cluster->host_ids[i].text) != 0)
             k++;
         hw_member member = *hw_members_at(cluster->members, i);
         member.host = k < i ? hw_members_at(cluster->members, k)->host : hosts++;
@@ -484,7 +487,7 @@ static hawser_status lead(hw_cluster *cluster, const hw_cluster_options *options
     join_request own = own_request(cluster, options);
     pthread_mutex_lock(&cluster->mutex);
     hw_members_set(cluster->members, &own.member);
-    memcpy(cluster->joiners[0].host_id, own.host_id, sizeof own.host_id);
+    cluster->host_ids[0] = own.host_id;
     cluster->joiners[0].taken = true;
     pthread_mutex_unlock(&cluster->mutex);
     cluster->place->listening = hw_net_listening(cluster->net);
@@ -616,8 +619,11 @@ static hawser_status new_cluster(hw_place *place, hw_cluster **out, hawser_error
     cluster->doing = "joining";
     cluster->losses_together = LOSSES_TOGETHER;
     hawser_status status = HW_NEW(&cluster->joiners, cluster->nodes_most, "the members of a cluster", error);
+    if (place->node == 0)
+        HAWSER_THEN(status, HW_NEW(&cluster->host_ids, cluster->nodes_most, "the members of a cluster", error));
     HAWSER_THEN(status, hw_members_new(cluster->nodes_most, &cluster->members, error));
     if (status != HAWSER_OK) {
+        free(cluster->host_ids);
         free(cluster->joiners);
         free(cluster);
         return status;
@@ -653,6 +659,7 @@ void hw_cluster_leave(hw_cluster *cluster)
         free(cluster->joiners[node].words);
     hw_members_unsubscribe(cluster->members, &cluster->own_subscriber);
     hw_members_free(cluster->members);
+    free(cluster->host_ids);
     free(cluster->joiners);
     pthread_cond_destroy(&cluster->changed);
     pthread_mutex_destroy(&cluster->mutex);
@@ -684,6 +691,7 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     hawser_status status = open_net(cluster, options, error);
     HAWSER_THEN(status,
                 place->node == 0 ? lead(cluster, options, deadline, error) : follow(cluster, options, deadline, error));
+    HAWSER_THEN(status, hw_cluster_count_processors(cluster, error));
     if (status != HAWSER_OK) {
         if (cluster->net != NULL && place->node == 0)
             refuse_all(cluster, error != NULL ? error->text : "it could not be formed");

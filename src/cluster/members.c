@@ -1,6 +1,7 @@
 #include "cluster/members.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,7 +27,9 @@ enum {
 
 struct hw_members {
     uint32_t most, view;
-    hw_member *list;
+    hw_member *own;             /* records that were set; unused pages of a large list cost nothing */
+    _Atomic(hw_message *) list; /* whose payload has the records of `listed` nodes, if it was adopted */
+    uint32_t listed;
     pthread_mutex_t mutex; /* guards what follows */
     pthread_cond_t called; /* a call of a subscriber has ended */
     bool *lost;            /* by node, and the others */
@@ -49,7 +52,7 @@ hawser_status hw_members_new(uint32_t most, hw_members **out, hawser_error *erro
     members->view = HW_VIEW_FIRST;
     pthread_mutex_init(&members->mutex, NULL);
     pthread_cond_init(&members->called, NULL);
-    hawser_status status = HW_NEW(&members->list, most, "the members of a cluster", error);
+    hawser_status status = HW_NEW(&members->own, most, "the members of a cluster", error);
     HAWSER_THEN(status, HW_NEW(&members->lost, (size_t)most + OTHERS, "the members of a cluster", error));
     HAWSER_THEN(status, HW_NEW(&members->losses, (size_t)most + OTHERS, "the members of a cluster", error));
     if (status != HAWSER_OK) {
@@ -74,7 +77,8 @@ void hw_members_free(hw_members *members)
         free_reason(members, members->losses[i].why);
     free(members->losses);
     free(members->lost);
-    free(members->list);
+    hw_message_free(atomic_load(&members->list));
+    free(members->own);
     pthread_cond_destroy(&members->called);
     pthread_mutex_destroy(&members->mutex);
     free(members);
@@ -82,13 +86,20 @@ void hw_members_free(hw_members *members)
 
 const hw_member *hw_members_at(const hw_members *members, uint32_t node)
 {
-    return &members->list[node];
+    const hw_message *list = atomic_load_explicit(&members->list, memory_order_acquire);
+    return list != NULL && node < members->listed ? (const hw_member *)list->payload + node : &members->own[node];
+}
+
+void hw_members_adopt(hw_members *members, hw_message *list)
+{
+    members->listed = (uint32_t)(list->envelope.length / sizeof(hw_member));
+    atomic_store_explicit(&members->list, list, memory_order_release);
 }
 
 void hw_members_set(hw_members *members, const hw_member *member)
 {
     pthread_mutex_lock(&members->mutex);
-    members->list[member->node] = *member;
+    members->own[member->node] = *member;
     pthread_mutex_unlock(&members->mutex);
 }
 
@@ -111,8 +122,9 @@ static void write_event(const hw_members *members, const noted *loss, hw_member_
                                .during = loss->during,
                                .loss = {.node = loss->node, .reported = loss->reported, .silent = loss->silent}};
     if (loss->node < members->most) {
-        event->incarnation = members->list[loss->node].incarnation;
-        memcpy(event->loss.name, members->list[loss->node].name, sizeof event->loss.name);
+        const hw_member *member = hw_members_at(members, loss->node);
+        event->incarnation = member->incarnation;
+        memcpy(event->loss.name, member->name, sizeof event->loss.name);
     }
     const char *why = loss->why != NULL ? loss->why : "there was no memory for the reason";
     memcpy(event->loss.why, why, strlen(why) + 1);

@@ -65,6 +65,9 @@ void hw_members_free(hw_members *members);
 /* Returns a member's record. It changes only while the cluster forms; until then the caller holds a lock over this call and
  * the next. */
 const hw_member *hw_members_at(const hw_members *members, uint32_t node);
+/* Takes a message whose payload is a record for each of the first nodes, in order. hw_members_at returns these from then
+ * on, and records that are set for them have no effect. Once; the caller holds the lock. */
+void hw_members_adopt(hw_members *members, hw_message *list);
 /* Stores the record of member->node. Any thread, as all that follow. */
 void hw_members_set(hw_members *members, const hw_member *member);
 /* Returns the number of the view. */

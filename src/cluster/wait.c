@@ -29,6 +29,8 @@ static bool has_left_early(const hw_cluster *cluster, uint32_t node)
  * complete. */
 static uint32_t node_that_left(const hw_cluster *cluster, uint32_t node)
 {
+    if (!cluster->parted)
+        return cluster->nodes;
     if (has_left_early(cluster, node))
         return node;
     uint32_t i = 0;
