@@ -62,6 +62,12 @@ typedef struct hw_joiner {
     uint32_t words_job;            /* the job that it gave the reason for */
 } hw_joiner;
 
+/* An endpoint of a run on this node. */
+typedef struct hw_run_endpoint {
+    uint32_t number;
+    hw_message *loss_message; /* preallocated, for the first loss */
+} hw_run_endpoint;
+
 /* A run, as long as its transport exists. */
 typedef struct hw_cluster_run {
     struct hw_cluster_run *next;
@@ -73,8 +79,8 @@ typedef struct hw_cluster_run {
     hawser_status (*serve)(void *argument, hw_message *message, hawser_error *error);
     void *server;
     uint32_t endpoints, blocks;
-    uint32_t *home;             /* node of each endpoint */
-    hw_message **loss_messages; /* by endpoint, for local ones: preallocated, each for the first loss */
+    hw_run_endpoint *own; /* those of this node */
+    uint32_t own_count;
 } hw_cluster_run;
 
 struct hw_cluster {

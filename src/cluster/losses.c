@@ -132,18 +132,17 @@ void hw_loss_text(const hw_loss *loss, char *text, size_t size)
  * of memory cannot hide that one. */
 static void notify_inboxes(hw_cluster *cluster, hw_cluster_run *run, const hw_loss *loss)
 {
-    for (uint32_t i = 0; i < run->endpoints; i++) {
-        hw_message *message = run->loss_messages[i];
+    for (uint32_t i = 0; i < run->own_count; i++) {
+        hw_run_endpoint *own = &run->own[i];
+        hw_message *message = own->loss_message;
         hawser_error ignored;
-        if (run->home[i] != cluster->self)
-            continue;
-        run->loss_messages[i] = NULL;
+        own->loss_message = NULL;
         if (message == NULL && hw_message_new(sizeof *loss, &message, &ignored) != HAWSER_OK)
             continue;
         memcpy(message->payload, loss, sizeof *loss);
         message->envelope.kind = HW_MESSAGE_LOST;
         message->envelope.session = run->session;
-        message->envelope.source = message->envelope.destination = i;
+        message->envelope.source = message->envelope.destination = own->number;
         if (hw_net_transport_arrived(run->transport, cluster->self, message, &ignored) != HAWSER_OK)
             continue; /* no thread reads a closed inbox */
     }

@@ -85,23 +85,26 @@ void hw_cluster_free_run(hw_cluster_run *run)
 {
     if (run->attached)
         hw_members_unsubscribe(run->cluster->members, &run->subscriber);
-    for (uint32_t i = 0; run->loss_messages != NULL && i < run->endpoints; i++)
-        hw_message_free(run->loss_messages[i]);
+    for (uint32_t i = 0; i < run->own_count; i++)
+        hw_message_free(run->own[i].loss_message);
     if (run->transport != NULL)
         run->transport->ops->free(run->transport);
-    free(run->loss_messages);
-    free(run->home);
+    free(run->own);
     free(run);
 }
 
 static hawser_status make_run(hw_cluster *cluster, const uint32_t *home, hw_cluster_run *run, hawser_error *error)
 {
-    HAWSER_TRY(HW_NEW(&run->home, run->endpoints, "a run's endpoints", error));
-    memcpy(run->home, home, run->endpoints * sizeof *home);
-    HAWSER_TRY(HW_NEW(&run->loss_messages, run->endpoints, "a run's loss messages", error));
+    uint32_t count = 0;
     for (uint32_t i = 0; i < run->endpoints; i++)
-        if (home[i] == cluster->self)
-            HAWSER_TRY(hw_message_new(sizeof(hw_loss), &run->loss_messages[i], error));
+        count += home[i] == cluster->self;
+    HAWSER_TRY(HW_NEW(&run->own, count, "a run's endpoints", error));
+    for (uint32_t i = 0; i < run->endpoints; i++) {
+        if (home[i] != cluster->self)
+            continue;
+        run->own[run->own_count].number = i;
+        HAWSER_TRY(hw_message_new(sizeof(hw_loss), &run->own[run->own_count++].loss_message, error));
+    }
     return hw_net_transport_new(cluster->net, run->session, run->endpoints, run->blocks, home, &run->transport, error);
 }
 

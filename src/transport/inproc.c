@@ -10,7 +10,6 @@ typedef struct inproc {
     hw_transport transport;
     uint32_t count;
     hw_inbox *endpoints;
-    uint64_t *sequences; /* [source][destination]; only the source uses its row */
     hw_segment_table *segments;
 } inproc;
 
@@ -40,7 +39,6 @@ static hawser_status inproc_send(hw_transport *transport, uint32_t source, uint3
                            source);
     }
     message->envelope.destination = destination;
-    message->envelope.sequence = self->sequences[(size_t)source * self->count + destination]++;
     if (message->payload == NULL)
         message->envelope.length = 0;
     if (!hw_inbox_put(to, message))
@@ -121,7 +119,6 @@ static void inproc_free(hw_transport *transport)
         hw_inbox_empty(&self->endpoints[i]);
     hw_segment_table_free(self->segments);
     free(self->endpoints);
-    free(self->sequences);
     free(self);
 }
 
@@ -149,11 +146,9 @@ hawser_status hw_inproc_new(uint32_t endpoints, hw_transport **transport, hawser
     self->transport.ops = &inproc_ops;
     self->count = endpoints;
     status = HW_NEW(&self->endpoints, endpoints, "the transport's endpoints", error);
-    HAWSER_THEN(status, HW_NEW(&self->sequences, (size_t)endpoints * endpoints, "the transport's sequence numbers", error));
     HAWSER_THEN(status, hw_segment_table_new(endpoints, &self->segments, error));
     if (status != HAWSER_OK) {
         free(self->endpoints);
-        free(self->sequences);
         free(self);
         return status;
     }

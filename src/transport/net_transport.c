@@ -1,5 +1,6 @@
 /* net_transport.c - the transport of one run over a net: inboxes for local endpoints (by reference), links for remote
  * ones. */
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
@@ -7,20 +8,38 @@
 #include "transport/queue.h"
 #include "transport/segment/segment.h"
 
+#define LOCAL (UINT32_C(1) << 31) /* in `places`; numbers of nodes are smaller */
+
+/* An endpoint of this node. */
+typedef struct local_endpoint {
+    hw_inbox inbox;
+    uint32_t number;
+} local_endpoint;
+
 typedef struct net_transport {
     hw_transport transport;
     hw_net *net;
-    uint32_t session, count, blocks, self;
-    uint32_t *home;
-    hw_inbox *inboxes; /* [endpoint]; a remote endpoint uses only `closed` */
-    /* [source][destination], the last entry for messages to all blocks of a node; NULL if the source is remote */
-    uint64_t **sequences;
+    uint32_t session, count, blocks, self, local_count;
+    uint32_t *places; /* [endpoint]: LOCAL and its place in `locals`, or the node of a remote one */
+    local_endpoint *locals;
+    atomic_bool *closed; /* [endpoint]; of remote ones */
     hw_segment_table *segments;
 } net_transport;
 
 static net_transport *of(hw_transport *transport)
 {
     return (net_transport *)(void *)transport;
+}
+
+/* Returns a local endpoint, or NULL. */
+static local_endpoint *local_at(const net_transport *self, uint32_t number)
+{
+    return number < self->count && (self->places[number] & LOCAL) != 0 ? &self->locals[self->places[number] - LOCAL] : NULL;
+}
+
+static uint32_t home_of(const net_transport *self, uint32_t number)
+{
+    return (self->places[number] & LOCAL) != 0 ? self->self : self->places[number];
 }
 
 static hawser_status refuse(net_transport *self, uint32_t source, uint32_t destination, hw_message *message,
@@ -36,10 +55,11 @@ static hawser_status net_send(hw_transport *transport, uint32_t source, uint32_t
                               hawser_error *error)
 {
     net_transport *self = of(transport);
-    if (source >= self->count || destination >= self->count || self->sequences[source] == NULL)
+    const local_endpoint *from = local_at(self, source);
+    if (destination >= self->count || from == NULL)
         return refuse(self, source, destination, message, error);
-    hw_inbox *to = &self->inboxes[destination];
-    if (atomic_load_explicit(&to->closed, memory_order_acquire)) {
+    local_endpoint *to = local_at(self, destination);
+    if (atomic_load_explicit(to != NULL ? &to->inbox.closed : &self->closed[destination], memory_order_acquire)) {
         hw_message_free(message);
         return hawser_fail(error, HAWSER_PEER_LOST, "endpoint %u is closed: message from endpoint %u not sent", destination,
                            source);
@@ -48,34 +68,34 @@ static hawser_status net_send(hw_transport *transport, uint32_t source, uint32_t
     envelope->source = source;
     envelope->destination = destination;
     envelope->session = self->session;
-    envelope->sequence = self->sequences[source][destination]++;
     if (message->payload == NULL)
         envelope->length = 0;
-    if (self->home[destination] != self->self)
-        return hw_net_send(self->net, self->home[destination], message, error);
-    if (!hw_inbox_put(to, message))
+    if (to == NULL)
+        return hw_net_send(self->net, self->places[destination], message, error);
+    if (!hw_inbox_put(&to->inbox, message))
         hw_message_free(message); /* closed meanwhile: the message is dropped, as if it had been read too late */
     return HAWSER_OK;
 }
 
-/* Makes the envelope of a message for every block of other nodes. */
-static void address_to_blocks(net_transport *self, uint32_t source, hw_message *message)
+/* Makes the envelope of a message for every block of other nodes. Frees the message on failure. */
+static hawser_status address_to_blocks(net_transport *self, uint32_t source, hw_message *message, hawser_error *error)
 {
+    const local_endpoint *from = local_at(self, source);
+    if (from == NULL)
+        return refuse(self, source, HW_TO_BLOCKS, message, error);
     hw_envelope *envelope = &message->envelope;
     envelope->source = source;
     envelope->destination = HW_TO_BLOCKS;
     envelope->session = self->session;
-    envelope->sequence = self->sequences[source][self->count]++;
     if (message->payload == NULL)
         envelope->length = 0;
+    return HAWSER_OK;
 }
 
 static hawser_status net_spread(hw_transport *transport, uint32_t source, hw_message *message, hawser_error *error)
 {
     net_transport *self = of(transport);
-    if (source >= self->count || self->sequences[source] == NULL)
-        return refuse(self, source, HW_TO_BLOCKS, message, error);
-    address_to_blocks(self, source, message);
+    HAWSER_TRY(address_to_blocks(self, source, message, error));
     return hw_net_spread(self->net, message, error);
 }
 
@@ -83,15 +103,15 @@ static hawser_status net_send_to_node(hw_transport *transport, uint32_t source, 
                                       hawser_error *error)
 {
     net_transport *self = of(transport);
-    if (source >= self->count || self->sequences[source] == NULL || node == self->self)
+    if (node == self->self)
         return refuse(self, source, HW_TO_BLOCKS, message, error);
-    address_to_blocks(self, source, message);
+    HAWSER_TRY(address_to_blocks(self, source, message, error));
     return hw_net_send(self->net, node, message, error);
 }
 
 static hw_message *net_receive(hw_transport *transport, uint32_t number)
 {
-    return hw_inbox_take(&of(transport)->inboxes[number]);
+    return hw_inbox_take(&local_at(of(transport), number)->inbox);
 }
 
 static uint64_t net_pending(hw_transport *transport)
@@ -106,7 +126,7 @@ static uint64_t net_pending_to(hw_transport *transport, uint32_t node)
 
 static void net_on_delivery(hw_transport *transport, uint32_t number, void (*wake)(void *), void *argument)
 {
-    hw_inbox *own = &of(transport)->inboxes[number];
+    hw_inbox *own = &local_at(of(transport), number)->inbox;
     own->wake = wake;
     own->argument = argument;
 }
@@ -115,7 +135,7 @@ static hawser_status net_expose(hw_transport *transport, uint32_t endpoint, cons
                                 hw_segment **segment, hawser_error *error)
 {
     net_transport *self = of(transport);
-    if (endpoint >= self->count || self->home[endpoint] != self->self)
+    if (local_at(self, endpoint) == NULL)
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "endpoint %u is not on node %u: it cannot expose memory there",
                            endpoint, self->self);
     return hw_segment_table_expose(self->segments, endpoint, shape, segment, error);
@@ -126,7 +146,7 @@ static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t 
                              hawser_error *error)
 {
     net_transport *self = of(transport);
-    if (source >= self->count || destination >= self->count || self->sequences[source] == NULL)
+    if (destination >= self->count || local_at(self, source) == NULL)
         return refuse(self, source, destination, message, error);
     hw_envelope *envelope = &message->envelope;
     envelope->kind = HW_MESSAGE_PUT;
@@ -135,8 +155,8 @@ static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t 
     envelope->session = self->session;
     if (message->payload == NULL)
         envelope->length = 0;
-    if (self->home[destination] != self->self)
-        return hw_net_send(self->net, self->home[destination], message, error);
+    if (local_at(self, destination) == NULL)
+        return hw_net_send(self->net, self->places[destination], message, error);
     hawser_status status = hw_segment_table_put(self->segments, message, error);
     hw_message_free(message);
     return status;
@@ -144,20 +164,20 @@ static hawser_status net_put(hw_transport *transport, uint32_t source, uint32_t 
 
 static void net_close(hw_transport *transport, uint32_t number)
 {
-    atomic_store_explicit(&of(transport)->inboxes[number].closed, true, memory_order_release);
+    net_transport *self = of(transport);
+    local_endpoint *local = local_at(self, number);
+    atomic_store_explicit(local != NULL ? &local->inbox.closed : &self->closed[number], true, memory_order_release);
 }
 
 static void net_free(hw_transport *transport)
 {
     net_transport *self = of(transport);
-    for (uint32_t i = 0; self->inboxes != NULL && i < self->count; i++)
-        hw_inbox_empty(&self->inboxes[i]);
-    for (uint32_t i = 0; self->sequences != NULL && i < self->count; i++)
-        free(self->sequences[i]);
+    for (uint32_t i = 0; self->locals != NULL && i < self->local_count; i++)
+        hw_inbox_empty(&self->locals[i].inbox);
     hw_segment_table_free(self->segments);
-    free(self->sequences);
-    free(self->inboxes);
-    free(self->home);
+    free(self->closed);
+    free(self->locals);
+    free(self->places);
     free(self);
 }
 
@@ -179,13 +199,13 @@ static const hw_transport_ops net_ops = {
 /* Delivers a copy to each local block. The caller keeps the original. */
 static hawser_status to_blocks(net_transport *self, const hw_message *message, hawser_error *error)
 {
-    for (uint32_t i = 0; i < self->blocks; i++) {
+    for (uint32_t i = 0; i < self->local_count; i++) {
         hw_message *copy;
-        if (self->home[i] != self->self)
+        if (self->locals[i].number >= self->blocks)
             continue;
         HAWSER_TRY(hw_message_share(message, &copy, error));
-        copy->envelope.destination = i;
-        if (!hw_inbox_put(&self->inboxes[i], copy))
+        copy->envelope.destination = self->locals[i].number;
+        if (!hw_inbox_put(&self->locals[i].inbox, copy))
             hw_message_free(copy);
     }
     return HAWSER_OK;
@@ -205,18 +225,19 @@ hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, h
     const hw_envelope *envelope = &message->envelope;
     uint32_t source = envelope->source, destination = envelope->destination;
     bool all = destination == HW_TO_BLOCKS;
+    local_endpoint *to = local_at(self, destination);
     hawser_status status = HAWSER_OK;
-    if (node != self->self && (source >= self->count || self->home[source] != node))
+    if (node != self->self && (source >= self->count || home_of(self, source) != node))
         status = hawser_fail(error, HAWSER_BAD_INPUT, "node %u sent a message from endpoint %u, which is not its own", node,
                              source);
-    else if (!all && (destination >= self->count || self->home[destination] != self->self))
+    else if (!all && to == NULL)
         status = hawser_fail(error, HAWSER_BAD_INPUT, "node %u sent a message to endpoint %u, which is not on node %u", node,
                              destination, self->self);
     else if (envelope->kind == HW_MESSAGE_PUT && !all)
         status = apply_put(self, node, message, error);
     else if (all)
         status = to_blocks(self, message, error);
-    else if (hw_inbox_put(&self->inboxes[destination], message))
+    else if (hw_inbox_put(&to->inbox, message))
         return HAWSER_OK;
     hw_message_free(message);
     return status;
@@ -225,14 +246,17 @@ hawser_status hw_net_transport_arrived(hw_transport *transport, uint32_t node, h
 static hawser_status make(net_transport *self, const uint32_t *home, hawser_error *error)
 {
     uint32_t count = self->count;
-    HAWSER_TRY(HW_NEW(&self->home, count, "the transport's endpoints", error));
-    HAWSER_TRY(HW_NEW(&self->inboxes, count, "the transport's endpoints", error));
-    HAWSER_TRY(HW_NEW(&self->sequences, count, "the transport's sequence numbers", error));
+    HAWSER_TRY(HW_NEW(&self->places, count, "the transport's endpoints", error));
+    HAWSER_TRY(HW_NEW(&self->closed, count, "the transport's endpoints", error));
+    for (uint32_t i = 0; i < count; i++)
+        self->places[i] = home[i] == self->self ? LOCAL + self->local_count++ : home[i];
+    HAWSER_TRY(HW_NEW(&self->locals, self->local_count, "the transport's endpoints", error));
     for (uint32_t i = 0; i < count; i++) {
-        hw_inbox_init(&self->inboxes[i]);
-        self->home[i] = home[i];
-        if (home[i] == self->self)
-            HAWSER_TRY(HW_NEW(&self->sequences[i], (size_t)count + 1, "the transport's sequence numbers", error));
+        local_endpoint *local = local_at(self, i);
+        if (local == NULL)
+            continue;
+        hw_inbox_init(&local->inbox);
+        local->number = i;
     }
     return hw_segment_table_new(count, &self->segments, error);
 }

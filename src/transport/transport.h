@@ -91,7 +91,7 @@ typedef struct hw_envelope {
     uint32_t covers;      /* and their number; 0: the source's delta alone, as if first = source and covers = 1.
                            * HW_MESSAGE_COMBINED: number of updates in the list */
     uint32_t range;       /* updates: 1 + number of the range of the state; 0: the whole state */
-    uint64_t sequence;    /* per (source, destination) */
+    uint64_t sequence;    /* of a request to stand-alone servers; 0 in other messages, which transports keep in order */
     uint64_t count;       /* entries in the payload */
     uint64_t length;      /* payload bytes */
     uint64_t checksum;    /* of the payload; 0 if the channel needs none */
@@ -140,8 +140,8 @@ typedef struct hw_transport hw_transport;
 
 typedef struct hw_transport_ops {
     const char *name;
-    /* Takes `message`, also on failure, and queues it for `destination`. Sets envelope.destination, .sequence and .length,
-     * and wakes the receiver. Puts that `source` has sent there before are visible when the message arrives. Returns
+    /* Takes `message`, also on failure, and queues it for `destination`. Sets envelope.destination and .length, and
+     * wakes the receiver. Puts that `source` has sent there before are visible when the message arrives. Returns
      * HAWSER_PEER_LOST if the endpoint is closed. Never blocks, never drops. Any thread may send for its own endpoint. */
     hawser_status (*send)(hw_transport *transport, uint32_t source, uint32_t destination, hw_message *message,
                           hawser_error *error);

@@ -73,8 +73,44 @@ static void by_shared_memory(void **state)
     nothing_leaks_when_memory_runs_out(true);
 }
 
+/* A node that has no memory left reports this by a message that it made before. So a transport takes any message without
+ * memory of its own, to an endpoint of this node and to one of another node. */
+static void a_message_that_exists_is_sent_without_memory(void **state)
+{
+    (void)state;
+    enum { ENDPOINTS = 3, SESSION = 7 };
+    const uint32_t home[ENDPOINTS] = {0, 0, 1};
+    node nodes[2];
+    hw_transport *transport;
+    hw_message *messages[ENDPOINTS];
+    hawser_status statuses[ENDPOINTS];
+    uint32_t number;
+    atomic_store(&countdown, 0);
+    for (uint32_t i = 0; i < 2; i++) {
+        hw_net_options options = node_options(i, "@");
+        assert_int_equal(node_try(&nodes[i], &options, NULL), HAWSER_OK);
+    }
+    assert_int_equal(hw_net_dial(nodes[0].net, hw_net_address(nodes[1].net), 1, TEST_TIMEOUT, &number, NULL), HAWSER_OK);
+    assert_int_equal(hw_net_transport_new(nodes[0].net, SESSION, ENDPOINTS, ENDPOINTS, home, &transport, NULL), HAWSER_OK);
+    for (int i = 0; i < ENDPOINTS; i++) {
+        assert_int_equal(hw_message_new(0, &messages[i], NULL), HAWSER_OK);
+        messages[i]->envelope.kind = HW_MESSAGE_ABORT;
+    }
+    for (uint32_t i = 0; i < ENDPOINTS; i++) {
+        thread_countdown = 1;
+        statuses[i] = transport->ops->send(transport, i / 2, i, messages[i], NULL);
+    }
+    thread_countdown = 0;
+    for (int i = 0; i < ENDPOINTS; i++)
+        assert_int_equal(statuses[i], HAWSER_OK);
+    transport->ops->free(transport);
+    for (int i = 1; i >= 0; i--)
+        node_close(&nodes[i]);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(encrypted), cmocka_unit_test(by_shared_memory)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(encrypted), cmocka_unit_test(by_shared_memory),
+                                       cmocka_unit_test(a_message_that_exists_is_sent_without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
