@@ -28,6 +28,8 @@ typedef struct verdict {
     char why[1200]; /* empty: as it should be */
     sim_outcome outcome;
     uint64_t digest; /* of everything that must be the same in a second run */
+    uint64_t steps;  /* that a body of many has begun, */
+    char step[80];   /* and the last of them: what a process that has died leaves */
 } verdict;
 
 typedef void world_body(uint64_t seed, void *user, verdict *verdict);
@@ -50,9 +52,13 @@ static inline verdict run_world_within(unsigned seconds, world_body *body, uint6
     }
     int status = 0;
     (void)waitpid(child, &status, 0);
-    if (!shared_verdict->done)
-        snprintf(shared_verdict->why, sizeof shared_verdict->why, "its process ended by %s %d",
-                 WIFSIGNALED(status) ? "signal" : "code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+    if (shared_verdict->done)
+        return *shared_verdict;
+    char step[120] = "";
+    if (shared_verdict->steps > 0)
+        snprintf(step, sizeof step, " in step %llu: %s", (unsigned long long)shared_verdict->steps, shared_verdict->step);
+    snprintf(shared_verdict->why, sizeof shared_verdict->why, "its process ended by %s %d%s",
+             WIFSIGNALED(status) ? "signal" : "code", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), step);
     return *shared_verdict;
 }
 
