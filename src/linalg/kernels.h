@@ -56,6 +56,8 @@ typedef struct hw_row_kernels {
     /* Finds the least and the second least of squares[c] - 2 products[c * ld + r] over c < k, for rows r < n. */
     void (*nearest)(size_t k, size_t n, const void *squares, const void *products, size_t ld, void *least, void *next,
                     void *nearest);
+    /* Adds step * a to x, n numbers. The step has been rounded to the arithmetic. */
+    void (*axpy)(size_t n, const void *a, double step, void *x);
     /* Computes the squared distance of each of n rows of d numbers to the centre labels[r], from differences. Entry j is in
      * lane j mod 16. */
     void (*distances)(size_t n, size_t d, const void *a, size_t stride, const void *centres, const uint32_t *labels,

@@ -111,6 +111,19 @@ static HW_TARGET void HW_ROWS(dense_block)(size_t lines, size_t terms, const voi
     }
 }
 
+/* Adds step * a to x, n numbers. */
+static HW_TARGET void HW_ROWS(axpy)(size_t n, const void *values, double step, void *result)
+{
+    const HW_T *a = values;
+    HW_A *x = result;
+    size_t k = 0;
+    for (; k + HW_ROWS(LANES) <= n; k += HW_ROWS(LANES))
+        *(HW_ROWS(unaligned) *)(x + k) +=
+            __builtin_convertvector(*(const HW_ROWS(stored) *)(a + k), HW_ROWS(vector)) * (HW_A)step;
+    for (; k < n; k++)
+        x[k] += (HW_A)a[k] * (HW_A)step;
+}
+
 /* Adds a * right to out, k numbers. */
 static inline HW_INLINE void HW_ROWS(add)(size_t k, HW_A a, const HW_A *right, HW_A *out)
 {

@@ -159,7 +159,7 @@ static HW_TARGET void gram_panel(const double *const *left, const double *const 
 #define HW_OF_ROWS(suffix)                                                                                                  \
     {                                                                                                                       \
         dense_block_##suffix, sparse_multiply_##suffix, sparse_accumulate_##suffix, finish_##suffix, nearest_##suffix,      \
-            distances_##suffix                                                                                              \
+            axpy_##suffix, distances_##suffix                                                                               \
     }
 
 const hw_kernels HW_VARIANT = {HW_VARIANT_NAME,

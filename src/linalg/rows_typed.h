@@ -70,7 +70,9 @@ HW_A HW_OF(hawser_row_dot)(const hawser_matrix *A, size_t i, const HW_A *x)
 void HW_OF(hawser_row_axpy)(const hawser_matrix *A, size_t i, HW_A step, HW_A *x)
 {
     line_of_row r = row_at(A, i);
-    if (A->layout != HAWSER_CSR)
+    if (A->layout != HAWSER_CSR && r.step == 1)
+        hw_kernels_best()->rows[A->type][HW_ARITHMETIC].axpy(r.count, r.values, (double)step, x);
+    else if (A->layout != HAWSER_CSR)
         for (size_t k = 0; k < r.count; k++)
             x[k] += HW_OF(value)(A, &r, k) * step;
     else if (A->type == HAWSER_F32)

@@ -40,7 +40,8 @@ uint64_t hw_kmeans_block_bytes(const hw_kmeans *kmeans, uint64_t rows)
     uint64_t of_row = 4 + 8 + 8 + (kmeans->single ? 4 : 0) + row_of_start(kmeans) + 8 * (bounds > width ? bounds : width);
     return rows * of_row + centres + 3 * table * 8 + 2 * width * d * 8 + kmeans->reduced * 8 +
            tile * (kmeans->single ? 3 : 2) / 2 + (needs_bounds(kmeans) ? packed_rows(kmeans->X, HW_KMEANS_TILE) : 0) +
-           hw_kmeans_tile_bytes(k) + batch_bytes(kmeans, rows) + hw_centre_rows_bytes(&kmeans->centre, kmeans->X, rows);
+           hw_kmeans_tile_bytes(kmeans->X, rows, k, kmeans->single) + batch_bytes(kmeans, rows) +
+           hw_centre_rows_bytes(&kmeans->centre, kmeans->X, rows);
 }
 
 uint64_t hw_kmeans_record_bytes(const hw_kmeans *kmeans, uint64_t rows)

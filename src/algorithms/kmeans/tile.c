@@ -8,9 +8,20 @@ enum {
     SOME = 8                   /* rows that are copied together */
 };
 
-uint64_t hw_kmeans_tile_bytes(uint64_t clusters)
+/* The columns of all tiles are kept if they take at most this many bytes: to read more takes as long as to copy them. */
+static const uint64_t MOST_KEPT = (uint64_t)1 << 24;
+
+/* Returns how many numbers the columns of all tiles have. */
+static uint64_t all_columns(uint64_t rows, uint64_t columns)
 {
-    return (PART * LINE + (clusters + 3) * HW_KMEANS_TILE + clusters) * sizeof(double);
+    return (rows + HW_KMEANS_TILE - 1) / HW_KMEANS_TILE * LINE * columns;
+}
+
+uint64_t hw_kmeans_tile_bytes(const hawser_matrix *X, uint64_t rows, uint64_t clusters, bool single)
+{
+    uint64_t number = single ? sizeof(float) : sizeof(double), all = all_columns(rows, X->cols);
+    return ((all * number <= MOST_KEPT ? all : PART * LINE) + (clusters + 3) * HW_KMEANS_TILE) * number +
+           clusters * sizeof(double);
 }
 
 hawser_status hw_kmeans_tile_new(hw_kmeans_tile *tile, const hawser_matrix *X, const hw_kmeans_centres *centres,
@@ -21,7 +32,8 @@ hawser_status hw_kmeans_tile_new(hw_kmeans_tile *tile, const hawser_matrix *X, c
     *tile = (hw_kmeans_tile){.usable = X->layout != HAWSER_CSR && X->residence == NULL && k <= MOST};
     if (!tile->usable)
         return HAWSER_OK;
-    tile->rows = hw_array_new(&tile->arrays, PART * LINE, number);
+    tile->keeps = all_columns(X->rows, X->cols) * number <= MOST_KEPT;
+    tile->rows = hw_array_new(&tile->arrays, tile->keeps ? all_columns(X->rows, X->cols) + 1 : PART * LINE, number);
     tile->products = hw_array_new(&tile->arrays, k * HW_KMEANS_TILE, number);
     tile->nearest = hw_array_new(&tile->arrays, 3 * HW_KMEANS_TILE, number);
     tile->of_row = hw_array_new(&tile->arrays, k, sizeof *tile->of_row);
@@ -69,7 +81,8 @@ static void copy_rows(const hawser_matrix *X, bool single, size_t begin, size_t 
 }
 
 /* Adds the products of some columns. The table of centres has a row per column, a number per place. */
-static void add_products(const hw_kmeans_centres *centres, size_t first, size_t columns, size_t rows, hw_kmeans_tile *tile)
+static void add_products(const hw_kmeans_centres *centres, size_t first, size_t columns, const void *of_rows, size_t rows,
+                         hw_kmeans_tile *tile)
 {
     size_t k = centres->clusters;
     hawser_matrix table = {.rows = columns,
@@ -80,10 +93,10 @@ static void add_products(const hw_kmeans_centres *centres, size_t first, size_t 
                            .stride = k};
     if (centres->single) {
         table.values = centres->table_f + first * k;
-        hawser_accumulate_block_f32(&table, tile->rows, LINE, rows, tile->products, HW_KMEANS_TILE);
+        hawser_accumulate_block_f32(&table, of_rows, LINE, rows, tile->products, HW_KMEANS_TILE);
     } else {
         table.values = centres->table + first * k;
-        hawser_accumulate_block(&table, tile->rows, LINE, rows, tile->products, HW_KMEANS_TILE);
+        hawser_accumulate_block(&table, of_rows, LINE, rows, tile->products, HW_KMEANS_TILE);
     }
 }
 
@@ -110,9 +123,13 @@ void hw_kmeans_nearest_of_tile(const hw_kmeans_points *points, const hw_kmeans_c
     memset(tile->products, 0, k * HW_KMEANS_TILE * (single ? sizeof(float) : sizeof(double)));
     for (size_t j = 0; j < d; j += PART) {
         size_t columns = d - j < PART ? d - j : PART;
-        copy_rows(points->X, single, begin, rows, j, columns, tile->rows);
-        add_products(centres, j, columns, rows, tile);
+        size_t at = tile->keeps ? (begin / HW_KMEANS_TILE * d + j) * LINE : 0;
+        void *of_rows = single ? (void *)((float *)tile->rows + at) : (void *)((double *)tile->rows + at);
+        if (!tile->keeps || end > tile->copied)
+            copy_rows(points->X, single, begin, rows, j, columns, of_rows);
+        add_products(centres, j, columns, of_rows, rows, tile);
     }
+    tile->copied = end > tile->copied ? end : tile->copied;
     if (single) {
         float *least = tile->nearest;
         hawser_nearest_f32(k, rows, centres->squares_f, tile->products, HW_KMEANS_TILE, least, least + HW_KMEANS_TILE,
