@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "exchange/pack.h"
 #include "exchange/replica.h"
+#include "transport/pool.h"
 
 _Static_assert(sizeof(hw_contribution) == 24, "the layout of messages");
 
@@ -130,9 +131,8 @@ static hawser_status append_list(const hw_parcel *parcel, const hw_message *valu
     return HAWSER_OK;
 }
 
-/* Makes the message of a parcel for another node, packed if that is smaller. */
-static hawser_status write(hw_replica *replica, uint32_t k, const hw_parcel *parcel, hw_message **message,
-                           hawser_error *error)
+/* Makes the message of a parcel for another node, packed if that is smaller. The other links of the parcel send it too. */
+static hawser_status write(hw_replica *replica, uint32_t k, hw_parcel *parcel, hw_message **message, hawser_error *error)
 {
     hw_message *packed, *made = NULL;
     if (parcel->whole != NULL)
@@ -153,8 +153,12 @@ static hawser_status write(hw_replica *replica, uint32_t k, const hw_parcel *par
                                    .range = replica->range_count > 1 ? k + 1 : 0,
                                    .count = made->envelope.count,
                                    .length = made->envelope.length};
-    *message = made;
-    return HAWSER_OK;
+    status = parcel->references > 1 ? hw_message_share(made, &parcel->whole, error) : HAWSER_OK;
+    if (status == HAWSER_OK)
+        *message = made;
+    else
+        hw_message_free(made);
+    return status;
 }
 
 static uint64_t bytes_of(const hw_message *list)
@@ -303,6 +307,7 @@ hawser_status hw_combine_own(hw_replica *replica, const hw_message *message, haw
                                         .part = envelope->part,
                                         .span = envelope->span,
                                         .last = envelope->last};
+    parcel->has_room = hw_message_capacity(values) - (size_t)envelope->length >= sizeof parcel->list[0];
     hawser_status status = wait_for_links(replica, parcel, 0, replica->range_count, UINT32_MAX, error);
     release(parcel);
     return status;

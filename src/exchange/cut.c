@@ -90,7 +90,7 @@ static hawser_status pack_changes(hw_replica *replica, hw_form form, hw_message 
     size_t window = changes.count > 0 ? changes.last - changes.first + 1 : 0;
     hw_packing packing = hw_choose_packing(replica->spec.type, replica->spec.count, changes.count, window);
     void *out;
-    HAWSER_TRY(hw_packing_message(packing, changes.first, &replica->spares, message, &out, error));
+    HAWSER_TRY(hw_packing_message(packing, changes.first, hw_list_room(replica), &replica->spares, message, &out, error));
     if (packing.count == 0)
         return HAWSER_OK;
     size_t bad =

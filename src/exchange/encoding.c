@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "exchange/exchange.h"
+#include "transport/pool.h"
 
 size_t hw_sparse_entry(hawser_type type, size_t n)
 {
@@ -51,7 +52,8 @@ static unsigned find_spare(const hw_spares *spares, size_t bytes, unsigned *plac
         if (kept == NULL)
             empty = i < empty ? i : empty;
         else if (atomic_load_explicit(kept->shared, memory_order_acquire) == 1) {
-            if (spares->capacity[i] >= bytes && spares->capacity[i] / 4 <= bytes)
+            const size_t capacity = hw_message_capacity(kept);
+            if (capacity >= bytes && capacity / 4 <= bytes)
                 return i;
             unfit = i;
         }
@@ -76,14 +78,13 @@ static hawser_status spare_or_new(hw_spares *spares, size_t bytes, hw_message **
     spares->kept[place] = NULL;
     spares->next = (place + 1) % HW_SPARES;
     HAWSER_TRY(hw_message_new(bytes, message, error));
-    if (hw_message_share(*message, &spares->kept[place], NULL) == HAWSER_OK) /* a spare only saves time */
-        spares->capacity[place] = bytes;
+    if (hw_message_share(*message, &spares->kept[place], NULL) != HAWSER_OK) /* a spare only saves time */
+        spares->kept[place] = NULL;
     return HAWSER_OK;
 }
 
-/* Makes a message with `room` bytes behind the payload, which its length leaves out. */
-static hawser_status packing_message(hw_packing packing, size_t first, size_t room, hw_spares *spares, hw_message **message,
-                                     void **values, hawser_error *error)
+hawser_status hw_packing_message(hw_packing packing, size_t first, size_t room, hw_spares *spares, hw_message **message,
+                                 void **values, hawser_error *error)
 {
     *values = NULL;
     HAWSER_TRY(spare_or_new(spares, packing.bytes + room, message, error));
@@ -103,12 +104,6 @@ static hawser_status packing_message(hw_packing packing, size_t first, size_t ro
         *values = (*message)->payload;
     }
     return HAWSER_OK;
-}
-
-hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, void **values,
-                                 hawser_error *error)
-{
-    return packing_message(packing, first, 0, spares, message, values, error);
 }
 
 void hw_packing_index(hw_message *message, size_t n, size_t position, size_t index)
@@ -246,7 +241,7 @@ hawser_status hw_encode_range_before(hawser_type type, const void *state, size_t
         last--;
     hw_packing packing = hw_choose_packing(type, n, count, count > 0 ? last - first : 0);
     void *out;
-    HAWSER_TRY(packing_message(packing, first, room, spares, message, &out, error));
+    HAWSER_TRY(hw_packing_message(packing, first, room, spares, message, &out, error));
     if (packing.count > 0 && packing.encoding == HW_DENSE) {
         memcpy(out, values + first * size, packing.count * size);
         return HAWSER_OK;
@@ -270,7 +265,7 @@ hawser_status hw_encode_slice(const hw_message *from, size_t begin, size_t end, 
     hw_packing packing = {encoding, payload.type, count, hw_payload_bytes(encoding, payload.type, n, count)};
     void *out;
     HAWSER_TRY(
-        packing_message(packing, count > 0 ? hw_payload_index(&payload, first) : 0, room, spares, message, &out, error));
+        hw_packing_message(packing, count > 0 ? hw_payload_index(&payload, first) : 0, room, spares, message, &out, error));
     if (count > 0)
         memcpy(out, (const char *)payload.values + first * size, count * size);
     for (size_t i = 0; encoding == HW_SPARSE && i < count; i++)

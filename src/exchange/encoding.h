@@ -49,15 +49,14 @@ hw_packing hw_choose_packing(hawser_type type, size_t n, size_t count, size_t wi
 enum { HW_SPARES = 16 };
 typedef struct hw_spares {
     hw_message *kept[HW_SPARES];
-    size_t capacity[HW_SPARES];
     unsigned next; /* which is given up if all are in flight */
 } hw_spares;
 void hw_spares_free(hw_spares *spares);
 
 /* Makes a message for a packing, with the envelope's type, encoding, count and length; *values is the place for the values.
- * spares may be NULL. */
-hawser_status hw_packing_message(hw_packing packing, size_t first, hw_spares *spares, hw_message **message, void **values,
-                                 hawser_error *error) HAWSER_MUST_USE;
+ * It has `room` more bytes behind the payload, which its length leaves out. spares may be NULL. */
+hawser_status hw_packing_message(hw_packing packing, size_t first, size_t room, hw_spares *spares, hw_message **message,
+                                 void **values, hawser_error *error) HAWSER_MUST_USE;
 /* Stores the index of the value at `position` of a sparse message. */
 void hw_packing_index(hw_message *message, size_t n, size_t position, size_t index);
 

@@ -119,7 +119,7 @@ static hawser_status take_selected(hw_replica *replica, bool exact, hw_message *
     size_t window = changes.count > 0 ? changes.last - changes.first + 1 : 0;
     hw_packing packing = hw_choose_packing(replica->spec.type, n, changes.count, window);
     void *values;
-    HAWSER_TRY(hw_packing_message(packing, changes.first, &replica->spares, message, &values, error));
+    HAWSER_TRY(hw_packing_message(packing, changes.first, hw_list_room(replica), &replica->spares, message, &values, error));
     char *out = values;
     replica->spent += packing.bytes;
     for (size_t i = changes.first; changes.count > 0 && i <= changes.last; i++) {

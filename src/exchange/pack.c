@@ -471,7 +471,7 @@ hawser_status hw_unpack(const hw_message *packed, size_t n, const char *what, hw
     hw_packing packing = {encoding, type, count, hw_payload_bytes(encoding, type, n, count)};
     if (head.compressed)
         HAWSER_TRY(expand(packed, &head, &body, what, error));
-    hawser_status status = hw_packing_message(packing, (size_t)head.first, NULL, &made, &values, error);
+    hawser_status status = hw_packing_message(packing, (size_t)head.first, 0, NULL, &made, &values, error);
     if (status != HAWSER_OK) {
         free(body);
         return status;

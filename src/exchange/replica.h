@@ -186,6 +186,12 @@ static inline bool hw_combines(const hw_replica *replica)
            (replica->policy.kind == HW_POLICY_SSP || replica->policy.kind == HW_POLICY_TAP);
 }
 
+/* Returns the bytes behind an own update that a relay fills, so that it need not copy the update. */
+static inline size_t hw_list_room(const hw_replica *replica)
+{
+    return hw_combines(replica) ? sizeof(hw_contribution) : 0;
+}
+
 static inline const char *hw_origin(const hw_replica *replica)
 {
     return replica->apart ? replica->origin : replica->base;

@@ -192,9 +192,8 @@ static uint64_t in_sums(const hw_plan *plan, uint64_t doubles)
     return 0;
 }
 
-/* Returns the numbers in the sums that a relay has at once under ssp and tap: one for each link to another node, and one
- * that is being made. */
-static uint64_t in_relays(const hw_plan *plan, const hw_state_plan *own, uint64_t doubles)
+/* Returns the links to other nodes by which a relay sends a number under ssp and tap; 0: there are no relays. */
+static uint64_t relay_links(const hw_plan *plan, const hw_state_plan *own)
 {
     const hw_plan_settings *settings = &plan->settings;
     uint64_t nodes = settings->nodes, servers = settings->adding.servers, links = 0;
@@ -205,7 +204,7 @@ static uint64_t in_relays(const hw_plan *plan, const hw_state_plan *own, uint64_
     else
         while ((UINT64_C(1) << links) < nodes)
             links++;
-    return doubles * (links + 1);
+    return links;
 }
 
 /* Returns how many numbers a node's updates hold when its blocks are in step. A block writes its update into the buffer of
@@ -243,15 +242,18 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
     uint64_t doubles = hw_state_count(state), blocks = plan->settings.blocks, size = hw_state_size(state);
     doubles = state->expected != 0 && state->expected < doubles ? state->expected : doubles;
     const in_flight flights = flights_of(plan, state);
+    const uint64_t links = flights.loose ? relay_links(plan, own) : 0;
     bool values = !hw_kind_of(state)->summed || own->sources == 1;
     uint64_t copies = 2 + (flights.loose && blocks > 1) + (own->filter.kind != HW_FILTER_NONE ? FILTERED : 0) +
                       (own->rounding != HW_F64 || own->narrows ? ROUNDED : 0);
     own->block_bytes = copies * doubles * size;
-    uint64_t sent = flights.loose ? in_loose_updates(plan, doubles, flights.usual, values) + in_relays(plan, own, doubles)
+    /* A relay has a sum for each link, and one that is being made; a slow link has two in its queue. */
+    uint64_t sums = links > 0 ? doubles * (links + 1) : 0;
+    uint64_t sent = flights.loose ? in_loose_updates(plan, doubles, flights.usual, values) + sums
                                   : in_step_updates(plan, doubles, values);
     uint64_t points = state->keeps ? hw_program_points(plan->program) : 0; /* only a node's first block has them */
     uint64_t live = own->block_bytes * hw_plan_blocks_of_a_node(&plan->settings) + (sent + points * doubles) * size;
-    uint64_t late = in_late_updates(plan, doubles * size, flights.most - flights.usual, values);
+    uint64_t late = in_late_updates(plan, doubles * size, flights.most - flights.usual, values) + links * doubles * size;
     return (hw_state_memory){.live = live, .kept = doubles * size, .end = doubles * size, .late = late};
 }
 

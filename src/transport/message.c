@@ -7,6 +7,9 @@
 
 _Static_assert(sizeof(hw_block) <= HW_ALIGNMENT, "the head of a block must fit before its payload");
 
+/* LARGE: longer payloads fill pages, so that one fits in the memory of another which is a little longer. */
+enum { LARGE = 128 << 10, PAGE = 4096 };
+
 /* Puts a payload one alignment step behind its reference count, so that a message costs only two allocations. */
 hawser_status hw_message_new(size_t length, hw_message **message, hawser_error *error)
 {
@@ -17,7 +20,8 @@ hawser_status hw_message_new(size_t length, hw_message **message, hawser_error *
     if (length > 0) {
         if (length > SIZE_MAX - 2 * (size_t)HW_ALIGNMENT)
             goto no_memory;
-        size_t bytes = (length + HW_ALIGNMENT - 1) / HW_ALIGNMENT * HW_ALIGNMENT + HW_ALIGNMENT;
+        const size_t unit = length < LARGE ? HW_ALIGNMENT : PAGE;
+        size_t bytes = (length + HW_ALIGNMENT + unit - 1) / unit * unit;
         hw_block *block = aligned_alloc(HW_ALIGNMENT, bytes);
         if (block == NULL)
             goto no_memory;
@@ -34,6 +38,11 @@ no_memory:
     free(made);
     return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a message of %zu bytes; free memory or use a smaller input",
                        length);
+}
+
+size_t hw_message_capacity(const hw_message *message)
+{
+    return message->shared != NULL ? ((const hw_block *)(const void *)message->shared)->capacity : 0;
 }
 
 hawser_status hw_message_share(const hw_message *message, hw_message **copy, hawser_error *error)

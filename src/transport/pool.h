@@ -26,6 +26,8 @@ void hw_pool_free(hw_pool *pool);
 hawser_status hw_pool_message(hw_pool *pool, size_t length, hw_message **message, hawser_error *error) HAWSER_MUST_USE;
 /* Appends a copy of the tail to the payload. After a failure the message is unchanged. */
 hawser_status hw_message_join(hw_pool *pool, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
+/* Returns the bytes that the memory of a message's payload has, which may be more than its length. */
+size_t hw_message_capacity(const hw_message *message);
 /* Takes a block back after its last reference was dropped. */
 void hw_pool_give(hw_block *block);
 

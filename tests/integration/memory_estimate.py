@@ -5,7 +5,7 @@ from 100 MB on the estimate is at most 1.3 of it, without what is reserved for c
 two thirds of what one takes for the same dense text. A run under a memory limit stays within it, or is refused.
 DRAWN cases are run by the seed in the first argument, all with HAWSER_TEST_LONG, and those of one algorithm if it is the second argument.
 For large states alone the peak is at most the estimate and 5 %, and the estimate at most 1.3 of the peak. Where workers are apart the peak is at most the estimate
-with what late updates may take, and the estimate at most twice the peak (tests/helpers/memory_probe.c). For moving states, of which no node has the whole, they
+with what late updates may take, and the estimate at most twice the peak (tests/helpers/memory_probe.c); so it is where nodes stop for moments. For moving states, of which no node has the whole, they
 agree within 20 %. Topic models take at most TOKEN bytes of a token, and a third of them on each of three nodes."""
 import gzip
 import json
@@ -13,6 +13,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -56,6 +57,10 @@ STATES = [
     ("replicated", 600000, 8, 2, ["--sync", "ssp:2"]),
     ("replicated", 600000, 3, 3, ["--sync", "ssp:2", "--topology", "servers:1"]),
 ]
+# Topologies, syncs and nodes that stop again and again, so that the others wait with updates for them.
+SLOWED = [(topology, sync, slow) for topology in ("all", "tree", "servers:1", "servers:2") for sync in ("bsp", "ssp:1", "ssp:2", "tap")
+          for slow in ((0,), (1,), (2,), (1, 2))]
+SLOWED_DRAWN = 3
 MORE_STATES = [(kind, 13000000, workers, nodes, first)
                for kind in ("replicated", "packed", "partitioned", "local", "entries", "fetched", "derived", "stored", "added", "two")
                for first in ([], ["initial"], ["f32"], ["initial", "f32"]) for workers, nodes in ((1, 1), (2, 1), (4, 1), (2, 2), (4, 2), (3, 3), (6, 3))]
@@ -168,15 +173,46 @@ def check_limit(algorithm, limit, empty):
     return int(taken > ABOVE * limit * 2**20 + SPARE)
 
 
-def probe(kind, count, workers, nodes, options):
-    """What each node has written."""
+def stop_again_and_again(run, slow, chance):
+    """Stops nodes of a run for moments until it ends."""
+    nodes = {}
+    while run.poll() is None:
+        if len(nodes) < len(slow):
+            nodes = {node: process for process in children(run.pid) for node in [node_of(process)] if node in slow}
+            time.sleep(0.002)
+            continue
+        process = nodes[chance.choice(slow)]
+        try:
+            os.kill(process, signal.SIGSTOP)
+            time.sleep(chance.choice((0.005, 0.02, 0.1)))
+            os.kill(process, signal.SIGCONT)
+        except ProcessLookupError:
+            pass
+        time.sleep(chance.uniform(0, 0.01))
+
+
+def node_of(process):
+    """The number of the node that a process is, if it is a probe."""
+    try:
+        with open(f"/proc/{process}/environ", "rb") as environ, open(f"/proc/{process}/cmdline", "rb") as command:
+            found = re.search(rb"(?:^|\0)HAWSER_NODE=(\d+)", environ.read())
+            return int(found.group(1)) if found and command.read().startswith(PROBE.encode()) else None
+    except OSError:
+        return None
+
+
+def probe(kind, count, workers, nodes, options, slow=(), chance=None):
+    """What each node has written. Nodes in `slow` stop again and again."""
     launched = [HAWSER, "run", "-n", str(nodes), "--"] if nodes > 1 else []
     command = launched + [PROBE, kind, str(count), *[word for word in options if word in FIRST], "probe", "--workers", str(workers), "--threads", "2",
                           *[word for word in options if word not in FIRST]]
     if nodes > 1:
         command += ["--transport", "unix"]
-    done = subprocess.run(command, capture_output=True, text=True, env=CLEAN, timeout=200, check=False)
-    assert done.returncode == 0, (command, done.returncode, done.stderr)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=CLEAN) as run:
+        if slow:
+            stop_again_and_again(run, slow, chance)
+        said = run.communicate(timeout=200)[0]
+    assert run.returncode == 0, (command, run.returncode, said)
     found = []
     for node in range(nodes):
         with open(f"probe.{node}", encoding="ascii") as line:
@@ -204,6 +240,19 @@ def check_states(kind, count, workers, nodes, options):
     if taken <= above * told + late + SPARE and told <= many * taken + SPARE and (apart or kind in NEAR or late == 0):
         return 0
     print("FAILED: estimate and peak differ too much")
+    return 1
+
+
+def check_slowed(topology, sync, slow, chance):
+    """No node takes more than the estimate with what late updates may take, whatever node is slow."""
+    options = ["--topology", topology, "--sync", sync]
+    empty, full = probe("replicated", 1000, 3, 3, options), probe("replicated", 600000, 3, 3, options, slow, chance)
+    taken = max(big["peak"] - small["peak"] for small, big in zip(empty, full))
+    told, late = full[0]["planned"], full[0]["late"]
+    print(f"{topology} {sync}, slow {slow}: {taken / 1e6:.0f} MB, estimate {told / 1e6:.0f}, at most {late / 1e6:.0f} more", flush=True)
+    if taken <= (ABOVE if sync == "bsp" else 1) * told + late + SPARE:
+        return 0
+    print("FAILED: a node takes more than the plan says")
     return 1
 
 
@@ -264,6 +313,8 @@ def main():
         failures += sum(check_fall(algorithm, empty) for algorithm in falling)
         failures += sum(check_limit(chance.choice(["lasso", "softmax"]), limit, empty) for limit in (45, 60, chance.randint(30, 130)))
         failures += sum(check_states(*case) for case in STATES + (MORE_STATES if os.environ.get("HAWSER_TEST_LONG") else []))
+        slowed = SLOWED if os.environ.get("HAWSER_TEST_LONG") else chance.sample(SLOWED, SLOWED_DRAWN)
+        failures += sum(check_slowed(*case, chance) for case in slowed)
     sys.exit(failures > 0)
 
 
