@@ -1,12 +1,6 @@
 # shellcheck shell=bash
 # The suites of script/test; each runs in a shell of its own under `set -euo pipefail`.
 
-build_of() { # PRESET
-    cmake --preset "$1" -DHAWSER_TESTS=ON
-    cmake --build --preset "$1"
-    echo "pass build of $1"
-}
-
 # failed_tests LOG: prints the name of each test that failed in an output of ctest, and "report" if a sanitizer reported in it.
 failed_tests() {
     awk 'function out() { if (name != "") print name, report; name = report = "" }
