@@ -147,6 +147,7 @@ def parser_of(description, here):
     """A parser of the options that every script here has."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="tiny problems and few points, to see whether it works")
+    parser.add_argument("--claims", action="store_true", help="run nothing: the claims of the paper beside what the CSVs of --out show")
     parser.add_argument("--out", type=pathlib.Path, default=here, help="folder for CSV, SVG and page (this one)")
     parser.add_argument("--hawser", help="the command; default: HAWSER_BINARY, the release build, PATH")
     parser.add_argument("--work", type=pathlib.Path, default=common.TOP / "out/bench", help="folder that keeps data between runs (out/bench)")
@@ -178,6 +179,15 @@ def put(path, mark, lines):
         page += f"\n{begin}\n{end}\n"
     before, rest = page.split(begin, 1)
     path.write_text(before + "\n".join([begin, "", *lines, "", end]) + rest.split(end, 1)[1], encoding="utf-8")
+
+
+def page_of(options, here, name="README.md"):
+    """The page in --out; it begins as a copy of the one here."""
+    options.out.mkdir(parents=True, exist_ok=True)
+    page = options.out / name
+    if not page.exists():
+        page.write_text((here / name).read_text(encoding="utf-8"), encoding="utf-8")
+    return page
 
 
 def main(name, work):
