@@ -12,6 +12,8 @@
 /* A metric has risen if it rose by more than this: the logarithm of a gap, and another metric in terms of its size. */
 static const double GAP_NOISE = 0.05, NOISE = 1e-6;
 static const double LEAST_SHARE_STEP = 1.5;
+/* Lost trials as which another run counts a setting that the guard has barred. */
+enum { LOSSES_OF_BARRED = 4 };
 
 hawser_status hw_decider_open(hw_decider *decider, const hw_bounds *bounds, uint32_t blocks, hawser_error *error)
 {
@@ -85,6 +87,7 @@ static void give_up(hw_decider *d)
     d->defaulted = true;
     d->changed = false;
     d->trial.stage = HW_TRIAL_NONE;
+    d->learned_sync = 0;
     memcpy(d->value, d->bounds.start, sizeof d->value);
     for (uint32_t b = 0; b < d->blocks; b++)
         d->shares[b] = 1;
@@ -470,6 +473,22 @@ static bool take_progress(hw_decider *d, double per_clock)
     return false;
 }
 
+/* Sets the staleness of an earlier run, unless a trial goes on. Returns whether it has. */
+static bool begin_learned_sync(hw_decider *d)
+{
+    const double to = d->learned_sync;
+    if (to <= 0 || d->measured < 2 || (d->trial.stage != HW_TRIAL_NONE && d->trial.stage != HW_TRIAL_WAITS))
+        return false;
+    d->learned_sync = 0;
+    d->trial.stage = HW_TRIAL_NONE;
+    if (d->barred[HW_KNOB_SYNC] || to <= d->value[HW_KNOB_SYNC])
+        return false;
+    say(d, "as an earlier run ended (--learn); progress per clock under bsp is known");
+    keep(d, HW_KNOB_SYNC, 0, d->value[HW_KNOB_SYNC]);
+    set(d, HW_KNOB_SYNC, 0, to);
+    return true;
+}
+
 void hw_decider_point(hw_decider *d, double seconds, double clocks, double metric)
 {
     const double y = d->bounds.is_gap && isfinite(metric) ? log(fmax(metric, DBL_MIN)) : metric;
@@ -490,5 +509,56 @@ void hw_decider_point(hw_decider *d, double seconds, double clocks, double metri
     d->interval = clocks - from.clocks;
     if (take_progress(d, fall / d->interval))
         return;
+    if (begin_learned_sync(d))
+        return;
     step_trial(d, fall / (seconds - from.seconds));
+}
+
+/* ------------------------------------------------------------------------------------------------- earlier runs ---- */
+
+static double within(const hw_bounds *bounds, hw_knob knob, double value)
+{
+    return fmin(fmax(value, bounds->least[knob]), bounds->most[knob]);
+}
+
+void hw_decider_learn(hw_decider *d, const hw_decided *from, const char *reason)
+{
+    for (int k = 0; k < HW_KNOB_SHARE; k++)
+        if (may_change(&d->bounds, (hw_knob)k) && isfinite(from->value[k]))
+            d->value[k] = within(&d->bounds, (hw_knob)k, from->value[k]);
+    d->learned_sync = d->value[HW_KNOB_SYNC];
+    d->value[HW_KNOB_SYNC] = d->sent[HW_KNOB_SYNC];
+    for (uint32_t b = 0; from->shares != NULL && may_change(&d->bounds, HW_KNOB_SHARE) && b < d->blocks; b++)
+        d->shares[b] = within(&d->bounds, HW_KNOB_SHARE, from->shares[b]);
+    for (int k = 0; k < HW_KNOBS; k++)
+        if ((d->losses[k] = from->losses[k]) > 0) {
+            d->losses[k]--;
+            let_wait(d, (hw_knob)k);
+        }
+    d->clocks = from->clocks;
+    d->lost = from->lost;
+    d->noise = d->bounds.is_gap ? from->noise : 0;
+    say(d, "%s", reason);
+}
+
+void hw_decider_decided(const hw_decider *d, double *shares, hw_decided *decided)
+{
+    const hw_trial *trial = &d->trial;
+    const bool tries = trial->stage == HW_TRIAL_NEW || trial->stage == HW_TRIAL_CHECK;
+    const bool shared = may_change(&d->bounds, HW_KNOB_SHARE);
+    *decided = (hw_decided){
+        .shares = shared ? shares : NULL, .clocks = d->clocks, .lost = d->lost, .noise = d->bounds.is_gap ? d->noise : 0};
+    memcpy(shares, d->shares, d->blocks * sizeof *shares);
+    memcpy(decided->value, d->value, sizeof decided->value);
+    if (d->learned_sync > 0)
+        decided->value[HW_KNOB_SYNC] = d->learned_sync;
+    if (tries && trial->knob == HW_KNOB_SHARE)
+        shares[trial->block] = trial->from;
+    else if (tries)
+        decided->value[trial->knob] = trial->from;
+    for (int k = 0; k < HW_KNOBS; k++) {
+        if (!(decided->value[k] < d->bounds.start[k] || decided->value[k] > d->bounds.start[k]))
+            decided->value[k] = (double)NAN;
+        decided->losses[k] = d->losses[k] + (d->barred[k] ? LOSSES_OF_BARRED : 0);
+    }
 }

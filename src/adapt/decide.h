@@ -107,8 +107,18 @@ typedef struct hw_decider {
     uint32_t last_block;
     double last_from;
     uint32_t undone;
-    bool defaulted; /* the start's settings hold for the rest */
+    bool defaulted;      /* the start's settings hold for the rest */
+    double learned_sync; /* staleness of an earlier run, which begins once progress under bsp is known; 0: none */
 } hw_decider;
+
+/* What a run has decided when it ends, with which another one may begin. */
+typedef struct hw_decided {
+    double value[HW_KNOBS];    /* NaN: as at the start; that of a share is unused */
+    double *shares;            /* by block; NULL: all have their whole work */
+    uint32_t losses[HW_KNOBS]; /* lost trials in a row */
+    double clocks, lost;       /* so far, those of earlier runs included; those of lost trials */
+    double noise;              /* of the logarithm of a gap; 0: of another metric */
+} hw_decided;
 
 hawser_status hw_decider_open(hw_decider *decider, const hw_bounds *bounds, uint32_t blocks,
                               hawser_error *error) HAWSER_MUST_USE;
@@ -120,6 +130,13 @@ void hw_decider_window(hw_decider *decider, const hw_feedback *feedback);
 void hw_decider_point(hw_decider *decider, double seconds, double clocks, double metric);
 /* Forgets what was measured so far, because another fit begins with another metric. Settings stay. */
 void hw_decider_restart(hw_decider *decider);
+/* Begins with what an earlier run has decided, within the bounds: right after hw_decider_open. Its staleness begins after
+ * two measurements under bsp. Settings whose trials it lost wait before they are tried again. `reason` is that of the
+ * changes. */
+void hw_decider_learn(hw_decider *decider, const hw_decided *from, const char *reason);
+/* Stores what has been decided. A change whose trial goes on counts as not made. Shares are written to `shares`, which has
+ * one for each block. */
+void hw_decider_decided(const hw_decider *decider, double *shares, hw_decided *decided);
 /* Gives the next change to be made; false: there is none. */
 bool hw_decider_next(hw_decider *decider, hw_instruction *instruction);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
+#include "adapt/line.h"
 #include "base/json.h"
 #include "base/memory.h"
 
@@ -15,39 +15,9 @@ enum { VERSION = 1 };
 static const char *const kinds[HW_LOG_KINDS] = {"decisions", "run", "loop", "window", "point", "restart", "change", "end"};
 static const char *const knobs[HW_KNOBS] = {"encoding", "quota", "work", "sync", "gain", "share"};
 
-/* The last member of a line, before the closing brace. */
-#define SEAL ",\"checksum\":\"%016" PRIx64 "\"}"
-enum { SEAL_LENGTH = 31 };
-
 const char *hw_knob_name(hw_knob knob)
 {
     return knobs[knob];
-}
-
-/* Makes one line of a file from an object, which it releases: it adds the checksum. NULL if !ok, or without memory. */
-static char *seal_line(json_t *object, bool ok)
-{
-    char *text = hw_json_print(object, ok), *line = NULL;
-    if (text == NULL)
-        return NULL;
-    const size_t length = strlen(text) - 1; /* without its brace */
-    if (asprintf(&line, "%.*s" SEAL "\n", (int)length, text, hw_hash(text, length, 0)) < 0)
-        line = NULL;
-    free(text);
-    return line;
-}
-
-/* Returns the object of a line, or NULL if its checksum is wrong or it has none. */
-static json_t *open_line(const char *line, size_t length)
-{
-    char seal[SEAL_LENGTH + 1];
-    if (length <= SEAL_LENGTH)
-        return NULL;
-    const size_t whole = length - SEAL_LENGTH;
-    (void)snprintf(seal, sizeof seal, SEAL, hw_hash(line, whole, 0));
-    if (memcmp(line + whole, seal, SEAL_LENGTH) != 0)
-        return NULL;
-    return json_loadb(line, length, JSON_REJECT_DUPLICATES, NULL);
 }
 
 /* --------------------------------------------------------------------------------------------------------- writing ---- */
@@ -144,7 +114,7 @@ hawser_status hw_log_add(const hw_log_line *line, char **text, size_t *length, h
     if (line->loop != NULL)
         hw_json_text(object, "loop", line->loop, &ok);
     put_members(object, line, &ok);
-    char *sealed = seal_line(object, ok);
+    char *sealed = hw_line_seal(object, ok);
     char *grown = sealed != NULL ? realloc(*text, *length + strlen(sealed) + 1) : NULL;
     if (grown == NULL) {
         free(sealed);
@@ -341,7 +311,7 @@ static hawser_status read_line(hw_log_file *file, size_t *capacity, const char *
                                bool *end, hawser_error *error)
 {
     const size_t number = file->count + 1;
-    json_t *object = open_line(text, length);
+    json_t *object = hw_line_open(text, length);
     if (object == NULL || json_array_append_new(file->objects, object) != 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s:%zu: expected %s with its checksum; the file is damaged%s", path,
                            number, number == 1 ? "the first line of a file of decisions" : "a line of decisions",

@@ -24,7 +24,7 @@ OF_TRAININGS = {"record-history", "save-decisions", "replay-decisions", "trace",
 # Options that only have a use with several nodes. Of these a file or the environment may set any for all jobs, so they are noted only if they are typed.
 OF_NODES = {"topology": "tree", "backlog": "2k", "rate": "10M", "transport": "tcp", "trust-fabric": "yes", "failure-timeout": "4", "join-timeout": "50",
             "interface": "127.0.0.1", "port-range": "7000-7900", "node-name": "birch", "key-file": "key", "listen": "1"}
-EXCHANGE = {"auto": "yes", "save-decisions": "decisions", "replay-decisions": "decisions", "sync": "ssp:2", "exchange-every": "0.5", "filter": "absolute", "quota": "64", "max-held-clocks": "3", "encoding": "bf16", "merge": "average"}
+EXCHANGE = {"auto": "yes", "save-decisions": "decisions", "replay-decisions": "decisions", "learn": "settings", "sync": "ssp:2", "exchange-every": "0.5", "filter": "absolute", "quota": "64", "max-held-clocks": "3", "encoding": "bf16", "merge": "average"}
 # Settings that a run may change by itself. Of one host's short trainings nothing asks for that: what cannot change is refused by name.
 ADAPTING = {"sync": ("auto",), "exchange-every": ("auto:0.5",), "encoding": ("auto",), "quota": ("auto", "--filter", "absolute")}
 COMMON = {"seed": "9", "max-clocks": "1000", "time-limit": "100", "grace": "7", "unit-warning": "5", "unit-timeout": "50", "timeout": "60", "slow": "0:1.5",

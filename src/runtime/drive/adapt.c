@@ -13,6 +13,7 @@
 #include "hawser/advanced.h"
 #include "runtime/drive/agent.h"
 #include "runtime/drive/driver.h"
+#include "runtime/drive/learn.h"
 #include "runtime/job/decisions.h"
 
 /* The decisions on one loop. */
@@ -110,6 +111,14 @@ void hw_adapt_close(hw_driver *driver)
     free(driver->adapters);
 }
 
+void hw_adapt_end(const hw_driver *driver)
+{
+    const hawser_program *program = driver->session->program;
+    for (size_t i = 0; driver->adapters != NULL && i < program->operator_count; i++)
+        if (driver->adapters[i] != NULL && driver->adapters[i]->begun)
+            hw_learn_end(driver, program->operators[i], &driver->adapters[i]->decider);
+}
+
 bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop)
 {
     return driver->adapters != NULL && driver->adapters[loop->number] != NULL;
@@ -121,23 +130,6 @@ static void save(const hw_driver *driver, const hawser_operator *loop, hw_log_li
     line.loop = loop->name;
     line.blocks = driver->session->blocks;
     hw_decisions_add(driver->session->job->decisions, &line);
-}
-
-/* Takes the values from which a run goes on, and the gain that the program has chosen. */
-static void begin(const hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
-{
-    hw_decider *decider = &adapter->decider;
-    const hw_knobs *knobs = &driver->knobs[loop->number];
-    adapter->begun = true;
-    decider->value[HW_KNOB_WORK] = decider->sent[HW_KNOB_WORK] = knobs->work;
-    if (decider->bounds.least[HW_KNOB_QUOTA] < decider->bounds.most[HW_KNOB_QUOTA])
-        decider->value[HW_KNOB_QUOTA] = decider->sent[HW_KNOB_QUOTA] = (double)driver->quotas[loop->adapts->number].now;
-    for (uint32_t b = 0; knobs->shares != NULL && b < driver->session->blocks; b++)
-        decider->shares[b] = decider->sent_shares[b] = knobs->shares[b];
-    if (loop->adapts != NULL)
-        adapter->gain = driver->gains[loop->adapts->number];
-    save(driver, loop,
-         (hw_log_line){.kind = HW_LOG_LOOP, .bounds = decider->bounds, .work = knobs->work, .shares = knobs->shares});
 }
 
 /* Sets the gain that belongs to the work, staleness and factor that were decided. */
@@ -195,6 +187,31 @@ static void obey_all(hw_driver *driver, const hawser_operator *loop, struct hw_a
         change(driver, loop, adapter, &instruction);
         driver->repeatable = "settings were adapted to the times of the run (--auto, --sync auto and the like)";
     }
+}
+
+/* Takes the values from which a run goes on, the gain that the program has chosen, and what earlier runs have decided.
+ * Returns false after a failure. */
+static bool begin(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
+{
+    hw_decider *decider = &adapter->decider;
+    const hw_knobs *knobs = &driver->knobs[loop->number];
+    adapter->begun = true;
+    decider->value[HW_KNOB_WORK] = decider->sent[HW_KNOB_WORK] = knobs->work;
+    if (decider->bounds.least[HW_KNOB_QUOTA] < decider->bounds.most[HW_KNOB_QUOTA])
+        decider->value[HW_KNOB_QUOTA] = decider->sent[HW_KNOB_QUOTA] = (double)driver->quotas[loop->adapts->number].now;
+    for (uint32_t b = 0; knobs->shares != NULL && b < driver->session->blocks; b++)
+        decider->shares[b] = decider->sent_shares[b] = knobs->shares[b];
+    if (loop->adapts != NULL)
+        adapter->gain = driver->gains[loop->adapts->number];
+    save(driver, loop,
+         (hw_log_line){.kind = HW_LOG_LOOP, .bounds = decider->bounds, .work = knobs->work, .shares = knobs->shares});
+    if (hw_learn_begin(driver, loop, decider) != HAWSER_OK)
+        return false;
+    const char *before = driver->repeatable;
+    obey_all(driver, loop, adapter, 1);
+    if (driver->repeatable != before)
+        driver->repeatable = "it began with the settings of an earlier run (--learn)";
+    return true;
 }
 
 static bool replays(const hw_driver *driver)
@@ -270,31 +287,46 @@ static bool fit_changed(const hw_driver *driver, struct hw_adapter *adapter)
     return changed;
 }
 
-void hw_adapt_point(hw_driver *driver, const hawser_operator *loop)
+/* Gives the metric of a loop to its decisions. Returns false if there is none, or if it has not changed. */
+static bool take_metric(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
 {
-    if (!hw_loop_adapts(driver, loop) || driver->error.status != HAWSER_OK)
-        return;
-    struct hw_adapter *adapter = driver->adapters[loop->number];
-    if (!adapter->begun)
-        begin(driver, loop, adapter);
-    adapter->at = (hw_log_place){driver->clocks, adapter->at.clocks == driver->clocks ? adapter->at.point + 1 : 1};
-    if (replays(driver)) {
-        replay(driver, loop, adapter, adapter->at.point);
-        return;
-    }
     if (loop->metric == UINT32_MAX)
-        return;
+        return false;
     if (fit_changed(driver, adapter)) {
         save(driver, loop, (hw_log_line){.kind = HW_LOG_RESTART});
         hw_decider_restart(&adapter->decider);
     }
     const double metric = driver->metrics[loop->metric];
     if (isnan(metric) || !(metric < adapter->metric || metric > adapter->metric || isnan(adapter->metric)))
-        return;
+        return false;
     adapter->metric = metric;
     const double seconds = hawser_progress_seconds(&driver->progress);
     save(driver, loop,
          (hw_log_line){.kind = HW_LOG_POINT, .seconds = seconds, .clocks = (double)driver->clocks, .metric = metric});
     hw_decider_point(&adapter->decider, seconds, (double)driver->clocks, metric);
-    obey_all(driver, loop, adapter, adapter->at.point);
+    return true;
+}
+
+void hw_adapt_point(hw_driver *driver, const hawser_operator *loop)
+{
+    if (!hw_loop_adapts(driver, loop) || driver->error.status != HAWSER_OK)
+        return;
+    struct hw_adapter *adapter = driver->adapters[loop->number];
+    if (!adapter->begun && !begin(driver, loop, adapter))
+        return;
+    adapter->at = (hw_log_place){driver->clocks, adapter->at.clocks == driver->clocks ? adapter->at.point + 1 : 1};
+    if (replays(driver)) {
+        replay(driver, loop, adapter, adapter->at.point);
+        return;
+    }
+    if (take_metric(driver, loop, adapter))
+        obey_all(driver, loop, adapter, adapter->at.point);
+}
+
+void hw_adapt_last(hw_driver *driver)
+{
+    const hawser_program *program = driver->session->program;
+    for (size_t i = 0; driver->adapters != NULL && i < program->operator_count; i++)
+        if (driver->session->job->learning != NULL && driver->adapters[i] != NULL && driver->adapters[i]->begun)
+            (void)take_metric(driver, program->operators[i], driver->adapters[i]);
 }

@@ -434,6 +434,8 @@ void hw_driver_main(hw_driver *driver)
         status = hw_record_enter(driver);
     if (status == HAWSER_OK)
         status = run_root(driver);
+    if (status == HAWSER_OK)
+        hw_adapt_last(driver);
     if (status == HAWSER_OK && driver->stopping != NULL) {
         driver->stop_reason = driver->stopping;
         status = hawser_fail(&driver->error, HAWSER_STOP, "the run was ended early: %s", driver->stopping);

@@ -235,6 +235,10 @@ bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop);
 void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found);
 void hw_adapt_clock(hw_driver *driver);
 void hw_adapt_point(hw_driver *driver, const hawser_operator *loop);
+/* For later runs (--learn): hw_adapt_last looks at the last metrics of a run, which may decide a trial. hw_adapt_end leaves
+ * what was decided, once the run has ended well. */
+void hw_adapt_last(hw_driver *driver);
+void hw_adapt_end(const hw_driver *driver);
 /* Runs a shipped loop, from its entry to quiescence. */
 hawser_status hw_driver_ship(hw_driver *driver, const hawser_operator *loop) HAWSER_MUST_USE;
 

@@ -305,6 +305,8 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     job->named.failed |= counted != HAWSER_OK;
     HAWSER_TRY(counted);
     if (has_loop(program))
+        HAWSER_TRY(hw_learning_open(job, error));
+    if (has_loop(program))
         HAWSER_TRY(hw_decisions_open(job, error));
     if (has_loop(program) && job->checkpointer == NULL)
         HAWSER_TRY(hw_checkpoints_open(job, error));
@@ -354,8 +356,10 @@ static hawser_status run_program(hawser_job *job, hawser_program *program, hawse
     job->named.run += has_loop(program);
     if (has_loop(program))
         job->failed_clocks = status < HAWSER_OK ? clocks_of(&session) : 0;
-    if (status >= HAWSER_OK && session.driver != NULL)
+    if (status >= HAWSER_OK && session.driver != NULL) {
         hw_policies_report(session.driver);
+        hw_adapt_end(session.driver);
+    }
     if (status != HAWSER_OK && session.driver != NULL)
         hw_policies_keep(job, *run != NULL ? &(*run)->changes : &session.driver->policies.changes);
     if (has_loop(program))

@@ -29,15 +29,14 @@ bool hw_job_identifies(const hawser_job *job)
 
 /* -------------------------------------------------------------------------------------------------------- opening ---- */
 
-/* Reads a file of any size into *text, which the caller frees, also after a failure. */
-static hawser_status read_text(const char *path, char **text, size_t *length, hawser_error *error)
+hawser_status hw_decisions_text(const char *option, const char *path, char **text, size_t *length, hawser_error *error)
 {
     size_t capacity = 0, got = 1;
     struct stat facts;
     FILE *file = fopen(path, "re");
     if (file == NULL || fstat(fileno(file), &facts) != 0 || !S_ISREG(facts.st_mode)) {
         const char *why = file == NULL ? strerror(errno) : "it is no regular file";
-        hawser_status status = hawser_fail(error, HAWSER_IO, "--replay-decisions: cannot read %s: %s", path, why);
+        hawser_status status = hawser_fail(error, HAWSER_IO, "--%s: cannot read %s: %s", option, path, why);
         if (file != NULL)
             (void)fclose(file);
         return status;
@@ -49,7 +48,7 @@ static hawser_status read_text(const char *path, char **text, size_t *length, ha
         *length += got;
     }
     if (status == HAWSER_OK && ferror(file) != 0)
-        status = hawser_fail(error, HAWSER_IO, "--replay-decisions: cannot read %s: %s", path, strerror(errno));
+        status = hawser_fail(error, HAWSER_IO, "--%s: cannot read %s: %s", option, path, strerror(errno));
     (void)fclose(file);
     return status;
 }
@@ -70,7 +69,7 @@ static hawser_status read_replay(const hawser_job *job, hw_decisions *own, hawse
 {
     char *text = NULL;
     size_t length = 0;
-    hawser_status status = read_text(own->replay, &text, &length, error);
+    hawser_status status = hw_decisions_text("replay-decisions", own->replay, &text, &length, error);
     if (status == HAWSER_OK)
         status = hw_log_read(text, length, own->replay, &own->file, error);
     free(text);
@@ -93,8 +92,7 @@ static hawser_status begin_save(const hawser_job *job, hw_decisions *own, hawser
     return HAWSER_OK;
 }
 
-/* Makes a path absolute, because the program may change its directory. */
-static hawser_status keep_path(const char *given, char **path, hawser_error *error)
+hawser_status hw_decisions_path(const char *given, char **path, hawser_error *error)
 {
     char *here = given != NULL && given[0] != '/' && strcmp(given, "-") != 0 ? realpath(".", NULL) : NULL;
     if (given != NULL && asprintf(path, "%s%s%s", here != NULL ? here : "", here != NULL ? "/" : "", given) < 0)
@@ -108,8 +106,8 @@ static hawser_status open_here(hawser_job *job, hawser_error *error)
     hw_decisions *own = NULL;
     HAWSER_TRY(HW_NEW(&own, 1, "files of decisions", error));
     job->decisions = own;
-    HAWSER_TRY(keep_path(hawser_options_text(job->options, "save-decisions"), &own->save, error));
-    HAWSER_TRY(keep_path(hawser_options_text(job->options, "replay-decisions"), &own->replay, error));
+    HAWSER_TRY(hw_decisions_path(hawser_options_text(job->options, "save-decisions"), &own->save, error));
+    HAWSER_TRY(hw_decisions_path(hawser_options_text(job->options, "replay-decisions"), &own->replay, error));
     if (own->replay != NULL)
         HAWSER_TRY(read_replay(job, own, error));
     return own->save != NULL ? begin_save(job, own, error) : HAWSER_OK;

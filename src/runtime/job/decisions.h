@@ -22,5 +22,10 @@ hawser_status hw_decisions_begin(hawser_job *job, uint64_t run, const char *text
 void hw_decisions_add(hw_decisions *own, const hw_log_line *line);
 /* Returns the next change of a loop that a replay makes up to `place`, or NULL; its line in the file is *line. */
 const hw_instruction *hw_decisions_next(hw_decisions *own, const char *loop, hw_log_place place, size_t *line);
+/* Reads a file of any size, which `option` has named, into *text. The caller frees it, also after a failure. */
+hawser_status hw_decisions_text(const char *option, const char *path, char **text, size_t *length,
+                                hawser_error *error) HAWSER_MUST_USE;
+/* Makes a path absolute, because the program may change its directory. The caller frees it; NULL stays NULL. */
+hawser_status hw_decisions_path(const char *given, char **path, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

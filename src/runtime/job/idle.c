@@ -322,6 +322,7 @@ static const struct {
     {"auto", judge_auto},
     {"save-decisions", judge_decisions},
     {"replay-decisions", judge_decisions},
+    {"learn", judge_decisions},
     {"init", judge_init},
     {"topology", judge_nodes},
     {"backlog", judge_nodes},

@@ -78,7 +78,7 @@ typedef struct worker_report {
     uint32_t given;       /* by --workers; 0: it was not */
     uint32_t before;      /* node 0: workers of the checkpoint from which the job goes on; 0: there is none */
     uint32_t checkpoints; /* --checkpoint was given */
-    uint32_t decisions;   /* --save-decisions or --replay-decisions was given */
+    uint32_t decisions;   /* --save-decisions, --replay-decisions or --learn was given */
 } worker_report;
 
 static uint32_t blocks_of(const hawser_job *job, const worker_report *own, const worker_report *first)
@@ -92,7 +92,8 @@ static hawser_status report_workers(const hawser_job *job, worker_report **all, 
     const hawser_options *options = job->options;
     worker_report own = {.checkpoints = hawser_options_text(options, "checkpoint") != NULL,
                          .decisions = hawser_options_text(options, "save-decisions") != NULL ||
-                                      hawser_options_text(options, "replay-decisions") != NULL};
+                                      hawser_options_text(options, "replay-decisions") != NULL ||
+                                      hawser_options_text(options, "learn") != NULL};
     if (hawser_options_has(options, "workers"))
         own.given = (uint32_t)hawser_options_integer(options, "workers");
     if (hawser_job_leads(job))
@@ -205,8 +206,8 @@ static hawser_status compare_workers(const hawser_job *job, const worker_report 
         else if (all[i].decisions != all[0].decisions)
             status =
                 hawser_fail(error, HAWSER_BAD_OPTION,
-                            "node %u (%s) was started with%s --save-decisions or --replay-decisions, and node 0 with%s; "
-                            "give it to all nodes, or to none",
+                            "node %u (%s) was started with%s --save-decisions, --replay-decisions or --learn, and node 0 "
+                            "with%s; give it to all nodes, or to none",
                             i, name, all[i].decisions != 0 ? "" : "out", all[0].decisions != 0 ? "" : "out");
     }
     return hw_cluster_agree(job->cluster, status, error);
@@ -375,6 +376,7 @@ void hawser_close(hawser_job *job)
     hw_names_close(job);
     hw_checkpoints_close(job, job->finished);
     hw_decisions_close(job);
+    hw_learning_close(job);
     free(job->depends);
     for (size_t i = 0; i < HW_LOGS; i++)
         free(job->logs[i]);

@@ -116,6 +116,7 @@ struct hawser_job {
     char *depends;                              /* lines of hawser_job_depends, if hw_job_identifies */
     hw_loaded_data loaded;                      /* if hw_job_identifies */
     struct hw_decisions *decisions;             /* node 0: files of decisions; NULL: there are none */
+    struct hw_learning *learning;               /* node 0: the file of --learn; NULL: there is none */
     bool last_run;                              /* no run with a loop follows the next one */
     bool unfinished;                            /* a run has ended early, so later ones take no checkpoints */
     bool cut;                                   /* a run was ended by a signal or by a time limit */
@@ -232,5 +233,9 @@ bool hw_job_identifies(const hawser_job *job);
 hawser_status hw_decisions_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_decisions_end(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
 void hw_decisions_close(hawser_job *job);
+/* learned.c: the file of settings with which runs have ended (--learn). hw_learning_open tries it before the first run with
+ * a loop. Collective. */
+hawser_status hw_learning_open(hawser_job *job, hawser_error *error) HAWSER_MUST_USE;
+void hw_learning_close(hawser_job *job);
 
 #endif

@@ -29,6 +29,11 @@ static const hawser_option job_rows[] = {
      "make the changes of a run of the same program, data, options and workers again, at the same clocks, whatever the "
      "times: where all of them stay in lock-step (bsp) results have the same bits, on any threads and nodes",
      "Exchange between workers", 0},
+    {"learn", HAWSER_PATH, NULL, NULL, "FILE",
+     "begin with the settings to which --auto (or one setting that is auto) came in the earlier run in this file that is "
+     "most "
+     "like this one, and add those of this run to it. Results then depend on the file, too",
+     "Exchange between workers", 0},
     {"seed", HAWSER_INTEGER, "1", "[0,inf)", "N", "seed of all random numbers", NULL, 0},
     {"init", HAWSER_PATH, NULL, NULL, HW_BY_STATE "FILE",
      "start from a model, or with w=FILE state w of a program from the numbers of an .npy file or of a text with one per "

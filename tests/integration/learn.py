@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""--learn FILE: a run begins with the settings of the nearest earlier one, so that the third run loses at most half of what the first lost to the best
+fixed setting; runs at the same time lose no line; what is damaged, of another kind, or from another machine is left out; resumed runs keep their settings."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
+from command import CLEAN, HAWSER  # noqa: E402
+
+SIM = os.path.join(os.environ["HAWSER_BUILD"], "src", "hawser-sim")
+ROUNDS = ("--solver", "cd", "--tol", "1e-4", "--lambda-ratio", "0.01", "--exchange-every", "1")
+SLOW_LINK = ("--nodes", "4", "--link", "10mbit", "--compute", "1us,100ns,0.5ns")
+WORLD = {**CLEAN, "ASAN_OPTIONS": "detect_leaks=0"}
+ALL = 2**64 - 1
+
+
+def step(state, value):
+    state = (state ^ value) * 0x9FB21C651E98DF25 & ALL
+    return state ^ state >> 32
+
+
+def digest(data):
+    """hw_hash of base/hash.h."""
+    words = [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 8)] + ([0] if len(data) % 8 == 0 else [])
+    lanes, four = [step(0, k + 1) for k in range(4)], len(data) // 32 * 4
+    for place, word in enumerate(words[:four]):
+        lanes[place % 4] = step(lanes[place % 4], word)
+    found = step(0, len(data))
+    for word in (*lanes, *words[four:]):
+        found = step(found, word)
+    return step(found, len(data))
+
+
+def line_of(fields):
+    """The line of a file of settings with these fields, which has its checksum."""
+    text = json.dumps({key: value for key, value in fields.items() if key != "checksum"}, separators=(",", ":"))[:-1]
+    return f'{text},"checksum":"{digest(text.encode()):016x}"}}\n'
+
+
+def lines_of(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def write(path, text):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def words_of(world, *more, data="d.svm"):
+    return (SIM, *world, "--", "train", "lasso", data, "--json", *ROUNDS, *more)
+
+
+def call(*words, code=0, environment=None):
+    done = subprocess.run(words, capture_output=True, text=True, env={**WORLD, **(environment or {})}, timeout=100)
+    assert done.returncode == code, (words, done.returncode, done.stderr)
+    return done
+
+
+def said(done):
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def simulate(world, *more, data="d.svm"):
+    return said(call(*words_of(world, "--quiet", *more, data=data)))
+
+
+def the_third_run_loses_half_of_the_first():
+    fixed = [simulate(SLOW_LINK, *more) for more in ((), ("--encoding", "int8"), ("--sigma", "2"), ("--encoding", "int8", "--sigma", "2"))]
+    best = min(run["seconds_train"] for run in fixed)
+    runs = [simulate(SLOW_LINK, "--auto", "--learn", "f") for _ in range(3)]
+    loss = [run["seconds_train"] / best - 1 for run in runs]
+    assert loss[0] > 0.1 and loss[2] <= loss[0] / 2, (loss, [run["changes"] for run in runs])
+    for run in runs:
+        assert run["stop_reason"] == "gap" and abs(run["objective"] - fixed[0]["objective"]) < 1e-4 * fixed[0]["objective"]
+        assert not run["repeatable"]
+    first, third = {}, {}
+    for change in runs[0]["changes"]:
+        first[change["what"]] = change["new"]
+    for change in runs[2]["changes"]:
+        if change["clock"] == 0:
+            third[change["what"]] = change["new"]
+            assert change["reason"] == "an earlier run on 4 hosts ended with it (--learn)", change
+    assert third == first == {"encoding": "int8", "gain": 2}, (first, third)
+    assert "began with the settings of an earlier run" in json.dumps(runs[2]), runs[2]
+    learned = lines_of("f")
+    assert len(learned) == 3 and all(line_of(line) == text for line, text in zip(learned, open("f", encoding="utf-8"))), learned
+    assert learned[2]["clocks"] > learned[1]["clocks"] > learned[0]["clocks"]
+    # The same settings from the start, given by hand, are as good: the learned ones held from the first clock on.
+    assert abs(runs[2]["seconds_train"] / fixed[3]["seconds_train"] - 1) < 0.02, (runs[2]["seconds_train"], fixed[3]["seconds_train"])
+
+
+def what_is_alike_is_used():
+    """Edited lines: only those of an equal program, loop, workers and H, and with hosts and bytes within a factor of two."""
+    line = lines_of("f")[2]
+    cases = [({}, True), ({"program": "logistic"}, False), ({"loop": "other"}, False), ({"workers": 3, "shares": [1] * 3}, False), ({"exchange": 2}, False), ({"hosts": 8}, True),
+             ({"hosts": 9}, False), ({"hosts": 2}, True), ({"hosts": 1}, False), ({"bytes": line["bytes"] * 2}, True), ({"bytes": line["bytes"] * 2.1}, False), ({"version": 2}, False)]
+    for edits, used in cases:
+        write("edited", line_of({**line, **edits}))
+        run = simulate(SLOW_LINK, "--auto", "--learn", "edited", "--max-clocks", "1")
+        assert bool(run["changes"]) == used, (edits, run["changes"])
+        assert lines_of("edited") == [json.loads(line_of({**line, **edits}))]  # a run without a window leaves nothing
+    # Bounds hold, whatever the file says, and shares are those of the same hosts.
+    wide = {**line, "settings": {"encoding": 7, "quota": 1, "work": 100, "sync": 99, "gain": 0.001}, "shares": [1, 0.25, 0.001, 1]}
+    for edits, shares in (({}, {1: 0.25, 2: 0.125}), ({"places": "0123456789abcdef"}, {})):
+        write("edited", line_of({**wide, **edits}))
+        run = simulate(SLOW_LINK, "--auto", "--learn", "edited", "--max-clocks", "3")
+        assert {change["worker"]: change["new"] for change in run["changes"] if change["what"] == "share"} == shares, run["changes"]
+        others = {change["what"]: change["new"] for change in run["changes"] if change["what"] != "share"}
+        assert others["encoding"] == "int8" and others["work"] == 4 and "sync" not in others and "quota" not in others, run["changes"]
+    # Settings that the options fix stay as they are given.
+    write("edited", line_of(line))
+    run = simulate(SLOW_LINK, "--sync", "auto", "--learn", "edited", "--max-clocks", "3")
+    assert run["changes"] == [] and run["repeatable"], run
+
+
+def staleness_begins_after_two_measurements():
+    line = lines_of("f")[0]
+    write("edited", line_of({**line, "settings": {**line["settings"], "encoding": None, "gain": None, "sync": 2}}))
+    run = simulate(SLOW_LINK, "--sync", "auto", "--learn", "edited")
+    syncs = [change for change in run["changes"] if change["what"] == "sync"]
+    assert syncs[0]["new"] == "ssp:2" and "an earlier run ended" in syncs[0]["reason"] and run["stop_reason"] == "gap", run["changes"]
+
+
+def runs_at_the_same_time_lose_no_line():
+    words = words_of(SLOW_LINK, "--quiet", "--auto", "--learn", "shared")
+    for _ in range(2):
+        runs = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=WORLD) for _ in range(6)]
+        for run in runs:
+            stderr = run.communicate(timeout=100)[1]
+            assert run.returncode == 0 and not stderr, stderr
+    assert len(lines_of("shared")) == 12 and sorted(name for name in os.listdir(".") if name.startswith("shared")) == ["shared"], os.listdir(".")
+
+
+def what_is_damaged_is_left_out():
+    with open("f", encoding="utf-8") as file:
+        lines = file.readlines()
+    foreign = line_of({**json.loads(lines[0]), "version": 2})
+    write("damaged", lines[0].replace("4", "5", 1) + foreign + lines[1] + lines[2][:50])
+    done = call(*words_of(SLOW_LINK, "--auto", "--learn", "damaged"))
+    note = "--learn: " + os.path.join(os.getcwd(), "damaged") + ":1: ignored, as it is damaged (2 of 4 lines)"
+    assert done.stderr.count("--learn") == 1 and note in done.stderr and said(done)["changes"], done.stderr
+    with open("damaged", encoding="utf-8") as file:
+        after = file.readlines()
+    assert after[:2] == [foreign, lines[1]] and len(after) == 3 and line_of(json.loads(after[2])) == after[2], after
+    # What has no line of settings may be a file of the user.
+    for text in ("a,b\n1,2\n", lines[0][:-9], "\n", "\0\0"):
+        write("other", text)
+        done = call(*words_of(SLOW_LINK, "--auto", "--learn", "other", "--max-clocks", "30"))
+        assert "other is ignored, and stays as it is: none of its lines is one of --learn" in done.stderr and said(done)["changes"] != [], done.stderr
+        with open("other", encoding="utf-8") as file:
+            assert file.read() == text
+    write("empty", "")
+    assert "ignored" not in call(*words_of(SLOW_LINK, "--auto", "--learn", "empty", "--max-clocks", "30")).stderr and len(lines_of("empty")) == 1
+    # A file keeps the newest thousand lines.
+    write("long", "".join(line_of({**json.loads(lines[2]), "clocks": 1000 + clocks}) for clocks in range(1005)))
+    simulate(SLOW_LINK, "--auto", "--learn", "long", "--max-clocks", "30")
+    long = lines_of("long")
+    assert len(long) == 1000 and long[0]["clocks"] == 1006 and long[-2]["clocks"] == 2004, (len(long), long[0])
+
+
+def what_goes_with_nothing_is_refused():
+    def refused(expected, *words, code=2):
+        stderr = call(HAWSER, "train", "lasso", "d.svm", "-k", "3", *ROUNDS, *words, code=code).stderr
+        assert expected in stderr, (expected, stderr)
+    for other in ("--save-decisions", "--replay-decisions"):
+        refused(f"--learn and {other} do not go together", "--auto", "--learn", "f", other, "x")
+    refused("--learn does nothing here: it is about the changes of --auto", "--learn", "f")
+    refused("--learn: 'd.svm' would overwrite the input 'd.svm'", "--auto", "--learn", "d.svm")
+    refused("no/such", "--auto", "--learn", "no/such/file", code=4)
+    refused("/dev/null' is no regular file", "--auto", "--learn", "/dev/null")
+    note = call(HAWSER, "train", "lasso", "d.svm", "-k", "3", *ROUNDS, environment={"HAWSER_LEARN": "f"}).stderr
+    assert "HAWSER_LEARN does nothing here: it is about the changes of --auto" in note, note
+
+
+def others_are_places_to_give_it():
+    before = len(lines_of("f"))
+    write("all.conf", "auto = yes\nlearn = f\n")
+    for more, environment in ((("--config", "all.conf"), {}), (("--auto",), {"HAWSER_LEARN": "f"})):
+        run = said(call(*words_of(SLOW_LINK, "--quiet", *more), environment=environment))
+        assert run["changes"][0]["clock"] == 0 and "--learn" in run["changes"][0]["reason"], run["changes"]
+    assert len(lines_of("f")) == before + 2
+    # A path, whose fits have metrics of their own, begins with them as well.
+    words = [word for word in words_of(SLOW_LINK, "--quiet", "--auto", "--learn", "path", "--path", "0.1,0.05,0.02") if word not in ("--lambda-ratio", "0.01")]
+    first, second = said(call(*words)), said(call(*words))
+    assert first["changes"] and second["changes"][0]["clock"] == 0 and "--learn" in second["changes"][0]["reason"] and len(lines_of("path")) == 2, second["changes"]
+
+
+def a_resumed_run_keeps_its_settings():
+    words = (HAWSER, "train", "lasso", "d.svm", "-k", "3", "--solver", "cd", "--tol", "1e-12", "--lambda-ratio", "0.01", "--exchange-every", "auto", "--json")
+    kept = (*words, "--learn", "g", "--checkpoint", "kept", "--checkpoint-every", "0")
+    whole = said(call(*words, "--quiet"))
+    cut = {}
+    for limit in ("50ms", "200ms", "1s"):
+        cut = said(call(*kept, "--time-limit", limit))
+        if cut["stop_reason"] == "gap" or cut["checkpoints"]["taken"] > 0:
+            break
+    done = call(*kept)
+    rest = said(done)
+    assert rest["resumed"] or cut["stop_reason"] == "gap", (cut["stop_reason"], rest["resumed"])
+    assert not rest["resumed"] or "--learn: loop 'rounds' begins with the settings of the checkpoint" in done.stderr, done.stderr
+    assert abs(rest["objective"] - whole["objective"]) < 1e-9 * whole["objective"]
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        call(HAWSER, "data", "generate", "url", "-o", "d.svm", "--rows", "1000", "--cols", "1000", "--per-row", "40", "--seed", "3")
+        the_third_run_loses_half_of_the_first()
+        what_is_alike_is_used()
+        staleness_begins_after_two_measurements()
+        runs_at_the_same_time_lose_no_line()
+        what_is_damaged_is_left_out()
+        what_goes_with_nothing_is_refused()
+        others_are_places_to_give_it()
+        a_resumed_run_keeps_its_settings()
+        os.chdir("/")
+
+
+main()
