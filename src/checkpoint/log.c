@@ -1,5 +1,6 @@
 #include "checkpoint/log.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,19 @@
 enum { TAIL = 4096 }; /* bytes before the end that must be the same */
 
 const char *const hw_log_options[HW_LOGS] = {"trace", "log-json"};
+
+hawser_status hw_log_open(const char *path, FILE **file, hawser_error *error)
+{
+    *file = fopen(path, "ae");
+    return *file != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", path, strerror(errno));
+}
+
+void hw_log_clear(FILE *file)
+{
+    struct stat facts;
+    if (fstat(fileno(file), &facts) == 0 && S_ISREG(facts.st_mode))
+        (void)!ftruncate(fileno(file), 0);
+}
 
 /* Describes the first `bytes` of an open log. The result has no bytes if they cannot be read. */
 static hw_log_mark mark_at(int fd, const char *path, uint64_t bytes)

@@ -106,6 +106,7 @@ static hawser_status print_json(const hw_call *call, const hw_verdict *verdict, 
         if (history->parts[node].lost)
             hw_json_append(lost, json_integer(node), &ok);
     hw_json_take(object, "lost", lost, &ok);
+    hw_json_take(object, "resumed", json_boolean(verdict->resumed), &ok);
     hw_json_count(object, "unrecorded", verdict->unrecorded, &ok);
     for (int rule = 0; rule < HW_RULES; rule++)
         hw_json_count(rules, hw_rule_name((hw_rule)rule), verdict->checked[rule], &ok);

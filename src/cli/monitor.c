@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "checkpoint/log.h"
 #include "cli/input.h"
 #include "program/program.h"
 #include "runtime/job/enter.h"
@@ -39,15 +40,6 @@ hawser_status hw_watched_of(const hawser_metric_row *rows, hw_watched *watched, 
 int hw_metric_text(const hawser_metric_row *row, double value, char *text, size_t size)
 {
     return snprintf(text, size, row->exponent ? "%s %.2e" : "%s %.6g", row->name, value);
-}
-
-static hawser_status open_file(const char *path, bool appends, FILE **file, hawser_error *error)
-{
-    *file = NULL;
-    if (path == NULL)
-        return HAWSER_OK;
-    *file = fopen(path, appends ? "ae" : "we");
-    return *file != NULL ? HAWSER_OK : hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", path, strerror(errno));
 }
 
 static void keep_failure(hw_monitor *monitor, const char *path)
@@ -92,7 +84,10 @@ hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_
     monitor->events_path = hw_path_of(call, "log-json");
     bool appends = hw_trace_goes_on(options);
     HAWSER_TRY(begin_trace(monitor, hw_path_of(call, "trace"), appends, error));
-    HAWSER_TRY(open_file(monitor->events_path, appends, &monitor->events, error));
+    if (monitor->events_path != NULL) {
+        HAWSER_TRY(hw_log_open(monitor->events_path, &monitor->events, error));
+        HAWSER_TRY(hw_text_open(&monitor->early, error));
+    }
     bool ok = true;
     json_t *event = hw_monitor_event(monitor, "start", &ok);
     if (event != NULL) {
@@ -121,12 +116,41 @@ json_t *hw_monitor_event(const hw_monitor *monitor, const char *name, bool *ok)
     return event;
 }
 
+/* Ends the early events and writes them, unless the log has those of the process before. */
+static void write_early(hw_monitor *monitor, bool wanted)
+{
+    char *text = NULL;
+    hawser_error error = {0};
+    if (monitor->early.file == NULL)
+        return;
+    hawser_status status = hw_text_close(&monitor->early, HAWSER_OK, &text, &error);
+    monitor->early.file = NULL;
+    if (status == HAWSER_OK && wanted && (fputs(text, monitor->events) == EOF || fflush(monitor->events) != 0))
+        keep_failure(monitor, monitor->events_path);
+    if (status != HAWSER_OK && wanted && monitor->error.status == HAWSER_OK)
+        monitor->error = error;
+    free(text);
+}
+
+void hw_monitor_accept(hw_monitor *monitor)
+{
+    hw_resumed from;
+    if (monitor->accepted)
+        return;
+    monitor->accepted = true;
+    hw_trace_accept(&monitor->trace);
+    if (monitor->events != NULL && !monitor->trace.appends)
+        hw_log_clear(monitor->events);
+    write_early(monitor, monitor->job == NULL || !hw_job_resumed(monitor->job, &from));
+}
+
 void hw_monitor_log(hw_monitor *monitor, json_t *event, bool ok)
 {
     hawser_error error = {0};
     if (event == NULL)
         return;
-    if (hw_json_line(monitor->events, event, ok, &error) == HAWSER_OK || monitor->error.status != HAWSER_OK)
+    if (hw_json_line(monitor->accepted ? monitor->events : monitor->early.file, event, ok, &error) == HAWSER_OK ||
+        monitor->error.status != HAWSER_OK)
         return;
     (void)hawser_fail(&monitor->error, error.status, "%s: %.600s", monitor->events_path, error.text);
 }
@@ -244,6 +268,7 @@ void hw_monitor_observe(const hawser_progress *progress, void *user)
     const hw_watched *watched = &monitor->watched;
     for (size_t k = 0; k < watched->count; k++)
         sample.value[k] = hawser_progress_metric(progress, watched->row[k]->name);
+    hw_monitor_accept(monitor);
     hw_monitor_find_target(monitor, progress, &sample);
     hw_monitor_print_notes(monitor);
     hw_progress_show(&monitor->progress, &sample, false);
@@ -281,6 +306,7 @@ hawser_status hw_monitor_end(hw_monitor *monitor, hawser_error *error)
 
 void hw_monitor_free(hw_monitor *monitor)
 {
+    write_early(monitor, false);
     hawser_status ignored = hw_monitor_end(monitor, NULL);
     (void)ignored;
     free(monitor->samples);

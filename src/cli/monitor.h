@@ -2,6 +2,7 @@
 #ifndef HW_CLI_MONITOR_H
 #define HW_CLI_MONITOR_H
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "report/json.h"
 #include "report/trace.h"
@@ -57,7 +58,9 @@ typedef struct hw_monitor {
     const hawser_job *job; /* NULL before it is open */
     FILE *events;
     const char *events_path;
-    bool keep; /* samples are wanted */
+    hw_memory_text early; /* the first events, until the training has begun or is refused */
+    bool accepted;        /* it has begun */
+    bool keep;            /* samples are wanted */
     hw_sample *samples;
     size_t count, capacity;
     hw_sample last;
@@ -73,7 +76,7 @@ hawser_status hw_watched_of(const hawser_metric_row *rows, hw_watched *watched, 
 /* Writes a metric's value as the progress line and the plot's subtitle have it; returns the length, as snprintf. */
 int hw_metric_text(const hawser_metric_row *row, double value, char *text, size_t size);
 
-/* Opens the trace and the event file and writes their first lines. */
+/* Opens the trace and the event file. Both stay as they are until hw_monitor_accept. */
 hawser_status hw_monitor_begin(hw_monitor *monitor, const hw_call *call, hawser_error *error) HAWSER_MUST_USE;
 /* Stores the first watched metric whose target is not NaN, and that target. */
 void hw_monitor_find_target(const hw_monitor *monitor, const hawser_progress *progress, hw_sample *sample);
@@ -90,6 +93,8 @@ void hw_monitor_free(hw_monitor *monitor);
 
 /* Begins an event object with "event" and "seconds"; NULL if no events are wanted. */
 json_t *hw_monitor_event(const hw_monitor *monitor, const char *name, bool *ok);
+/* The training was not refused: its logs replace those before, or go on, and the events so far are written. */
+void hw_monitor_accept(hw_monitor *monitor);
 /* Writes and releases it; a failure is kept in the monitor. Takes NULL. */
 void hw_monitor_log(hw_monitor *monitor, json_t *event, bool ok);
 

@@ -115,6 +115,7 @@ static void log_changes(hw_monitor *monitor, const hawser_figures *figures)
 
 static void log_end(hw_monitor *monitor, const hawser_training *training)
 {
+    hw_monitor_accept(monitor);
     log_note(monitor, training->assumed);
     for (size_t i = 0; i < HAWSER_NOTES && training->notes[i][0] != '\0'; i++)
         log_note(monitor, training->notes[i]);
@@ -263,6 +264,7 @@ static void report_loss(const hw_call *call, hw_training_outcome *outcome, const
 {
     hawser_error ignored;
     bool ok = true;
+    hw_monitor_accept(&outcome->monitor);
     json_t *event = hw_monitor_event(&outcome->monitor, "end", &ok);
     if (event != NULL) {
         hw_json_text(event, "stop_reason", "node-lost", &ok);

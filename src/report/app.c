@@ -193,6 +193,7 @@ static hawser_status print_json(const app_process *p, hawser_error *error)
 /* Prints and saves, on node 0. */
 static hawser_status conclude(app_process *p, hawser_error *error)
 {
+    hw_trace_accept(&p->trace);
     hawser_status status = p->app->done != NULL ? p->app->done(&p->call, p->run, error) : HAWSER_OK;
     if (status == HAWSER_OK && hawser_options_flag(p->options, "log-view"))
         hawser_run_log_view(p->run, stdout);

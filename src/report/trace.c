@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "checkpoint/folder.h"
+#include "checkpoint/log.h"
 #include "program/change.h"
 #include "program/program.h"
 
@@ -46,29 +49,42 @@ bool hw_trace_goes_on(const hawser_options *options)
     return there;
 }
 
+static void add_names(FILE *file, const char *const *metrics, size_t count)
+{
+    fputs("clock,seconds", file);
+    for (size_t k = 0; k < count; k++) {
+        const char *quote = needs_quotes(metrics[k]) ? "\"" : "";
+        fprintf(file, ",%s", quote);
+        add_text(file, metrics[k]);
+        fputs(quote, file);
+    }
+    fputs(",bytes,staleness,policy\n", file);
+}
+
 hawser_status hw_trace_begin(hw_trace *trace, const char *path, bool appends, const char *const *metrics, size_t count,
                              hawser_error *error)
 {
-    *trace = (hw_trace){.path = path, .clock = NAN};
+    hw_memory_text names;
+    *trace = (hw_trace){.path = path, .appends = appends, .clock = NAN};
     if (path == NULL)
         return HAWSER_OK;
-    trace->file = fopen(path, appends ? "ae" : "we");
-    if (trace->file == NULL)
-        return hawser_fail(error, HAWSER_IO, "cannot write '%s': %s", path, strerror(errno));
-    if (appends && fseek(trace->file, 0, SEEK_END) == 0 && ftell(trace->file) > 0) /* it has the names */
-        return HAWSER_OK;
-    fputs("clock,seconds", trace->file);
-    for (size_t k = 0; k < count; k++) {
-        const char *quote = needs_quotes(metrics[k]) ? "\"" : "";
-        fprintf(trace->file, ",%s", quote);
-        add_text(trace->file, metrics[k]);
-        fputs(quote, trace->file);
-    }
-    fputs(",bytes,staleness,policy\n", trace->file);
+    HAWSER_TRY(hw_log_open(path, &trace->file, error));
+    HAWSER_TRY(hw_text_open(&names, error));
+    add_names(names.file, metrics, count);
+    return hw_text_close(&names, HAWSER_OK, &trace->names, error);
+}
+
+void hw_trace_accept(hw_trace *trace)
+{
+    if (trace->names == NULL)
+        return;
+    if (!trace->appends)
+        hw_log_clear(trace->file);
+    if (!trace->appends || fseek(trace->file, 0, SEEK_END) != 0 || ftell(trace->file) <= 0) /* else it has the names */
+        fputs(trace->names, trace->file);
+    free(trace->names);
+    trace->names = NULL;
     flush(trace);
-    if (error != NULL && trace->error.status != HAWSER_OK)
-        *error = trace->error;
-    return trace->error.status;
 }
 
 static void add_field(FILE *file, double value, char end)
@@ -128,6 +144,7 @@ void hw_trace_add(hw_trace *trace, const hawser_progress *progress, const hw_tra
 {
     if (trace->file == NULL)
         return;
+    hw_trace_accept(trace);
     if (line->clock < trace->clock) /* another run has begun, and counts its changes from 0 */
         trace->changes = 0;
     trace->clock = line->clock;
@@ -146,4 +163,6 @@ void hw_trace_end(hw_trace *trace)
     if (trace->file != NULL && fclose(trace->file) != 0)
         keep_failure(trace);
     trace->file = NULL;
+    free(trace->names);
+    trace->names = NULL;
 }

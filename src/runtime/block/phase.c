@@ -794,6 +794,8 @@ hawser_status hw_phase_run(hw_worker *worker)
     uint64_t states = session->program->state_count;
     hw_message *trigger = worker->trigger;
     worker->trigger = NULL;
+    if (session->checkpointer != NULL || !session->job->settings.checkpoints) /* it was compared with the checkpoint */
+        hw_recorder_keep(session->job->recorder);
     HAWSER_TRY(begin(worker, trigger));
     hw_event *event = &worker->events[worker->current->number];
     double start = hw_seconds(), waited = worker->mailbox.waited;

@@ -17,9 +17,13 @@ struct hw_recorder {
     pthread_mutex_t mutex; /* guards the next fields */
     char *path;
     int fd;
+    bool made;            /* there was no file */
+    unsigned char *early; /* what is written before the job has begun */
+    size_t early_size, early_capacity;
+    hw_histories *earlier;
     uint64_t batches, records;
     uint32_t runs;
-    atomic_bool troubled;
+    atomic_bool troubled, kept;
     hawser_error trouble;
     hawser_status ended;
     uint32_t *lost; /* memory for the end record: the lost nodes, and its records */
@@ -36,8 +40,24 @@ static void fail(hw_recorder *recorder, const char *why)
     atomic_store_explicit(&recorder->troubled, true, memory_order_release);
 }
 
+static void keep_early(hw_recorder *recorder, const struct iovec *part)
+{
+    size_t size = recorder->early_size + part->iov_len;
+    if (HW_GROW(&recorder->early, &recorder->early_capacity, size, "a history", NULL) != HAWSER_OK) {
+        fail(recorder, "there is not enough memory");
+        return;
+    }
+    memcpy(recorder->early + recorder->early_size, part->iov_base, part->iov_len);
+    recorder->early_size = size;
+}
+
 static void write_all(hw_recorder *recorder, struct iovec *parts, int count)
 {
+    for (int i = 0; i < count && !atomic_load(&recorder->kept) && recorder->trouble.status == HAWSER_OK; i++)
+        if (parts[i].iov_len > 0)
+            keep_early(recorder, &parts[i]);
+    if (!atomic_load(&recorder->kept))
+        return;
     while (count > 0 && recorder->trouble.status == HAWSER_OK) {
         ssize_t done = writev(recorder->fd, parts, count);
         if (done < 0 && errno == EINTR)
@@ -178,20 +198,73 @@ static hawser_status make_recorder(const char *wanted, uint32_t node, uint32_t n
     pthread_mutex_init(&recorder->mutex, NULL);
     recorder->fd = -1;
     atomic_init(&recorder->troubled, false);
+    atomic_init(&recorder->kept, false);
     *out = recorder;
     HAWSER_TRY(HW_NEW(&recorder->lost, nodes, "a history", error));
     HAWSER_TRY(HW_NEW(&recorder->end, nodes, "a history", error));
     return hw_history_path(wanted, node, &recorder->path, error);
 }
 
-static hawser_status begin_file(hw_recorder *recorder, hw_history_head *head, hw_histories *earlier, hawser_error *error)
+/* Opens the file, and leaves what it has. */
+static hawser_status begin_file(hw_recorder *recorder, hw_history_head *head, hawser_error *error)
 {
-    recorder->fd = open(recorder->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    recorder->fd = open(recorder->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    recorder->made = recorder->fd >= 0;
+    if (!recorder->made)
+        recorder->fd = open(recorder->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (recorder->fd < 0)
         return hawser_fail(error, HAWSER_IO, "cannot write the history to %s: %s", recorder->path, strerror(errno));
-    HAWSER_TRY(remember(earlier, recorder->fd, error));
     write_all(recorder, &(struct iovec){head, sizeof *head}, 1);
     return hw_recorder_trouble(recorder, error);
+}
+
+/* Returns whether the path still names the open file, which is a regular one. */
+static bool is_named(const hw_recorder *recorder)
+{
+    struct stat there, own;
+    return stat(recorder->path, &there) == 0 && fstat(recorder->fd, &own) == 0 && S_ISREG(own.st_mode) &&
+           there.st_dev == own.st_dev && there.st_ino == own.st_ino;
+}
+
+static int open_new(const char *path, mode_t mode)
+{
+    char *target = realpath(path, NULL);
+    int fd = -1;
+    if (target == NULL || unlink(target) == 0)
+        fd = open(target != NULL ? target : path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode);
+    free(target);
+    return fd;
+}
+
+/* Begins the file anew. Another job may still write to the old one, so the name gets a new file where that is allowed. */
+static hawser_status renew_file(hw_recorder *recorder, hawser_error *error)
+{
+    struct stat facts;
+    bool regular = fstat(recorder->fd, &facts) == 0 && S_ISREG(facts.st_mode);
+    bool apart = regular && (!is_named(recorder) || (facts.st_size > 0 && facts.st_nlink == 1));
+    int fd = apart ? open_new(recorder->path, facts.st_mode & 0777) : -1;
+    if (fd >= 0) {
+        (void)close(recorder->fd);
+        recorder->fd = fd;
+    } else if ((apart && !is_named(recorder)) || (regular && ftruncate(recorder->fd, 0) != 0)) {
+        return hawser_fail(error, HAWSER_IO, "%s", strerror(errno));
+    }
+    return remember(recorder->earlier, recorder->fd, error);
+}
+
+void hw_recorder_keep(hw_recorder *recorder)
+{
+    hawser_error why = {0};
+    if (recorder == NULL || atomic_load_explicit(&recorder->kept, memory_order_acquire))
+        return;
+    pthread_mutex_lock(&recorder->mutex);
+    if (!atomic_load(&recorder->kept)) {
+        if (renew_file(recorder, &why) != HAWSER_OK)
+            fail(recorder, why.text);
+        atomic_store_explicit(&recorder->kept, true, memory_order_release);
+        write_all(recorder, &(struct iovec){recorder->early, recorder->early_size}, 1);
+    }
+    pthread_mutex_unlock(&recorder->mutex);
 }
 
 /* Agrees on node 0's number for the job, and checks that all nodes record or none does. */
@@ -230,9 +303,12 @@ hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_histori
         return HAWSER_OK;
     hawser_status status = make_recorder(path, self, nodes, recorder, error);
     HAWSER_THEN(status, check_earlier(earlier, (*recorder)->path, error));
-    HAWSER_TRY(hw_cluster_agree(cluster, status, error)); /* before any node has overwritten its file */
-    hw_history_head_make(self, nodes, token, &head);
-    return hw_cluster_agree(cluster, begin_file(*recorder, &head, earlier, error), error);
+    if (status == HAWSER_OK) {
+        (*recorder)->earlier = earlier;
+        hw_history_head_make(self, nodes, token, &head);
+        status = begin_file(*recorder, &head, error);
+    }
+    return hw_cluster_agree(cluster, status, error);
 }
 
 uint32_t hw_recorder_lost(hw_cluster *cluster)
@@ -258,9 +334,14 @@ void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster)
         return;
     if (recorder->fd >= 0) {
         write_end(recorder, cluster);
+        if (recorder->records > 0 && recorder->ended == HAWSER_OK && hw_recorder_lost(cluster) == HW_HISTORY_NONE)
+            hw_recorder_keep(recorder);
+        if (!atomic_load(&recorder->kept) && recorder->made && is_named(recorder))
+            (void)unlink(recorder->path);
         (void)!fsync(recorder->fd);
         (void)close(recorder->fd);
     }
+    free(recorder->early);
     pthread_mutex_destroy(&recorder->mutex);
     free(recorder->path);
     free(recorder->lost);

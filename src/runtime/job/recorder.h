@@ -21,6 +21,9 @@ void hw_histories_free(hw_histories *histories);
  * has those, and gets this one, too. NULL: the job has no cluster. The caller closes *recorder, after a failure too. */
 hawser_status hw_recorder_open(const char *path, hw_cluster *cluster, hw_histories *earlier, hw_recorder **recorder,
                                hawser_error *error) HAWSER_MUST_USE;
+/* The job has begun, so its history replaces what the file has. A job that is refused before leaves that as it is: it may be
+ * the history of a job that runs. Any thread. A failure is reported by hw_recorder_trouble. */
+void hw_recorder_keep(hw_recorder *recorder);
 /* Writes the end record, without which a history is incomplete; if the job failed, it has the lost nodes. Frees the
  * recorder, which may be NULL. */
 void hw_recorder_close(hw_recorder *recorder, hw_cluster *cluster);

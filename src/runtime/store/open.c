@@ -344,6 +344,7 @@ hawser_status hawser_store_open(hawser_job *job, const hawser_store_options *opt
                             (options->filter_count > 0 && options->filters == NULL)))
         return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_store_open: %zu functions and %zu filters, but not where",
                            options->function_count, options->filter_count);
+    hw_recorder_keep(job->recorder);
     hw_job_cancellable(job, NULL);
     return hw_job_uncancellable(job, hw_hub_open(job, options, NULL, store, error));
 }

@@ -63,6 +63,7 @@ hawser_status hw_vector_record_open(hawser_vector *vector, uint32_t run, hawser_
     HAWSER_TRY(hw_recorder_log(vector->job->recorder, name, &vector->log, error));
     if (vector->log == NULL)
         return HAWSER_OK;
+    hw_recorder_keep(vector->job->recorder);
     hw_event_record called = hw_event_name(0, vector->name);
     called.actor = vector->self;
     put(vector, &called);
