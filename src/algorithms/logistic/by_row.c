@@ -12,11 +12,13 @@
  * that the KKT filter leaves out do not count.
  *
  * `factor` adapts that bound to the loss along the path: it falls slowly while the objective falls, and is raised where the
- * objective rises. The objective of a clock is summed with the gradients. In step and with one group the steps are
- * accelerated (FISTA), and a rise ends the momentum first.
+ * objective rises. The objective of a clock is summed with the gradients. With one group the steps are accelerated (FISTA),
+ * and a rise ends the momentum first.
  *
  * Under a lag of N clocks the sums of clock t are taken in clock t + N + 1 by every block, whether they arrive before or
- * not. So N blocks of columns are in flight at most, and results repeat.
+ * not. So N blocks of columns are in flight at most, and results repeat. Momentum then needs gradients of where the weights
+ * will be when the sums are taken: with v the momentum's step, the margins are those of z = w + (N + 1) v, and the step
+ * starts from w + v. That is as stable as without a lag if b_j is (N + 1)^2 times as large, because z is farther ahead.
  */
 #include "algorithms/logistic/by_row.h"
 
@@ -42,6 +44,7 @@ enum {
 
 static const double FALL = 0.98, RISE = 1.5;            /* of the factor, by clock */
 static const double FALL_WITH = 0.998, RISE_WITH = 2.0; /* with momentum, which rises now and then */
+static const double FALL_LATE = 0.9995;                 /* and a lag, from the first rise on: a longer step costs more */
 static const double LEAST = 1.0 / 256.0;                /* factor: that of a loss without curvature */
 static const double UNBOUNDED = 1e200;                  /* stands for an infinite bound where numbers are summed */
 static const double SAME = 1e-14;                       /* rounding of an objective */
@@ -50,6 +53,7 @@ static const double SAME = 1e-14;                       /* rounding of an object
 typedef struct pacing {
     double factor, objective, lambda;
     double momentum;       /* steps since it began, plus one */
+    double fall;           /* of the factor */
     uint64_t since;        /* clocks since the last rise */
     uint64_t begun, taken; /* clocks of this loop: pushed, and taken as a step */
     uint32_t fold;         /* for which `all` was gathered, from 1; 0: none */
@@ -87,7 +91,7 @@ static uint64_t lag_of(const hw_linear *linear)
 
 static bool accelerates(const hw_logistic_by_row *by_row)
 {
-    return by_row->lag == 0 && by_row->groups == 1;
+    return by_row->groups == 1;
 }
 
 /* Groups are runs of neighbouring columns, of about the same size. */
@@ -343,6 +347,9 @@ static hawser_status start(hawser_context *context)
     pace->objective = INFINITY;
     if (!same || !same_fold) {
         pace->factor = 1.0 + (double)by_row->lag;
+        if (accelerates(by_row))
+            pace->factor *= pace->factor;
+        pace->fall = accelerates(by_row) ? FALL_WITH : FALL;
         pace->lambda = hawser_metric(context, "lambda");
         pace->momentum = 0.0;
         pace->since = 0;
@@ -370,31 +377,42 @@ static size_t list_keys(const hw_logistic_by_row *by_row, uint64_t clock, uint64
     return count;
 }
 
-/* Adapts the factor to the objective of the next clock. The first one has none before it. */
+/* Adapts the factor to the objective of the next clock. The first one has none before it. After a rise, objectives are not
+ * heeded until steps by gradients of later margins show: those in flight, with momentum, have set out from where it led. */
 static void adapt(hw_logistic_by_row *by_row, double objective)
 {
     pacing *pace = &by_row->pace;
-    double before = pace->objective;
-    bool rises = !(objective <= before * (1.0 + SAME)), with = accelerates(by_row);
+    bool rises = !(objective <= pace->objective * (1.0 + SAME)), first = isinf(pace->objective), with = accelerates(by_row);
+    uint64_t unheeded = with ? 2 * by_row->lag : by_row->lag;
     pace->objective = objective;
     pace->since++;
-    if (isinf(before))
+    if (first)
         return;
     if (!rises) {
-        pace->factor = fmax(LEAST, pace->factor * (with ? FALL_WITH : FALL));
+        pace->factor = fmax(LEAST, pace->factor * pace->fall);
         return;
     }
-    if (with ? pace->since <= SOON : pace->since > by_row->lag)
+    if (pace->since <= unheeded)
+        return;
+    if (!with || pace->since <= unheeded + SOON)
         pace->factor *= with ? RISE_WITH : RISE;
-    if (with || pace->since > by_row->lag)
-        pace->since = 0;
+    if (with && by_row->lag > 0)
+        pace->fall = FALL_LATE;
+    pace->since = 0;
     pace->momentum = 0.0;
+}
+
+/* Returns where the step of a weight starts: the weight and its momentum's step. */
+static double from(const hw_logistic_by_row *by_row, size_t j)
+{
+    double w = by_row->w[j], z = by_row->z[j];
+    return by_row->lag > 0 && accelerates(by_row) ? w + (z - w) / (double)(by_row->lag + 1) : z;
 }
 
 /* Moves one weight to `to`, and z beyond it by the momentum. Notes the change of z. */
 static void move(hw_logistic_by_row *by_row, size_t j, double to, double beta)
 {
-    double z = to + beta * (to - by_row->w[j]);
+    double z = to + beta * (double)(by_row->lag + 1) * (to - by_row->w[j]);
     by_row->steps[j] = z - by_row->z[j];
     by_row->w[j] = to;
     by_row->z[j] = z;
@@ -420,13 +438,13 @@ static void step(hawser_context *context, hw_logistic_by_row *by_row, uint64_t c
         if (!(all->norm[j] > 0.0)) /* constant over the rows with a weight: the penalty alone decides */
             move(by_row, j, hw_linear_prox(0.0, 0.0, term), 0.0);
         else if (b > 0.0)
-            move(by_row, j, hw_linear_prox(b * by_row->z[j] + pull, b, term), beta);
+            move(by_row, j, hw_linear_prox(b * from(by_row, j) + pull, b, term), beta);
         if (by_row->steps[j] != 0.0)
             hawser_column_axpy(&by_row->X, j, by_row->steps[j], by_row->margins);
         by_row->steps[j] = 0.0;
     }
     if (by_row->rows.intercept && by_row->bend[p] > 0.0)
-        move(by_row, p, by_row->z[p] + pulls / total / (factor * by_row->bend[p]), beta);
+        move(by_row, p, from(by_row, p) + pulls / total / (factor * by_row->bend[p]), beta);
     pace->taken = clock + 1;
 }
 
