@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 import pytest
 import test_nodes
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from test_program import quiet
 
 import hawser
@@ -244,6 +245,50 @@ def test_a_fit_that_was_killed_goes_on(tmp_path, name, monkeypatch):
     monkeypatch.setenv("HAWSER_CHECKPOINT_EVERY", "0")
     found, _ = here(text, tmp_path / "ck").split()
     assert hashlib.sha256(found.encode()).hexdigest() == hashlib.sha256(whole.encode()).hexdigest()
+    assert [each for each in (tmp_path / "ck").rglob("*")] == []
+
+
+SEARCH = DIES.replace("+= 1", "+= 1\n    time.sleep(0.03 if DIE else 0)  # checkpoints are written meanwhile") + """
+from joblib import parallel_config
+from sklearn.model_selection import GridSearchCV, cross_val_score
+grid = {"alpha": [0.1, 0.01]}
+with parallel_config(backend="threading"):
+    search = GridSearchCV(hawser.Lasso(tol=1e-12, workers=1), grid, cv=2, n_jobs=JOBS, error_score="raise").fit(X, y, **how)
+print(search.cv_results_["mean_test_score"].tobytes().hex() + search.best_estimator_.coef_.tobytes().hex(), calls[0])
+"""
+
+
+@pytest.mark.parametrize("jobs", (1, 2))
+def test_a_search_that_was_killed_goes_on(tmp_path, jobs, monkeypatch):
+    """Each training of a search has a folder of its own, which no other fit disturbs, one after another or two at once."""
+    text = SEARCH.replace("JOBS", str(jobs))
+    whole, calls = here(text, "-").split()
+    assert python(text, tmp_path / "ck", int(calls) // 2, HAWSER_CHECKPOINT_EVERY="0").returncode == -signal.SIGKILL
+    left = checkpoints(tmp_path / "ck")
+    assert left
+    monkeypatch.setenv("HAWSER_CHECKPOINT_EVERY", "0")
+    draw = np.random.default_rng(5)
+    with quiet():
+        hawser.Lasso(alpha=0.2, workers=2).fit(draw.normal(size=(30, 4)), draw.normal(size=30), checkpoint=tmp_path / "ck")
+    assert checkpoints(tmp_path / "ck") == left
+    found, again = here(text, tmp_path / "ck").split()
+    assert found == whole and int(again) < int(calls)
+    assert [each for each in (tmp_path / "ck").rglob("*")] == []
+
+
+def test_searches_share_a_folder(tmp_path, monkeypatch):
+    """In processes of their own, too; the scores are those without checkpoints."""
+    monkeypatch.setenv("HAWSER_CHECKPOINT_EVERY", "0")
+    draw = np.random.default_rng(1)
+    X = draw.normal(size=(80, 5))
+    y = X @ draw.normal(size=5) + draw.normal(size=80)
+    for how in ({}, {"checkpoint": str(tmp_path / "ck")}):
+        with quiet():
+            search = GridSearchCV(hawser.Ridge(), {"alpha": [0.1, 1.0]}, cv=2, n_jobs=2, error_score="raise").fit(X, y, **how)
+            scores = cross_val_score(hawser.LogisticRegression(), X, y > 0, cv=2, params=how or None, error_score="raise")
+        found = np.r_[search.cv_results_["mean_test_score"], scores]
+        assert np.isfinite(found).all() and ("checkpoint" not in how or np.array_equal(found, wanted))
+        wanted = found
     assert [each for each in (tmp_path / "ck").rglob("*")] == []
 
 

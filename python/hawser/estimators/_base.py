@@ -1,6 +1,7 @@
 """What all estimators share: parameters of a training, the training itself, and what it leaves behind."""
 import contextlib
 import functools
+import hashlib
 import inspect
 import os
 from collections.abc import Callable, Iterator
@@ -130,20 +131,66 @@ def _are_numbers(value: Any) -> bool:
     return value is None or isinstance(value, (int, float, np.number)) or (np.ndim(value) > 0 and np.asarray(value).dtype.kind in "iufb")
 
 
+def _parts_of(term: Any) -> Iterator[Any]:
+    """Gives the bytes of a term of a training, for a digest. Objects of other kinds count by their type alone."""
+    if issparse(term):
+        yield repr(("sparse", term.format, term.shape)).encode()
+        for name in ("data", "indices", "indptr"):
+            yield from _parts_of(getattr(term, name, None))
+    elif isinstance(term, np.ndarray) and term.dtype.kind in "biuf" and term.ndim > 0:
+        rows = term.T if term.flags.f_contiguous and not term.flags.c_contiguous else term
+        yield repr(("array", term.dtype.str, term.shape, rows is term)).encode()
+        step = max(1, (1 << 24) * len(rows) // max(1, rows.nbytes))  # rows that are copied at once, if they are apart
+        for first in range(0, len(rows), step):
+            yield np.ascontiguousarray(rows[first:first + step])
+    elif isinstance(term, Model):
+        yield term.to_bytes()
+    elif isinstance(term, np.ndarray):  # of words, or a single number
+        yield from _parts_of([term.tolist()])
+    elif isinstance(term, (dict, list, tuple)):
+        yield repr((type(term).__name__, len(term))).encode()
+        for item in sorted(term.items()) if isinstance(term, dict) else term:
+            yield from _parts_of(item)
+    elif term is None or isinstance(term, (bool, int, float, str, np.generic)):
+        yield repr(term).encode()
+    else:
+        yield type(term).__name__.encode()
+
+
+def _digest_of(*terms: Any) -> str:
+    made = hashlib.blake2b(digest_size=8)
+    for part in _parts_of(terms):
+        made.update(part)
+    return made.hexdigest()
+
+
 class Folders:
-    """Where the trainings of a fit write their checkpoints: the first one to the folder that was given, the others to folders in it."""
+    """Where the trainings of a fit write their checkpoints: each to a folder of its own, which is named by what is trained on and how.
+
+    So fits of other data or parameters, such as those of a search, may have one folder, one after another or at once. Data of other processes have no digest
+    here: their first training writes to the folder that was given, and the library compares the data.
+    """
 
     def __init__(self, folder: Any) -> None:
         self.folder, self.count = os.path.abspath(os.fsdecode(folder)), 0
+        self.data: tuple[Any, str] = (None, "")  # the last ones, and their digest
+
+    def _name(self, X: Any, terms: tuple[Any, ...]) -> str:
+        self.count += 1
+        if not is_array(X):
+            return f"training-{self.count}" if self.count > 1 else ""
+        if self.data[0] is not X:
+            self.data = (X, _digest_of(X))
+        return f"training-{_digest_of(self.data[1], terms)}"
 
     @contextlib.contextmanager
-    def next(self) -> Iterator[str]:
-        """Gives the folder of the next training. An empty one within the first is removed."""
-        self.count += 1
-        if self.count == 1:
+    def next(self, X: Any, *terms: Any) -> Iterator[str]:
+        """Gives the folder of the next training. It is removed when the training has ended and left no checkpoint."""
+        name = self._name(X, terms)
+        if not name:
             yield self.folder
             return
-        own = os.path.join(self.folder, f"training-{self.count}")
+        own = os.path.join(self.folder, name)
         os.makedirs(self.folder, exist_ok=True)
         yield own
         with contextlib.suppress(OSError):
@@ -356,12 +403,16 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
             silent = (*silent, *EXACT)
         token = _errors.words.set({**dict.fromkeys(silent), **self._words})
         try:
-            with contextlib.nullcontext() if self._folders is None else self._folders.next() as folder:
+            with contextlib.nullcontext() if self._folders is None else self._folders.next(X, algorithm, y, weights, self._terms(common | options)) as folder:
                 return self._run(algorithm, X, y, weights=weights, **common, **({} if folder is None else {"checkpoint": folder}), **options)
         except BadOption as error:
             raise BadOption(_renamed(str(error))) from error
         finally:
             _errors.words.reset(token)
+
+    def _terms(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Returns the options that name a training among those of a folder. The library refuses other workers."""
+        return {key: value for key, value in options.items() if key not in ("workers", "progress")}
 
     def _solutions(self, algorithm: str, X: Any, y: Array, weights: Array, penalties: Array, cut: list[float],
                    **options: Any) -> Iterator[tuple[Array, Any]]:

@@ -162,6 +162,13 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Es
             raise
         self.__dict__.update(best or {})
 
+    def _terms(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The file of first centres has another name in each fit, so its numbers count."""
+        terms = super()._terms(options)
+        if "init_" in terms:
+            terms["init_"] = np.load(terms["init_"].partition("=")[2])
+        return terms
+
     def _label_samples(self, X: Any) -> None:
         self.labels_ = self._label(X)
 

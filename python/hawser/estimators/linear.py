@@ -67,7 +67,7 @@ class _Penalised(RegressorMixin, LinearEstimator):  # type: ignore[misc]
         the least one, at `best_iteration_` (from 0), with the error `best_score_`. X and y are checked whatever `check_input` says, which is scikit-learn's.
 
         `checkpoint` is a folder of checkpoints, as that of hawser.train: a fit that was stopped goes on when it is called again. A fit of several
-        trainings repeats those before the one that was stopped.
+        trainings repeats those before the one that was stopped. Each training has a folder of its own in it, so the fits of a search may share it.
         """
         X, y = self._checked(X, y, y_numeric=True, **({"multi_output": True} if self._takes_columns else {}))
         target, weights = self._numbers(y), self._weights(sample_weight, X)
