@@ -65,14 +65,15 @@ static bool step(group_descent *d, size_t k)
     return moved;
 }
 
-/* Makes some passes over the members. Returns false if none moved, or the steps are used up. */
+/* Makes some passes over the members, whole ones: part of one would always be of the same members. Returns false if none
+ * moved, or the steps are used up. */
 static bool pass(group_descent *d)
 {
     hw_multitask_subproblem *p = &d->problem;
     for (size_t at = 0; at < d->passes && d->used < d->round->steps; at++) {
         size_t moved = 0;
         hawser_simulated_work(NULL, p->block->use_gram ? p->members * p->members * p->q : 0);
-        for (size_t k = 0; k < p->members && d->used < d->round->steps; k++, d->used++) {
+        for (size_t k = 0; k < p->members; k++, d->used++) {
             if (k % POLL_EVERY == 0 && hw_linear_stopping(d->round->stop))
                 return false;
             moved += step(d, k);
