@@ -21,7 +21,9 @@
 #include "algorithms/svm/hessian.h"
 #include "algorithms/svm/pass.h"
 
-enum { CONJUGATE_MOST = 250, SEARCH_MOST = 40, IDLE_MOST = 50, IDLE_GROWS = 8 };
+enum { CONJUGATE_MOST = 250, SEARCH_MOST = 40, IDLE_GROWS = 8 };
+/* Iterations without a smaller gap after which a problem ends: if rounding may be the gap, and if not. */
+enum { IDLE_MOST = 50, IDLE_LAST = 1000 };
 
 /* Factors of the width. With a smaller one for shrinking there are fewer steps, each of more conjugate gradients. */
 static const double shrinking = 0.7, growing = 16.0;
@@ -107,7 +109,7 @@ static void judge(hw_svm_block *b, size_t problem, double objective, double boun
     m->idle = m->high - m->low < 0.999 * m->gap && m->gap > 0.0 ? 0 : m->idle + 1;
     if (m->idle == 0)
         m->gap = m->high - m->low;
-    m->stuck = b->svm->squared ? risen : m->idle >= IDLE_MOST;
+    m->stuck = b->svm->squared ? risen : m->idle >= (m->gap <= hw_svm_rounding(m) ? IDLE_MOST : IDLE_LAST);
 }
 
 /* Returns whether W is near enough to the optimum for these centres. */
