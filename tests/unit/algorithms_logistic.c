@@ -43,6 +43,8 @@ typedef struct problem {
     hw_linear_problem linear;
     hw_newton_rows rows;
     double sign[ROWS], weights[ROWS], offset[ROWS], v[ROWS], x[ROWS * COLUMNS], pull[ROWS], curve[ROWS];
+    double factor[COLUMNS], lower[COLUMNS], upper[COLUMNS];
+    uint32_t list[FREE];
     int side[FREE];
     hawser_matrix matrix;
     hw_newton_point point;
@@ -61,10 +63,25 @@ static void make(problem *p, uint64_t seed, size_t free_columns, bool intercept)
         p->x[k] = uniform(&seed) - 0.3;
     p->matrix = (hawser_matrix){
         .rows = ROWS, .cols = COLUMNS, .stored = ROWS * COLUMNS, .layout = HAWSER_DENSE, .values = p->x, .stride = ROWS};
-    for (size_t f = 0; f < free_columns; f++)
-        p->side[f] = f == 0 ? 0 : uniform(&seed) < 0.5 ? 1 : -1;
-    p->linear = (hw_linear_problem){
-        .kind = &hw_logistic_kind, .X = &p->matrix, .free_columns = p->x, .free_count = free_columns, .free_side = p->side};
+    for (size_t j = 0; j < COLUMNS; j++) {
+        int side = j == 0 || j >= free_columns ? 0 : uniform(&seed) < 0.5 ? 1 : -1;
+        p->factor[j] = j >= free_columns;
+        p->lower[j] = side > 0 ? 0.0 : -INFINITY;
+        p->upper[j] = side < 0 ? 0.0 : INFINITY;
+        if (j < free_columns) {
+            p->list[j] = (uint32_t)j;
+            p->side[j] = side;
+        }
+    }
+    p->linear = (hw_linear_problem){.kind = &hw_logistic_kind,
+                                    .X = &p->matrix,
+                                    .factor = p->factor,
+                                    .lower = p->lower,
+                                    .upper = p->upper,
+                                    .free_columns = p->x,
+                                    .free_list = p->list,
+                                    .free_count = free_columns,
+                                    .free_side = p->side};
     p->rows = (hw_newton_rows){.loss = &hw_logistic_losses,
                                .count = ROWS,
                                .target = p->sign,
@@ -146,26 +163,58 @@ static void test_dual(void **state)
         }
 }
 
-/* The gap is 0 if only free columns and the intercept have moved, to their optimum. */
+/* Only columns of factor 0 and the intercept have moved, within their bounds, to the optimum. */
+static void check_start(const problem *p, const hw_newton_dual *dual, const double *v)
+{
+    double first = 0.0;
+    for (size_t i = 0; i < ROWS; i++) {
+        double rest = v[i]; /* what the columns leave of v: one number, a part of the intercept */
+        for (size_t j = 0; j < FREE; j++)
+            rest -= dual->at[j] * p->x[j * ROWS + i];
+        first = i == 0 && p->rows.intercept ? rest : first;
+        assert_true(fabs(rest - first) < 1e-9);
+    }
+    for (size_t j = 0; j < FREE; j++) {
+        double pull = hawser_dot(ROWS, p->x + j * ROWS, p->point.pull, NULL) / p->rows.total;
+        assert_true(dual->at[j] >= p->lower[j] && dual->at[j] <= p->upper[j]);
+        assert_true(dual->at[j] == p->lower[j] || pull > -1e-9);
+        assert_true(dual->at[j] == p->upper[j] || pull < 1e-9);
+    }
+}
+
+/* With a column that is free, one that has one bound, and one that has one or two. Without boxes the gap is 0. */
 static void test_start(void **state)
 {
     (void)state;
-    for (uint64_t seed = 1; seed < 30; seed++) {
+    int at_bounds = 0;
+    for (uint64_t seed = 1; seed < 60; seed++) {
         problem p;
         hw_newton_dual dual = {0};
         hawser_error error = {0};
         double zero = 0.0, v[ROWS];
-        make(&p, seed, 1, seed % 2 == 0);
+        make(&p, seed, FREE, seed % 2 == 0);
+        bool box = seed % 4 > 1;
+        if (box) {
+            p.lower[FREE - 1] = -0.2;
+            p.upper[FREE - 1] = 0.1;
+            p.linear.free_count = FREE - 1;
+            p.linear.box_count = 1;
+        }
         assert_int_equal(hw_newton_dual_new(&dual, &p.linear, &error), HAWSER_OK);
         hw_newton_dual_start(&dual, &p.linear, &p.rows, v, &p.point, &zero);
         hw_newton_dual_make(&dual, &p.linear, &p.rows, &p.point);
         assert_true(p.point.loss <= zero);
+        check_start(&p, &dual, v);
+        for (size_t j = 0; j < FREE; j++)
+            at_bounds += dual.at[j] == p.lower[j] || dual.at[j] == p.upper[j];
         double parts =
             hw_logistic_entropy(&p.rows, dual.theta, 1.0, 0, 23) + hw_logistic_entropy(&p.rows, dual.theta, 1.0, 23, 60);
-        assert_true(fabs(p.point.loss - hw_logistic_entropy(&p.rows, dual.theta, 1.0, 0, p.rows.count)) < 1e-12);
-        assert_true(fabs(p.point.loss - parts) < 1e-12);
+        double whole = hw_logistic_entropy(&p.rows, dual.theta, 1.0, 0, p.rows.count);
+        assert_true(box || fabs(p.point.loss - whole) < 1e-12);
+        assert_true(fabs(whole - parts) < 1e-12);
         hw_newton_dual_free(&dual);
     }
+    assert_true(at_bounds > 20);
 }
 
 static void test_line(void **state)

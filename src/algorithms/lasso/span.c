@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "algorithms/solve/conjugate.h"
+#include "algorithms/solve/box.h"
 
 hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear_problem *problem, hawser_error *error)
 {
@@ -140,102 +140,10 @@ void hw_lasso_span_project(hw_lasso_span *span, const hw_linear_problem *problem
 
 /* ------------------------------------------------------------------------------------------------------------- fit ---- */
 
-/* Least squares over columns of length 1 within bounds, by their Gram matrix. */
-typedef struct box {
-    hw_conjugate search; /* its step is the coefficients, its count the number of columns */
-    double size;         /* the residual's square at the start, the scale of rounding errors */
-    double *gram;        /* count x count */
-    double *lower, *upper;
-} box;
-
-static void box_move(box *b, size_t a, double step)
-{
-    size_t count = b->search.count;
-    b->search.step[a] += step;
-    for (size_t k = 0; k < count; k++)
-        b->search.pull[k] -= step * b->gram[a * count + k];
-}
-
-static double within(const box *b, size_t a, double t)
-{
-    return fmin(fmax(t, b->lower[a]), b->upper[a]);
-}
-
-/* Makes a pass of coordinate descent. Returns the sum of the squared steps. */
-static double box_pass(box *b)
-{
-    double moved = 0.0;
-    for (size_t a = 0; a < b->search.count; a++) {
-        double t = b->search.step[a], step = within(b, a, t + b->search.pull[a]) - t;
-        if (step != 0.0)
-            box_move(b, a, step);
-        moved += step * step;
-    }
-    return moved;
-}
-
-/* Returns the length of a step along the direction, at most `length`, at which the first bound is reached. */
-static double box_reach(const box *b, double length)
-{
-    const double *t = b->search.step, *direction = b->search.direction;
-    for (size_t a = 0; a < b->search.count; a++) {
-        double end = t[a] + length * direction[a];
-        if (direction[a] != 0.0 && (end < b->lower[a] || end > b->upper[a]))
-            length = ((end < b->lower[a] ? b->lower[a] : b->upper[a]) - t[a]) / direction[a];
-    }
-    return length;
-}
-
-/* Takes the pull on the coefficients that are not at a bound. Returns its square. */
-static double box_scale(const box *b)
-{
-    const hw_conjugate *search = &b->search;
-    double power = 0.0;
-    for (size_t a = 0; a < search->count; a++) {
-        double t = search->step[a], pull = t > b->lower[a] && t < b->upper[a] ? search->pull[a] : 0.0;
-        search->bent[a] = pull;
-        power += pull * pull;
-    }
-    return power;
-}
-
-/* Multiplies the direction by the Gram matrix. Returns the product of both. */
-static double box_bend(const box *b)
-{
-    const hw_conjugate *search = &b->search;
-    double curvature = 0.0;
-    for (size_t a = 0; a < search->count; a++) {
-        search->bent[a] = hawser_dot(search->count, b->gram + a * search->count, search->direction, NULL);
-        curvature += search->direction[a] * search->bent[a];
-    }
-    return curvature;
-}
-
-/* Runs conjugate gradients over the coefficients that are not at a bound, up to the first bound. If columns are dependent,
- * directions whose pull and curvature are only rounding would allow steps of any length, so it ends there. Columns have
- * length 1, so that rounding errors of the Gram matrix are relative to 1 at any scale of the data. */
-static void box_face(box *b)
-{
-    hw_conjugate *search = &b->search;
-    hw_conjugate_begin(search);
-    for (size_t turn = 0; turn < search->count + 2; turn++) {
-        hw_conjugate_turn(search, box_scale(b));
-        double curvature = box_bend(b), square = hawser_dot(search->count, search->direction, search->direction, NULL);
-        if (!(search->power > 1e-28 * b->size) || !(curvature > 1e-13 * square))
-            return;
-        double length = box_reach(b, search->power / curvature);
-        hw_conjugate_go(search, length);
-        for (size_t a = 0; a < search->count; a++)
-            search->step[a] = within(b, a, search->step[a]);
-        if (length < search->power / curvature)
-            return;
-    }
-}
-
 /* Adds a bounded column to the box, orthogonal to the span (whose columns can replace that part) and of length 1, with its
  * bounds in that scale. */
-static void box_take_in(box *b, hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
-                        size_t f, const double *residual)
+static void box_take_in(hw_linear_box *b, hw_lasso_span *span, const hw_linear_problem *problem,
+                        const hw_linear_columns *columns, size_t f, const double *residual)
 {
     size_t n = columns->X.rows;
     uint32_t j = problem->free_list[f];
@@ -251,8 +159,8 @@ static void box_take_in(box *b, hw_lasso_span *span, const hw_linear_problem *pr
 
 /* Removes the span of the unbounded columns of penalty factor 0 from the residual, and puts the bounded ones into the
  * box. */
-static void box_fill(box *b, hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
-                     double *residual)
+static void box_fill(hw_linear_box *b, hw_lasso_span *span, const hw_linear_problem *problem,
+                     const hw_linear_columns *columns, double *residual)
 {
     size_t n = columns->X.rows, all = problem->free_count + problem->box_count;
     const double *factor = problem->factor;
@@ -276,22 +184,18 @@ static void box_fill(box *b, hw_lasso_span *span, const hw_linear_problem *probl
 hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                                 double *residual, hawser_error *error)
 {
-    enum { PASSES = 1000 };
     size_t n = columns->X.rows, most = problem->free_count + problem->box_count;
-    double *memory = calloc(most * (most + 6) + 1, sizeof *memory);
+    double *memory = malloc((hw_linear_box_numbers(most) + 1) * sizeof *memory);
     if (memory == NULL)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns without a penalty", most);
-    box b = {.gram = memory, .size = hawser_dot(n, residual, residual, columns->weights)};
-    hw_conjugate *search = &b.search;
-    double **parts[] = {&b.lower, &b.upper, &search->step, &search->pull, &search->direction, &search->bent};
-    for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
-        *parts[k] = memory + most * (most + k);
+    hw_linear_box b;
+    hw_linear_box_begin(&b, memory, most);
+    b.size = hawser_dot(n, residual, residual, columns->weights);
     box_fill(&b, span, problem, columns, residual);
-    for (size_t k = 0; k < PASSES && box_pass(&b) > 1e-26 * b.size; k++)
-        box_face(&b);
-    for (size_t a = 0; a < search->count; a++)
+    hw_linear_box_solve(&b);
+    for (size_t a = 0; a < b.search.count; a++)
         for (size_t i = 0; i < n; i++)
-            residual[i] -= search->step[a] * span->basis[(span->count + a) * n + i];
+            residual[i] -= b.search.step[a] * span->basis[(span->count + a) * n + i];
     hw_lasso_span_reset(span);
     free(memory);
     return HAWSER_OK;

@@ -1,6 +1,9 @@
 #include "algorithms/newton/dual.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "algorithms/solve/box.h"
 
 enum { MOST_STEPS = 50 };
 
@@ -8,17 +11,19 @@ static const double TIGHT = 1e-18; /* of the objective, for the intercept of a p
 
 hawser_status hw_newton_dual_new(hw_newton_dual *dual, const hw_linear_problem *problem, hawser_error *error)
 {
-    size_t n = problem->X->rows, f = problem->free_count + 1;
+    size_t n = problem->X->rows, f = problem->free_count + 1, all = problem->free_count + problem->box_count;
     dual->theta = hw_array_new(&dual->arrays, 2 * n + 2, sizeof *dual->theta);
-    if (problem->free_count > 0) {
+    if (all > 0) {
         dual->matrix = hw_array_new(&dual->arrays, f * f, sizeof *dual->matrix);
         dual->step = hw_array_new(&dual->arrays, 2 * f, sizeof *dual->step);
         dual->image = hw_array_new(&dual->arrays, n + 1, sizeof *dual->image);
         dual->used = hw_array_new(&dual->arrays, f, sizeof *dual->used);
+        dual->at = hw_array_new(&dual->arrays, all, sizeof *dual->at);
+        dual->variables = hw_array_new(&dual->arrays, all, sizeof *dual->variables);
+        dual->box = hw_array_new(&dual->arrays, hw_linear_box_numbers(all), sizeof *dual->box);
     }
     if (dual->arrays.failed)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the dual point of %zu rows and %zu free columns", n,
-                           f - 1);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the dual point of %zu rows and %zu free columns", n, all);
     dual->pull = dual->theta + n + 1;
     return HAWSER_OK;
 }
@@ -153,20 +158,106 @@ void hw_newton_dual_make(hw_newton_dual *dual, const hw_linear_problem *problem,
     dual->sum = rows->loss->pull(rows, dual->theta, dual->pull);
 }
 
+/* Prepares the variables of a start: the columns of factor 0, less their means by the curves if there is an intercept, and
+ * scaled to length 1 by the curves. Returns their number. */
+static size_t find_variables(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows,
+                             const hw_newton_point *point)
+{
+    size_t n = rows->count, count = 0;
+    for (size_t f = 0; f < problem->free_count + problem->box_count; f++) {
+        const double *x = problem->free_columns + f * n;
+        double sum = 0.0, raw = 0.0, square = 0.0;
+        if (problem->factor == NULL || problem->factor[problem->free_list[f]] > 0.0)
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            sum += point->curve[i] * x[i];
+            raw += point->curve[i] * x[i] * x[i];
+        }
+        double mean = rows->intercept ? sum / point->bend : 0.0;
+        for (size_t i = 0; i < n; i++)
+            square += point->curve[i] * (x[i] - mean) * (x[i] - mean);
+        if (square > 1e-26 * raw) /* else it depends on the intercept */
+            dual->variables[count++] = (hw_newton_variable){f, mean, sqrt(square)};
+    }
+    return count;
+}
+
+/* Returns entry i of a variable. */
+static double variable_at(const hw_newton_dual *dual, const hw_linear_problem *problem, size_t a, size_t i)
+{
+    const hw_newton_variable *own = &dual->variables[a];
+    return (problem->free_columns[own->column * problem->X->rows + i] - own->mean) / own->length;
+}
+
+/* Makes the quadratic model of the loss in the variables, within the bounds that are left. */
+static void make_model(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows,
+                       const hw_newton_point *point, hw_linear_box *box)
+{
+    size_t n = rows->count;
+    hw_linear_box_begin(box, dual->box, problem->free_count + problem->box_count);
+    size_t count = box->search.count = find_variables(dual, problem, rows, point);
+    for (size_t i = 0; i < n; i++)
+        box->size += point->curve[i] > 0.0 ? point->pull[i] * point->pull[i] / point->curve[i] : 0.0;
+    for (size_t a = 0; a < count; a++) {
+        const hw_newton_variable *own = &dual->variables[a];
+        uint32_t j = problem->free_list[own->column];
+        double at = dual->at[own->column];
+        box->lower[a] = ((problem->lower != NULL ? problem->lower[j] : -INFINITY) - at) * own->length;
+        box->upper[a] = ((problem->upper != NULL ? problem->upper[j] : INFINITY) - at) * own->length;
+        for (size_t i = 0; i < n; i++) {
+            double x = variable_at(dual, problem, a, i);
+            box->search.pull[a] += x * point->pull[i];
+            dual->image[i] = x * point->curve[i];
+        }
+        for (size_t b = 0; b <= a; b++) {
+            double sum = 0.0;
+            for (size_t i = 0; i < n; i++)
+                sum += dual->image[i] * variable_at(dual, problem, b, i);
+            box->gram[a * count + b] = box->gram[b * count + a] = sum;
+        }
+    }
+}
+
+/* Makes the image of the model's step. */
+static void make_image(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_linear_box *box)
+{
+    for (size_t i = 0; i < problem->X->rows; i++) {
+        double sum = 0.0;
+        for (size_t a = 0; a < box->search.count; a++)
+            sum += box->search.step[a] * variable_at(dual, problem, a, i);
+        dual->image[i] = sum;
+    }
+}
+
+/* Moves the coefficients by a share of the model's step. */
+static void move(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_linear_box *box, double share)
+{
+    for (size_t a = 0; a < box->search.count; a++) {
+        size_t f = dual->variables[a].column;
+        uint32_t j = problem->free_list[f];
+        double to = dual->at[f] + share * box->search.step[a] / dual->variables[a].length;
+        to = problem->lower != NULL ? fmax(to, problem->lower[j]) : to;
+        dual->at[f] = problem->upper != NULL ? fmin(to, problem->upper[j]) : to;
+    }
+}
+
 void hw_newton_dual_start(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows, double *v,
                           hw_newton_point *point, double *zero)
 {
-    size_t n = rows->count;
+    size_t n = rows->count, count = problem->free_count + problem->box_count;
     memset(v, 0, n * sizeof *v);
     point->intercept = 0.0;
     rows->loss->settle(rows, v, TIGHT, point);
     *zero = point->loss;
-    if (problem->free_count == 0)
+    if (count == 0)
         return;
-    use_two_sided(dual, problem);
-    for (int step = 0; step < MOST_STEPS && dual->used_count > 0; step++) {
+    memset(dual->at, 0, count * sizeof *dual->at);
+    for (int step = 0; step < MOST_STEPS; step++) {
         double before = point->loss, share = 1.0, gone = 0.0;
-        newton(dual, problem, rows->intercept, point->pull, point->curve);
+        hw_linear_box box;
+        make_model(dual, problem, rows, point, &box);
+        hw_linear_box_solve(&box);
+        make_image(dual, problem, &box);
         do { /* v is always that of the share gone so far */
             for (size_t i = 0; i < n; i++)
                 v[i] += (share - gone) * dual->image[i];
@@ -174,6 +265,7 @@ void hw_newton_dual_start(hw_newton_dual *dual, const hw_linear_problem *problem
             rows->loss->settle(rows, v, TIGHT, point);
             share *= 0.5;
         } while (point->loss > before && share > 1e-6);
+        move(dual, problem, &box, gone);
         if (!(point->loss < before * (1.0 - 1e-15)))
             return;
     }

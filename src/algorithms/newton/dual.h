@@ -10,6 +10,12 @@
 #include "algorithms/model/arrays.h"
 #include "algorithms/newton/loss.h"
 
+/* A column of factor 0 in the quadratic model of a start. */
+typedef struct hw_newton_variable {
+    size_t column; /* among the problem's free columns */
+    double mean, length;
+} hw_newton_variable;
+
 typedef struct hw_newton_dual {
     double *theta; /* by row */
     double *pull;  /* of theta */
@@ -17,6 +23,9 @@ typedef struct hw_newton_dual {
     double *matrix, *step, *image;
     uint32_t *used; /* the free columns to which theta is made orthogonal */
     size_t used_count;
+    double *at; /* of a start: the coefficients of the free columns */
+    hw_newton_variable *variables;
+    double *box; /* memory of its quadratic model */
     hw_arrays arrays;
 } hw_newton_dual;
 
@@ -26,8 +35,8 @@ void hw_newton_dual_free(hw_newton_dual *dual);
 /* Computes theta, pull and sum from a point's pull and curve. */
 void hw_newton_dual_make(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows,
                          const hw_newton_point *point);
-/* Computes, by Newton's method, the best point at which only the intercept and the columns that are free on both sides are
- * not zero. Stores in *zero the loss of the best intercept alone. `v` is scratch. */
+/* Computes, by Newton's method, the best point within the bounds at which only the intercept and the columns of penalty
+ * factor 0 are not zero. Stores in *zero the loss of the best intercept alone. `v` is scratch. */
 void hw_newton_dual_start(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows, double *v,
                           hw_newton_point *point, double *zero);
 
