@@ -9,7 +9,7 @@ enum {
 };
 
 /* The columns of all tiles are kept if they take at most this many bytes: to read more takes as long as to copy them. */
-static const uint64_t MOST_KEPT = (uint64_t)1 << 24;
+static const uint64_t MOST_KEPT = (uint64_t)1 << 22;
 
 /* Returns how many numbers the columns of all tiles have. */
 static uint64_t all_columns(uint64_t rows, uint64_t columns)
