@@ -7,13 +7,29 @@
 #include "sim/network.h"
 #include "sim/world.h"
 
+/* A job of a world with several. */
+typedef struct sim_job {
+    uint32_t nodes;
+    bool placed;      /* its nodes fill the hosts from `host` on; else node n of the world is on host n / per_host */
+    uint32_t host;    /* of its first node */
+    double start;     /* seconds from the beginning of the world, */
+    bool follows;     /* or it starts when another job has ended: */
+    uint32_t earlier; /* the number of that one */
+} sim_job;
+
+/* When a job began and when its last node ended, in seconds of the world; -1: it has not. */
+typedef struct sim_span {
+    double begin, end;
+} sim_span;
+
 typedef struct sim_cluster {
     uint64_t seed;       /* 0: nothing is drawn */
     sim_chooser chooser; /* all zeros: none */
     uint32_t nodes;
-    uint32_t per_host;    /* nodes on each host; 0: one */
-    const uint32_t *jobs; /* number of nodes of each job */
-    size_t job_count;     /* 0: all nodes are one job */
+    uint32_t per_host;   /* nodes on each host; 0: one */
+    const sim_job *jobs; /* their nodes are numbered in this order */
+    size_t job_count;    /* 0: all nodes are one job */
+    sim_span *spans;     /* where the times of each job are stored; NULL: not asked for */
     sim_rates rates;
     sim_costs costs;
     double sync;                            /* seconds that syncing a file takes */

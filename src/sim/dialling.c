@@ -119,14 +119,24 @@ void sim_take_reply(sim_link *link, sim_dialling *dialling)
     sim_answer(dialling);
 }
 
+static bool listens_at(const sim_net *net, const char *address)
+{
+    return net->listens && !net->stopping && sim_net_runs(net) && strcmp(net->self.address, address) == 0;
+}
+
 static sim_net *listening_at(const char *address)
 {
     const sim_nets *all = sim_all_nets();
     const char *port = strrchr(address, ':');
     size_t number = port != NULL ? (size_t)strtoull(port + 1, NULL, 10) - SIM_PORT : all->count;
     sim_net *net = number < all->count ? all->by_port[number] : NULL;
-    bool listens = net != NULL && net->listens && !net->stopping && sim_net_runs(net);
-    return listens && strcmp(net->self.address, address) == 0 ? net : NULL;
+    if (net != NULL && listens_at(net, address))
+        return net;
+    if (all->chosen == 0) /* a world of thousands of nodes need not go over all */
+        return NULL;
+    for (net = all->nets; net != NULL && !(net->chosen && listens_at(net, address));)
+        net = net->next;
+    return net;
 }
 
 static void hello(void *argument, uint64_t unused)

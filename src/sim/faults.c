@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +25,19 @@ typedef struct sim_fault_row {
 } sim_fault_row;
 
 static const sim_fault_row rows[] = {
-    [SIM_FAULT_KILL] = {"kill", NOTHING},         [SIM_FAULT_STOP] = {"stop", NOTHING},
-    [SIM_FAULT_CRASH] = {"crash", NOTHING},       [SIM_FAULT_FULL] = {"full", NOTHING},
-    [SIM_FAULT_CONTINUE] = {"continue", NOTHING}, [SIM_FAULT_CUT] = {"cut", OTHER},
-    [SIM_FAULT_HEAL] = {"heal", OTHER},           [SIM_FAULT_SLOW] = {"slow", TIMES},
-    [SIM_FAULT_LINK] = {"link", TIMES},           [SIM_FAULT_RATE] = {"rate", RATE},
-    [SIM_FAULT_TURN_SLOW] = {"turn slow", TURN},  [SIM_FAULT_TURN_LINK] = {"turn link", TURN},
+    [SIM_FAULT_KILL] = {"kill", NOTHING},
+    [SIM_FAULT_STOP] = {"stop", NOTHING},
+    [SIM_FAULT_TERM] = {"term", NOTHING},
+    [SIM_FAULT_CRASH] = {"crash", NOTHING},
+    [SIM_FAULT_FULL] = {"full", NOTHING},
+    [SIM_FAULT_CONTINUE] = {"continue", NOTHING},
+    [SIM_FAULT_CUT] = {"cut", OTHER},
+    [SIM_FAULT_HEAL] = {"heal", OTHER},
+    [SIM_FAULT_SLOW] = {"slow", TIMES},
+    [SIM_FAULT_LINK] = {"link", TIMES},
+    [SIM_FAULT_RATE] = {"rate", RATE},
+    [SIM_FAULT_TURN_SLOW] = {"turn slow", TURN},
+    [SIM_FAULT_TURN_LINK] = {"turn link", TURN},
 };
 #define CLOCKS_BELOW 9e15 /* whole numbers that a double has */
 enum { KINDS = sizeof rows / sizeof *rows, WORDS_MOST = 7 };
@@ -77,11 +85,20 @@ static bool read_kind(const char *name, sim_fault *fault)
     return kind < KINDS;
 }
 
-static bool read_time(const char *word, sim_fault *fault)
+static bool read_time(const char *word, uint32_t jobs, sim_fault *fault)
 {
-    fault->by_clock = strncmp(word, "clock=", 6) == 0;
-    if (fault->by_clock)
+    uint64_t job;
+    if (strncmp(word, "clock=", 6) == 0) {
+        fault->trigger = SIM_BY_CLOCK;
         return read_whole(word + 6, CLOCKS_BELOW, &fault->clock);
+    }
+    if (strncmp(word, "end=", 4) == 0) {
+        fault->trigger = SIM_BY_END;
+        if (!read_whole(word + 4, jobs, &job))
+            return false;
+        fault->job = (uint32_t)job;
+        return true;
+    }
     return strncmp(word, "t=", 2) == 0 && read_number(word + 2, &fault->at);
 }
 
@@ -91,18 +108,19 @@ static bool read_turn(char *const *words, size_t count, sim_fault *fault)
     hawser_error ignored;
     if (count != 6 || (strcmp(words[1], "slow") != 0 && strcmp(words[1], "link") != 0))
         return false;
-    fault->by_clock = true;
+    fault->trigger = SIM_BY_CLOCK;
     fault->kind = words[1][0] == 's' ? SIM_FAULT_TURN_SLOW : SIM_FAULT_TURN_LINK;
     return sim_read_factor("", words[2], &fault->times, &ignored) == HAWSER_OK && strcmp(words[3], "every") == 0 &&
            read_whole(words[4], CLOCKS_BELOW, &fault->clock) && fault->clock > 0 && strcmp(words[5], "clocks") == 0;
 }
 
-static bool read_words(char *const *words, size_t count, uint32_t nodes, sim_fault *fault)
+static bool read_words(char *const *words, size_t count, uint32_t nodes, uint32_t jobs, sim_fault *fault)
 {
     hawser_error ignored;
     if (strcmp(words[0], "turn") == 0)
         return read_turn(words, count, fault);
-    if (count < 3 || !read_time(words[0], fault) || !read_kind(words[1], fault) || !read_node(words[2], nodes, &fault->node))
+    if (count < 3 || !read_time(words[0], jobs, fault) || !read_kind(words[1], fault) ||
+        !read_node(words[2], nodes, &fault->node))
         return false;
     switch (rows[fault->kind].rest) {
     case OTHER: return count == 4 && read_node(words[3], nodes, &fault->other);
@@ -112,8 +130,8 @@ static bool read_words(char *const *words, size_t count, uint32_t nodes, sim_fau
     }
 }
 
-static hawser_status read_line(const char *where, size_t number, const char *line, uint32_t nodes, sim_faults *faults,
-                               hawser_error *error)
+static hawser_status read_line(const char *where, size_t number, const char *line, uint32_t nodes, uint32_t jobs,
+                               sim_faults *faults, hawser_error *error)
 {
     char copy[200], *words[WORDS_MOST], *rest = copy, *word;
     size_t count = 0;
@@ -125,29 +143,31 @@ static hawser_status read_line(const char *where, size_t number, const char *lin
             words[count++] = word;
     if (count == 0)
         return HAWSER_OK;
-    if (strlen(line) >= sizeof copy || !read_words(words, count, nodes, &fault))
+    if (strlen(line) >= sizeof copy || !read_words(words, count, nodes, jobs, &fault))
         return hawser_fail(
             error, HAWSER_BAD_OPTION,
-            "%s:%zu: '%.80s': expected t=SECONDS or clock=N and one of kill N, crash N, full N, stop N, continue N, cut N "
-            "N, heal N N, slow N TIMES, link N TIMES, rate N RATE, with nodes from 0 to %u, or turn slow (or link) TIMES "
-            "every N clocks",
-            where, number, line, nodes - 1);
+            "%s:%zu: '%.80s': expected t=SECONDS, clock=N or end=JOB and one of kill N, term N, crash N, full N, stop N, "
+            "continue N, cut N N, heal N N, slow N TIMES, link N TIMES, rate N RATE, with nodes from 0 to %u and jobs from "
+            "0 "
+            "to %u, or turn slow (or link) TIMES every N clocks",
+            where, number, line, nodes - 1, jobs - 1);
     return sim_faults_add(faults, fault, error);
 }
 
-hawser_status sim_faults_read(const char *where, const char *text, uint32_t nodes, sim_faults *faults, hawser_error *error)
+hawser_status sim_faults_read(const char *where, const char *text, uint32_t nodes, uint32_t jobs, sim_faults *faults,
+                              hawser_error *error)
 {
     char line[200];
     for (size_t number = 1; text != NULL && *text != '\0'; number++) {
         size_t length = strcspn(text, ";\n");
         snprintf(line, sizeof line, "%.*s", (int)(length < sizeof line ? length : sizeof line - 1), text);
-        HAWSER_TRY(read_line(where, number, line, nodes, faults, error));
+        HAWSER_TRY(read_line(where, number, line, nodes, jobs, faults, error));
         text += text[length] != '\0' ? length + 1 : length;
     }
     return HAWSER_OK;
 }
 
-hawser_status sim_faults_load(const char *path, uint32_t nodes, sim_faults *faults, hawser_error *error)
+hawser_status sim_faults_load(const char *path, uint32_t nodes, uint32_t jobs, sim_faults *faults, hawser_error *error)
 {
     char *text = NULL;
     size_t size = 0;
@@ -156,7 +176,7 @@ hawser_status sim_faults_load(const char *path, uint32_t nodes, sim_faults *faul
         return hawser_fail(error, HAWSER_IO, "cannot open the scenario %s", path);
     ssize_t length = getdelim(&text, &size, '\0', file);
     (void)fclose(file);
-    hawser_status status = length > 0 ? sim_faults_read(path, text, nodes, faults, error) : HAWSER_OK;
+    hawser_status status = length > 0 ? sim_faults_read(path, text, nodes, jobs, faults, error) : HAWSER_OK;
     free(text);
     return status;
 }
@@ -169,8 +189,10 @@ void sim_fault_text(const sim_fault *fault, char *text, size_t size)
         snprintf(text, size, "%s %.17g every %" PRIu64 " clocks", row->name, fault->times, fault->clock);
         return;
     }
-    if (fault->by_clock)
+    if (fault->trigger == SIM_BY_CLOCK)
         snprintf(when, sizeof when, "clock=%" PRIu64, fault->clock);
+    else if (fault->trigger == SIM_BY_END)
+        snprintf(when, sizeof when, "end=%u", fault->job);
     else
         snprintf(when, sizeof when, "t=%.9f", fault->at);
     int used = snprintf(text, size, "%s %s %u", when, row->name, fault->node);
@@ -231,11 +253,11 @@ static void turn(const sim_fault *fault, uint64_t number)
     slow_down(fault->kind, sim_process_at((uint32_t)(number % nodes))->host, fault->times);
 }
 
-/* All processes of a host end, and its disk loses what was not synced. */
+/* All processes of a host end, and its disk loses what was not synced. Those that have not begun do so later. */
 static void crash(uint32_t host)
 {
     for (uint32_t i = 0; i < sim_process_count(); i++)
-        if (sim_process_at(i)->host == host)
+        if (sim_process_at(i)->host == host && sim_process_at(i)->state != SIM_NEW)
             sim_kill(sim_process_at(i));
     sim_disk_crash(host);
 }
@@ -246,6 +268,7 @@ static void happen(void *argument, uint64_t number)
     sim_process *process = sim_process_at(fault->node);
     switch (fault->kind) {
     case SIM_FAULT_KILL: sim_kill(process); break;
+    case SIM_FAULT_TERM: sim_signal(process, SIGTERM); break;
     case SIM_FAULT_CRASH: crash(process->host); break;
     case SIM_FAULT_FULL: sim_disk_fill(process->host); break;
     case SIM_FAULT_STOP: sim_stop(process); break;
@@ -268,7 +291,7 @@ static bool clock_begun(uint64_t clock)
     for (size_t i = 0; i < planned->count; i++) {
         sim_fault *fault = &planned->list[i];
         bool turns = rows[fault->kind].rest == TURN;
-        if (!fault->by_clock || (turns ? clock % fault->clock != 0 : clock != fault->clock))
+        if (fault->trigger != SIM_BY_CLOCK || (turns ? clock % fault->clock != 0 : clock != fault->clock))
             continue;
         sim_at(sim_now(), happen, fault, turns ? clock / fault->clock : 0);
         some = true;
@@ -281,6 +304,13 @@ void sim_faults_plan(const sim_faults *faults)
     planned = faults;
     sim_on_clock(clock_begun);
     for (size_t i = 0; i < faults->count; i++)
-        if (!faults->list[i].by_clock)
+        if (faults->list[i].trigger == SIM_BY_TIME)
             sim_at(SIM_FIRST + (uint64_t)(faults->list[i].at * 1e9), happen, &faults->list[i], 0);
+}
+
+void sim_faults_end(uint32_t job)
+{
+    for (size_t i = 0; i < planned->count; i++)
+        if (planned->list[i].trigger == SIM_BY_END && planned->list[i].job == job)
+            sim_at(sim_now(), happen, &planned->list[i], 0);
 }

@@ -17,7 +17,7 @@
 #include "transport/net/net.h"
 #include "transport/wire.h"
 
-enum { SIM_PORT = 7000 }; /* of the first net; each has the next one */
+enum { SIM_PORT = 7000 }; /* of the first net; each has the next one, unless it chooses */
 typedef enum sim_kind { SIM_UP, SIM_MESSAGE, SIM_GOODBYE, SIM_CLOSED, SIM_SILENT, SIM_HELLO } sim_kind;
 typedef enum sim_link_state { SIM_LINK_NEW, SIM_LINK_UP, SIM_LINK_LEFT, SIM_LINK_LOST } sim_link_state;
 
@@ -75,6 +75,8 @@ struct sim_net {
     uint64_t unread_most, dropped; /* dropped: updates of runs before this one are not sent */
     const hawser_cancellation *cancellation;
     bool direct, listens, stopping, dials_end, ends, over;
+    bool chosen; /* its port is of a range that its process has given */
+    size_t port;
     sim_link **links, *all; /* by node; in a list */
     size_t capacity;
     uint32_t open;
@@ -91,9 +93,9 @@ struct sim_net {
 
 /* All nets and link ends of the world. */
 typedef struct sim_nets {
-    sim_net *nets, **by_port; /* by_port: in the order in which they were made */
+    sim_net *nets, **by_port; /* by_port: those that have not chosen theirs, from SIM_PORT on */
     sim_link *links;
-    size_t count, capacity;
+    size_t count, capacity, chosen; /* of by_port; number of nets that have chosen their port */
 } sim_nets;
 
 sim_nets *sim_all_nets(void);

@@ -1,6 +1,7 @@
 /* nets.c - every call of transport/net/net.h within a world, on messages and not on bytes. */
 #include "sim/nets.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -145,6 +146,40 @@ static void copy_text(char *to, size_t size, const char *from)
     (void)!snprintf(to, size, "%s", from == NULL ? "" : from);
 }
 
+/* Returns whether no net of the host listens there. */
+static bool is_free(uint32_t host, size_t port)
+{
+    for (const sim_net *net = sim_all_nets()->nets; net != NULL; net = net->next)
+        if (net->port == port && net->listens && net->process->host == host && sim_net_runs(net))
+            return false;
+    return true;
+}
+
+/* Takes the first free port of the range that the options give, or else the next one of the world. */
+static hawser_status take_port(const hw_net_options *options, sim_net *net, hawser_error *error)
+{
+    sim_nets *all = sim_all_nets();
+    uint32_t host = net->process->host, low = options->port_low, high = options->port_high;
+    net->chosen = low > 0 && !options->dial_only;
+    if (net->chosen) {
+        for (net->port = low; net->port <= high && !is_free(host, net->port);)
+            net->port++;
+        all->chosen++;
+        if (net->port <= high)
+            return HAWSER_OK;
+        return hawser_fail(error, HAWSER_IO, "cannot listen on host%u, on none of the ports %u to %u: %s", host, low, high,
+                           strerror(EADDRINUSE));
+    }
+    while (all->chosen > 0 && !is_free(host, SIM_PORT + all->count)) {
+        HAWSER_TRY(HW_GROW(&all->by_port, &all->capacity, all->count + 1, "the list of nets", error));
+        all->by_port[all->count++] = NULL;
+    }
+    HAWSER_TRY(HW_GROW(&all->by_port, &all->capacity, all->count + 1, "the list of nets", error));
+    net->port = SIM_PORT + all->count;
+    all->by_port[all->count++] = net;
+    return HAWSER_OK;
+}
+
 SIM_WRAP(hawser_status, hw_net_new, const hw_net_options *options, const hw_net_events *events, hw_net **out,
          hawser_error *error)
 {
@@ -152,9 +187,13 @@ SIM_WRAP(hawser_status, hw_net_new, const hw_net_options *options, const hw_net_
         return hawser_fail(error, HAWSER_BAD_OPTION,
                            "a program that is linked with the simulator has nodes only in a world");
     sim_nets *all = sim_all_nets();
-    HAWSER_TRY(HW_GROW(&all->by_port, &all->capacity, all->count + 1, "the list of nets", error));
     sim_net *net = sim_made(sizeof *net);
     net->process = sim_own();
+    hawser_status status = take_port(options, net, error);
+    if (status != HAWSER_OK) {
+        free(net);
+        return status;
+    }
     net->events = *events;
     net->self.node = options->node;
     net->self.incarnation = sim_below(UINT64_MAX);
@@ -163,8 +202,7 @@ SIM_WRAP(hawser_status, hw_net_new, const hw_net_options *options, const hw_net_
     copy_text(net->build, sizeof net->build, options->build);
     memcpy(net->key, options->key, options->key_length < HW_NET_KEY_MOST ? options->key_length : HW_NET_KEY_MOST);
     if (!options->dial_only)
-        (void)!snprintf(net->self.address, sizeof net->self.address, "host%u:%zu", net->process->host,
-                        SIM_PORT + all->count);
+        (void)!snprintf(net->self.address, sizeof net->self.address, "host%u:%zu", net->process->host, net->port);
     net->listens = !options->dial_only;
     net->direct = options->direct;
     net->view = HW_VIEW_FIRST;
@@ -173,7 +211,6 @@ SIM_WRAP(hawser_status, hw_net_new, const hw_net_options *options, const hw_net_
     net->unread_most = options->unread_most;
     net->bucket = (sim_bucket){.rate = (double)options->rate};
     net->cancellation = options->cancellation;
-    all->by_port[all->count++] = net;
     net->next = all->nets;
     all->nets = net;
     net->thread = sim_thread_number(sim_thread_start(sim_own(), net_main, net));

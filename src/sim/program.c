@@ -63,7 +63,7 @@ static hawser_status run_nodes(const char *text, sim_arguments *given, int *code
     sim_faults faults = {0};
     HAWSER_TRY(read_passed(text, &passed, error));
     sim_cluster *cluster = &passed.cluster;
-    HAWSER_TRY(sim_faults_read("--fault", getenv(SIM_PROGRAM_FAULTS), cluster->nodes, &faults, error));
+    HAWSER_TRY(sim_faults_read("--fault", getenv(SIM_PROGRAM_FAULTS), cluster->nodes, 1, &faults, error));
     (void)unsetenv(SIM_PROGRAM_CLUSTER); /* the library refuses variables that it does not know */
     (void)unsetenv(SIM_PROGRAM_FAULTS);
     cluster->faults = &faults;
@@ -77,9 +77,10 @@ static hawser_status run_nodes(const char *text, sim_arguments *given, int *code
     double begin = hw_seconds();
     sim_outcome outcome = sim_cluster_run(cluster, codes);
     sim_image_load(0);
-    *code = sim_job_code(cluster, &outcome, codes);
+    sim_print_end(&outcome);
+    *code = sim_job_code(outcome.end == SIM_DONE, codes, cluster->nodes);
     printf("{");
-    sim_print_simulated(stdout, cluster, passed.link, &outcome, hw_seconds() - begin);
+    sim_print_simulated(stdout, cluster, passed.link, NULL, &outcome, hw_seconds() - begin);
     printf("}\n");
     free(codes);
     sim_faults_free(&faults);

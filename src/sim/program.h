@@ -12,7 +12,7 @@
 #define SIM_PROGRAM_CLUSTER "HAWSER_SIM_CLUSTER"
 #define SIM_PROGRAM_FAULTS  "HAWSER_SIM_FAULTS"
 /* In the file of each program that is linked with the simulator. */
-#define SIM_PROGRAM_MARK "hawser-sim: program 1"
+#define SIM_PROGRAM_MARK "hawser-sim: program 2"
 
 /* What both sides must have alike. */
 typedef struct sim_passed {

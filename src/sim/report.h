@@ -6,11 +6,20 @@
 
 #include "sim/cluster.h"
 
-/* Returns the exit code of node 0, or of the first node that failed if that one did not. Says on standard error why a world
- * did not end. codes: as sim_cluster_run stores them. */
-int sim_job_code(const sim_cluster *cluster, const sim_outcome *outcome, const int *codes);
-/* Writes `"simulated":{...}`. */
-void sim_print_simulated(FILE *out, const sim_cluster *cluster, const char *link, const sim_outcome *outcome,
-                         double seconds_real);
+/* A job of a world with several. */
+typedef struct sim_report_job {
+    uint32_t number, nodes;
+    sim_span span;
+    int code;
+} sim_report_job;
+
+/* Says on standard error why a world did not end, if it did not. */
+void sim_print_end(const sim_outcome *outcome);
+/* Returns the exit code of a job: that of its first node, or of the first node that failed if that one did not. ended: every
+ * node has ended or was killed. codes: of its nodes, as sim_cluster_run stores them. */
+int sim_job_code(bool ended, const int *codes, uint32_t nodes);
+/* Writes `"simulated":{...}`. job NULL: there is only one. */
+void sim_print_simulated(FILE *out, const sim_cluster *cluster, const char *link, const sim_report_job *job,
+                         const sim_outcome *outcome, double seconds_real);
 
 #endif

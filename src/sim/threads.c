@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <time.h>
 
 #include "sim/world.h"
@@ -210,41 +209,6 @@ SIM_WRAP(int, pthread_join, pthread_t thread, void **result)
 SIM_WRAP(pthread_t, pthread_self, void)
 {
     return sim_self() == NULL ? __real_pthread_self() : sim_thread_number(sim_self());
-}
-
-/* Signals reach no process of a world from outside. */
-SIM_WRAP(int, pthread_sigmask, int how, const sigset_t *set, sigset_t *before)
-{
-    if (sim_self() == NULL)
-        return __real_pthread_sigmask(how, set, before);
-    if (before != NULL)
-        sigemptyset(before);
-    return 0;
-}
-
-SIM_WRAP(int, pthread_kill, pthread_t thread, int signal)
-{
-    if (sim_self() == NULL)
-        return __real_pthread_kill(thread, signal);
-    sim_thread *target = sim_thread_at(thread);
-    sim_thread_facts(target)->signal = signal;
-    if (sim_thread_facts(target)->sigwaits)
-        sim_wake(target);
-    return 0;
-}
-
-SIM_WRAP(int, sigwait, const sigset_t *set, int *signal)
-{
-    if (sim_self() == NULL)
-        return __real_sigwait(set, signal);
-    sim_facts *facts = sim_thread_facts(sim_self());
-    facts->sigwaits = true;
-    while (facts->signal == 0)
-        (void)sim_wait(NULL, SIM_NEVER);
-    facts->sigwaits = false;
-    *signal = facts->signal;
-    facts->signal = 0;
-    return 0;
 }
 
 /* ----------------------------------------------------------------------------------------------------------- time ---- */

@@ -17,6 +17,7 @@ enum {
     STEPS = 64,          /* of so many steps in a drawn world, one is a pause, */
     SWITCHES = 12,       /* and so many let another thread run */
     PAUSE_MOST = 400000, /* longest pause */
+    LISTENERS = 4,       /* of changes of processes */
     MEMORY_TURNS = 1024  /* turns of threads between two looks at the memory of the process */
 };
 /* Stacks are side by side: a page without access between them would need a mapping for each. This word is at the end. */
@@ -64,7 +65,8 @@ typedef struct sim_world {
     size_t mapping_count, mapping_capacity;
     hw_coroutine home;
     sim_thread *self;
-    void (*changed)(sim_process *process);
+    void (*changed[LISTENERS])(sim_process *process);
+    size_t listeners;
 } sim_world;
 
 static sim_world *world;
@@ -353,8 +355,8 @@ static void change(sim_process *process, sim_state state)
     process->since = world->now;
     if (state == SIM_ENDED || state == SIM_KILLED)
         world->running--;
-    if (world->changed != NULL)
-        world->changed(process);
+    for (size_t i = 0; i < world->listeners; i++)
+        world->changed[i](process);
 }
 
 static void *process_main(void *argument)
@@ -365,15 +367,33 @@ static void *process_main(void *argument)
     return NULL;
 }
 
-sim_process *sim_start(uint32_t host, int (*main)(void *argument), void *argument)
+sim_process *sim_add(uint32_t host, int (*main)(void *argument), void *argument)
 {
     if (world->process_count == world->process_capacity)
         return sound(NULL);
     sim_process *process = &world->processes[world->process_count];
-    *process = (sim_process){
-        .number = world->process_count++, .host = host, .main = main, .argument = argument, .since = world->now};
+    *process = (sim_process){.number = world->process_count++,
+                             .host = host,
+                             .state = SIM_NEW,
+                             .main = main,
+                             .argument = argument,
+                             .since = world->now};
     world->running++;
+    return process;
+}
+
+void sim_begin(sim_process *process)
+{
+    if (process->state != SIM_NEW)
+        return;
+    change(process, SIM_RUNNING);
     (void)sim_thread_start(process, process_main, process);
+}
+
+sim_process *sim_start(uint32_t host, int (*main)(void *argument), void *argument)
+{
+    sim_process *process = sim_add(host, main, argument);
+    sim_begin(process);
     return process;
 }
 
@@ -386,6 +406,21 @@ void sim_kill(sim_process *process)
 {
     if (!has_ended(process))
         change(process, SIM_KILLED);
+}
+
+void sim_signal(sim_process *process, int number)
+{
+    const uint64_t bit = UINT64_C(1) << (number - 1);
+    for (size_t i = 0; i < world->thread_count; i++) {
+        sim_thread *thread = world->threads[i];
+        if (thread->ended || thread->process != process || (thread->facts.awaited & bit) == 0)
+            continue;
+        thread->facts.signals |= bit;
+        if (thread->facts.sigwaits)
+            sim_wake(thread);
+        return;
+    }
+    sim_kill(process);
 }
 
 void sim_stop(sim_process *process)
@@ -408,7 +443,9 @@ void sim_continue(sim_process *process)
 
 void sim_on_change(void (*changed)(sim_process *process))
 {
-    world->changed = changed;
+    if (world->listeners == LISTENERS)
+        abort();
+    world->changed[world->listeners++] = changed;
 }
 
 _Noreturn void sim_exit(int code)

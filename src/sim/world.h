@@ -27,7 +27,13 @@ typedef struct sim_list {
     sim_thread *first, *last;
 } sim_list;
 
-typedef enum sim_state { SIM_RUNNING, SIM_STOPPED, SIM_ENDED, SIM_KILLED } sim_state;
+typedef enum sim_state {
+    SIM_RUNNING,
+    SIM_STOPPED, /* the states up to here are those of a process that runs */
+    SIM_ENDED,
+    SIM_KILLED,
+    SIM_NEW /* it has not begun */
+} sim_state;
 
 /* A process of the product. */
 typedef struct sim_process {
@@ -51,7 +57,12 @@ typedef enum sim_end {
 
 /* Makes the world. seed 0: no orders and delays are drawn. `processes`: capacity. */
 void sim_open(uint64_t seed, uint32_t processes);
-/* Adds a process that runs main(argument) from the present time on. */
+/* Adds a process that runs main(argument) once it begins. Processes are numbered in the order of these calls. The world
+ * lasts until all of them have ended or were killed. */
+sim_process *sim_add(uint32_t host, int (*main)(void *argument), void *argument);
+/* Begins it at the present time, unless it was killed before. */
+void sim_begin(sim_process *process);
+/* Adds a process and begins it. */
 sim_process *sim_start(uint32_t host, int (*main)(void *argument), void *argument);
 /* What a world without a seed may do in several ways. 0 is what it does without a chooser. */
 typedef enum sim_choice {
@@ -93,7 +104,9 @@ void sim_at(uint64_t time, void (*fire)(void *argument, uint64_t value), void *a
 void sim_kill(sim_process *process);
 void sim_stop(sim_process *process);
 void sim_continue(sim_process *process);
-/* Calls `changed` after each change of state of a process. One function. */
+/* Sends a signal: to a thread of the process that waits for it, else it kills the process. */
+void sim_signal(sim_process *process, int number);
+/* Calls `changed` after each change of state of a process. Several functions are called in the order of these calls. */
 void sim_on_change(void (*changed)(sim_process *process));
 /* Calls `called` before a thread of a process runs, in this world and the next ones. One function. */
 void sim_on_turn(void (*called)(const sim_process *process));
@@ -111,7 +124,8 @@ sim_list *sim_thread_joiners(sim_thread *thread);
 typedef struct sim_facts {
     double cpu;       /* seconds that it has computed */
     uint64_t entries; /* of its work that were not charged yet */
-    int signal;       /* sent to it; 0: none */
+    uint64_t awaited; /* signals for which it waits or has waited, bit n - 1 for signal n, */
+    uint64_t signals; /* and those that were sent to it and not taken yet */
     bool sigwaits;
 } sim_facts;
 sim_facts *sim_thread_facts(sim_thread *thread);

@@ -151,7 +151,7 @@ with tempfile.TemporaryDirectory() as folder:
             (("--seed", "-1"), "--seed: '-1' is not within [0,inf)"),
             (("--sweep", "workers=1"), "--sweep = 'workers=1': expected nodes=N,N"),
             (("--sweep", "nodes=1,x"), "--sweep nodes = '1,x': expected"),
-            (("--fault", "t=1 kill 2"), "--fault:1: 't=1 kill 2': expected t=SECONDS or clock=N and one of kill N"),
+            (("--fault", "t=1 kill 2"), "--fault:1: 't=1 kill 2': expected t=SECONDS, clock=N or end=JOB and one of kill N"),
             (("--fault", "t=1 kill 1; t=2 cut 0"), "--fault:2: ' t=2 cut 0': expected"),
             (("--fault", "t=1 slow 0 0"), "--fault:1: 't=1 slow 0 0': expected"),
             (("--fault", "clock=1.5 stop h0"), "--fault:1: 'clock=1.5 stop h0': expected"),
@@ -164,8 +164,8 @@ with tempfile.TemporaryDirectory() as folder:
         said = call(SIM, *options, "--", *TRAIN, code=2).stderr
         assert said.startswith(f"hawser-sim: {text}"), (options, said)
     for options, text in (
-            (("--nodes", "400"), "400 nodes need about 291 MiB (0.73 MiB each), besides states and data, and --memory-limit is 100 MiB"),
-            (("--sweep", "nodes=2,400"), "400 nodes need about 291 MiB")):
+            (("--nodes", "400"), "400 nodes need about 221 MiB (0.55 MiB each), besides states and data, and --memory-limit is 100 MiB"),
+            (("--sweep", "nodes=2,400"), "400 nodes need about 221 MiB")):
         said = call(SIM, *options, "--memory-limit", "100M", "--", *TRAIN, code=5).stderr
         assert said.startswith(f"hawser-sim: {text}"), (options, said)
     # The states are not in the estimate: a simulation that takes more than its limit ends.

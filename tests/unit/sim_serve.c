@@ -47,8 +47,8 @@ typedef struct setting {
     /* of a world: */
     uint64_t seed;
     uint32_t servers, clients, groups, per_host;
-    uint32_t jobs[2 + CLIENTS_MOST]; /* servers, groups, and the one that reads all at the end */
-    bool by_hand[CLIENTS_MOST];      /* the nodes of this group find each other by --listen and --join */
+    sim_job jobs[2 + CLIENTS_MOST]; /* servers, groups, and the one that reads all at the end */
+    bool by_hand[CLIENTS_MOST];     /* the nodes of this group find each other by --listen and --join */
     client client[CLIENTS_MOST];
     sim_faults faults;
     char address[HW_NET_ADDRESS]; /* of the servers, once they are ready */
@@ -299,7 +299,7 @@ static hawser_status run_client(setting *how, uint32_t c, hawser_error *error)
     hw_random random = hw_random_at(how->seed, 23, how->client[c].group, 0);
     (void)nanosleep(&(struct timespec){.tv_nsec = (long)hw_random_below(&random, 100000000)}, NULL);
     hawser_status status = HAWSER_PEER_LOST;
-    bool single = how->jobs[1 + how->client[c].group] == 1;
+    bool single = how->jobs[1 + how->client[c].group].nodes == 1;
     for (int session = 0; session < (single ? SESSIONS : 1) && status == HAWSER_PEER_LOST; session++) {
         if (!await_servers(how, error))
             return HAWSER_PEER_LOST;
@@ -478,16 +478,16 @@ static void draw_jobs(hw_random *random, setting *how)
 {
     how->servers = 1 + (uint32_t)hw_random_below(random, SERVERS_MOST);
     how->clients = 1 + (uint32_t)hw_random_below(random, CLIENTS_MOST);
-    how->jobs[0] = how->servers;
+    how->jobs[0].nodes = how->servers;
     for (uint32_t c = 0; c < how->clients; how->groups++) {
         uint32_t nodes = c + 1 < how->clients ? 1 + (uint32_t)hw_random_below(random, 2) : 1;
         uint32_t rounds = 1 + (uint32_t)hw_random_below(random, 12);
         how->by_hand[how->groups] = nodes > 1 && hw_random_below(random, 2) == 0;
-        how->jobs[1 + how->groups] = nodes;
+        how->jobs[1 + how->groups].nodes = nodes;
         for (; nodes > 0; nodes--)
             how->client[c++] = (client){.group = how->groups, .rounds = rounds};
     }
-    how->jobs[1 + how->groups] = 1;
+    how->jobs[1 + how->groups].nodes = 1;
 }
 
 static double run_cluster(const sim_cluster *cluster, setting *how, verdict *said)

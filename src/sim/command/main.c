@@ -10,15 +10,15 @@
 #include "cli/cli.h"
 #include "report/option_text.h"
 #include "sim/command/calibrate.h"
+#include "sim/command/jobs.h"
 #include "sim/command/program.h"
 #include "sim/command/training.h"
 #include "sim/faults.h"
 #include "sim/quantity.h"
 
-enum { NODES_MOST = 8192, SWEEP_MOST = 64 };
+enum { SWEEP_MOST = 64 };
 
 static const hawser_option rows[] = {
-    {"nodes", HAWSER_INTEGER, "2", "[1,8192]", "N", "number of nodes", NULL, 'n'},
     {"per-host", HAWSER_INTEGER, "1", "[1,8192]", "N", "nodes on each host, which share its links", NULL, 0},
     {"link", HAWSER_TEXT, "10gbit", NULL, "RATE", "rate of each host's up-link and down-link: 10gbit, 100mbit, 2GB", NULL,
      0},
@@ -31,7 +31,7 @@ static const hawser_option rows[] = {
     {"seed", HAWSER_INTEGER, "0", "[0,inf)", "N",
      "draw latencies, and the orders and pauses of threads; 0: none are drawn, and times are those of the model", NULL, 0},
     {"fault", HAWSER_TEXT, NULL, NULL, "LINE",
-     "a fault, such as 't=2.5 kill 3' or 'clock=40 stop h2'; separate several by ';'", NULL, 0},
+     "a fault, such as 't=2.5 kill 3', 'clock=40 stop h2' or 'end=1 term 0'; separate several by ';'", NULL, 0},
     {"scenario", HAWSER_PATH, NULL, NULL, "FILE", "a file of faults, one per line", NULL, 0},
     {"limit", HAWSER_TEXT, "1000000s", NULL, "T", "virtual time after which the simulation ends as a failure", NULL, 0},
     {"memory-limit", HAWSER_BYTES, NULL, "[1M,8E)", "BYTES",
@@ -44,7 +44,8 @@ static const hawser_option rows[] = {
 
 static void print_help(void)
 {
-    printf("usage: hawser-sim [options] -- COMMAND...\n       hawser-sim [options] -- ./PROGRAM...\n\n");
+    printf("usage: hawser-sim [options] -- COMMAND...\n       hawser-sim [options] -- COMMAND... : [options of the job] -- "
+           "COMMAND... : ...\n       hawser-sim [options] -- ./PROGRAM...\n\n");
     hw_help_wrapped(
         stdout,
         "Runs `hawser COMMAND` on a simulated cluster, in one process and in virtual time: the same code gives the "
@@ -54,11 +55,21 @@ static void print_help(void)
         0, 0);
     printf("\n");
     hw_help_rows(stdout, "Options", rows);
+    printf("\n");
+    hw_help_wrapped(
+        stdout,
+        "A lone ':' separates jobs, which share the hosts, their links and the time. Jobs, and the nodes of all of "
+        "them, are numbered from 0. Servers are reached at host0:PORT if they have chosen PORT by --port-range. The "
+        "result of each job is a line, whose `simulated` has its `job`, `begin`, `end` and `exit_code`.",
+        0, 0);
+    printf("\n");
+    hw_help_rows(stdout, "Options of a job", sim_job_rows);
 }
 
 /* What the options say. */
 typedef struct sim_setup {
     sim_cluster cluster;
+    sim_jobs jobs;
     const char *link;
     sim_faults faults;
     uint32_t sweep[SWEEP_MOST];
@@ -74,7 +85,7 @@ static hawser_status read_sweep(const char *text, sim_setup *setup, hawser_error
     }
     if (strncmp(text, "nodes=", 6) != 0)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--sweep = '%s': expected nodes=N,N,... as in nodes=1,2,4,8", text);
-    return sim_read_counts("--sweep nodes", text + 6, NODES_MOST, setup->sweep, &setup->sweep_count, error);
+    return sim_read_counts("--sweep nodes", text + 6, SIM_NODES_MOST, setup->sweep, &setup->sweep_count, error);
 }
 
 /* Refuses nodes that cannot be simulated, before a long time has passed. */
@@ -95,8 +106,13 @@ static hawser_status read_setup(const hawser_options *options, sim_setup *setup,
 {
     sim_cluster *cluster = &setup->cluster;
     const char *scenario = hawser_options_text(options, "scenario");
-    *setup = (sim_setup){.link = hawser_options_text(options, "link")};
-    cluster->nodes = (uint32_t)hawser_options_integer(options, "nodes");
+    uint32_t jobs = (uint32_t)setup->jobs.count;
+    setup->link = hawser_options_text(options, "link");
+    cluster->nodes = setup->jobs.nodes;
+    if (setup->jobs.apart) {
+        cluster->jobs = setup->jobs.list;
+        cluster->job_count = setup->jobs.count;
+    }
     cluster->per_host = (uint32_t)hawser_options_integer(options, "per-host");
     cluster->seed = (uint64_t)hawser_options_integer(options, "seed");
     cluster->rates = (sim_rates){.host = 5e9, .nearby = 2e-6};
@@ -104,9 +120,10 @@ static hawser_status read_setup(const hawser_options *options, sim_setup *setup,
     HAWSER_TRY(sim_read_time("--latency", hawser_options_text(options, "latency"), &cluster->rates.latency, error));
     HAWSER_TRY(sim_read_time("--limit", hawser_options_text(options, "limit"), &cluster->limit, error));
     HAWSER_TRY(sim_read_costs(hawser_options_text(options, "compute"), &cluster->costs, error));
-    HAWSER_TRY(sim_faults_read("--fault", hawser_options_text(options, "fault"), cluster->nodes, &setup->faults, error));
+    HAWSER_TRY(
+        sim_faults_read("--fault", hawser_options_text(options, "fault"), cluster->nodes, jobs, &setup->faults, error));
     if (scenario != NULL)
-        HAWSER_TRY(sim_faults_load(scenario, cluster->nodes, &setup->faults, error));
+        HAWSER_TRY(sim_faults_load(scenario, cluster->nodes, jobs, &setup->faults, error));
     cluster->faults = &setup->faults;
     bool limited = hawser_options_has(options, "memory-limit");
     cluster->memory = limited ? hawser_options_bytes(options, "memory-limit") : hw_machine_memory(1);
@@ -116,12 +133,14 @@ static hawser_status read_setup(const hawser_options *options, sim_setup *setup,
     return setup->sweep_count > 0 ? HAWSER_OK : check_memory(setup, cluster->nodes, error);
 }
 
-static int run_one(const sim_setup *setup, int count, char *const *words)
+static int run_jobs(const sim_setup *setup)
 {
-    sim_call_result result = sim_call(setup->cluster, count, words);
-    sim_print_result(&setup->cluster, setup->link, &result);
-    free(result.out);
-    return result.code;
+    sim_call_result results[SIM_JOBS_MOST];
+    sim_world_result world = sim_call(setup->cluster, setup->jobs.calls, results);
+    int code = sim_print_results(&setup->cluster, setup->link, results, &world);
+    for (size_t j = 0; j < setup->jobs.count; j++)
+        free(results[j].out);
+    return code;
 }
 
 /* Returns the number behind the first `"name":` of a text, or 0. */
@@ -152,8 +171,7 @@ static double sum_of(const char *json, const char *name)
 }
 
 /* Each size is simulated in a process of its own, whose memory is gone before the next. */
-static hawser_status sweep_one(const sim_setup *setup, uint32_t nodes, int count, char *const *words, sim_row *row,
-                               hawser_error *error)
+static hawser_status sweep_one(const sim_setup *setup, uint32_t nodes, sim_row *row, hawser_error *error)
 {
     int ends[2], status = 0;
     if (pipe(ends) != 0)
@@ -162,8 +180,9 @@ static hawser_status sweep_one(const sim_setup *setup, uint32_t nodes, int count
     if (child == 0) {
         sim_cluster cluster = setup->cluster;
         cluster.nodes = nodes;
-        sim_call_result result = sim_call(cluster, count, words);
-        *row = (sim_row){number_of(result.out, "seconds_train"), (double)result.outcome.busiest,
+        sim_call_result result;
+        sim_world_result world = sim_call(cluster, setup->jobs.calls, &result);
+        *row = (sim_row){number_of(result.out, "seconds_train"), (double)world.outcome.busiest,
                          sum_of(result.out, "wait_seconds") / nodes, result.code};
         ssize_t written = write(ends[1], row, sizeof *row);
         _exit(written == sizeof *row ? 0 : 1);
@@ -178,14 +197,14 @@ static hawser_status sweep_one(const sim_setup *setup, uint32_t nodes, int count
     return HAWSER_OK;
 }
 
-static hawser_status sweep(const sim_setup *setup, int count, char *const *words, int *code, hawser_error *error)
+static hawser_status sweep(const sim_setup *setup, int *code, hawser_error *error)
 {
     double first = 0;
     printf("nodes  seconds_train  wait_seconds  bytes_busiest  efficiency\n");
     for (size_t i = 0; i < setup->sweep_count; i++) {
         sim_row row;
         uint32_t nodes = setup->sweep[i];
-        HAWSER_TRY(sweep_one(setup, nodes, count, words, &row, error));
+        HAWSER_TRY(sweep_one(setup, nodes, &row, error));
         *code = row.code != 0 ? row.code : *code;
         if (i == 0)
             first = row.train * nodes;
@@ -196,53 +215,61 @@ static hawser_status sweep(const sim_setup *setup, int count, char *const *words
     return HAWSER_OK;
 }
 
-static hawser_status run(hawser_options *options, int *argc, char **argv, int *code, hawser_error *error)
+/* Refuses what does not go together. */
+static hawser_status check_setup(const sim_setup *setup, const char *calibration, hawser_error *error)
 {
-    int own = 1;
-    while (own < *argc && strcmp(argv[own], "--") != 0)
-        own++;
-    int count = *argc - own - 1, before = own;
-    char **words = argv + own + 1;
-    sim_setup setup;
-    HAWSER_TRY(hawser_options_arguments(options, &before, argv, error));
+    const sim_jobs *jobs = &setup->jobs;
+    const char *single = calibration != NULL ? "calibrate" : setup->sweep_count > 0 ? "sweep" : NULL;
+    for (size_t j = 0; j < jobs->count; j++) {
+        const char *name = jobs->calls[j].words[0];
+        bool program = strchr(name, '/') != NULL;
+        if (program && single != NULL)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "--%s is for commands of hawser; simulate %s with one --nodes after "
+                               "the other",
+                               single, name);
+        if (program && jobs->apart)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "%s must be the only job, without --host and --start: these are for commands of hawser",
+                               name);
+    }
+    if (single != NULL && jobs->apart)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--%s is for one job, without --host and --start", single);
+    return HAWSER_OK;
+}
+
+static hawser_status run(hawser_options *options, int argc, char **argv, int *code, hawser_error *error)
+{
+    sim_setup setup = {0};
+    HAWSER_TRY(sim_read_jobs(options, argc, argv, &setup.jobs, error));
     if (hawser_options_flag(options, "help")) {
         print_help();
         return HAWSER_OK;
     }
-    if (before > 1)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "unexpected argument '%s'; usage: hawser-sim [options] -- COMMAND...",
-                           argv[1]);
-    if (count < 1)
-        return hawser_fail(error, HAWSER_BAD_OPTION, "no command; usage: hawser-sim [options] -- train lasso DATA ...");
-    HAWSER_TRY(read_setup(options, &setup, error));
-    hawser_status status = HAWSER_OK;
     const char *calibration = hawser_options_text(options, "calibrate");
-    bool program = strchr(words[0], '/') != NULL;
-    if (program && (setup.sweep_count > 0 || calibration != NULL))
-        status = hawser_fail(error, HAWSER_BAD_OPTION,
-                             "--%s is for commands of hawser; simulate %s with one --nodes after "
-                             "the other",
-                             calibration != NULL ? "calibrate" : "sweep", words[0]);
-    else if (program)
-        status = sim_become(&setup.cluster, setup.link, words, error);
-    else if (calibration != NULL)
-        status = sim_calibrate(calibration, count, words, error);
-    else if (setup.sweep_count > 0)
-        status = sweep(&setup, count, words, code, error);
-    else
-        *code = run_one(&setup, count, words);
+    const sim_words *first = &setup.jobs.calls[0];
+    hawser_status status = read_setup(options, &setup, error);
+    HAWSER_THEN(status, check_setup(&setup, calibration, error));
+    if (status == HAWSER_OK && strchr(first->words[0], '/') != NULL)
+        status = sim_become(&setup.cluster, setup.link, first->words, error);
+    else if (status == HAWSER_OK && calibration != NULL)
+        status = sim_calibrate(calibration, first->count, first->words, error);
+    else if (status == HAWSER_OK && setup.sweep_count > 0)
+        status = sweep(&setup, code, error);
+    else if (status == HAWSER_OK)
+        *code = run_jobs(&setup);
     sim_faults_free(&setup.faults);
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    const hawser_option *const tables[] = {rows, NULL};
+    const hawser_option *const tables[] = {sim_job_rows, rows, NULL};
     hawser_options *options = NULL;
     hawser_error error = {0};
     int code = HW_EXIT_OK;
     hawser_status status = hawser_options_new(tables, &options, &error);
-    HAWSER_THEN(status, run(options, &argc, argv, &code, &error));
+    HAWSER_THEN(status, run(options, argc, argv, &code, &error));
     hawser_options_free(options);
     if (status == HAWSER_OK)
         return code;

@@ -1,20 +1,33 @@
-/* training.h - one call of the command on all nodes of a simulated cluster. */
+/* training.h - calls of the command on all nodes of a simulated cluster. */
 #ifndef HW_SIM_COMMAND_TRAINING_H
 #define HW_SIM_COMMAND_TRAINING_H
 
 #include "sim/cluster.h"
 
-/* What a call has printed and how it went. */
+/* `hawser WORDS`; words[0] is the first behind "hawser". */
+typedef struct sim_words {
+    int count;
+    char *const *words;
+} sim_words;
+
+/* What the call of a job has printed and how it went. */
 typedef struct sim_call_result {
-    char *out; /* of node 0; the caller frees it */
-    int code;  /* exit code of node 0, or of the first node that failed if that one did not */
-    sim_outcome outcome;
-    double seconds_real;
+    char *out; /* of its first node; the caller frees it */
+    int code;  /* exit code of that node, or of the first node that failed if that one did not */
+    sim_span span;
 } sim_call_result;
 
-/* Runs `hawser WORDS` on every node; cluster->main and user are set here. words[0] is the first behind "hawser". */
-sim_call_result sim_call(sim_cluster cluster, int count, char *const *words);
-/* Writes the result as one line: the JSON of node 0, if it printed one, and then `simulated`. */
-void sim_print_result(const sim_cluster *cluster, const char *link, const sim_call_result *result);
+typedef struct sim_world_result {
+    sim_outcome outcome;
+    double seconds_real;
+} sim_world_result;
+
+/* Runs a call on every node of a job, for each job of the cluster (or for all nodes if it has none). calls, results: by job.
+ * cluster.main, user and spans are set here. */
+sim_world_result sim_call(sim_cluster cluster, const sim_words *calls, sim_call_result *results);
+/* Writes the result of each job as one line: the JSON of its first node, if that printed one, and then `simulated`. Returns
+ * the exit code of the first job that failed. */
+int sim_print_results(const sim_cluster *cluster, const char *link, const sim_call_result *results,
+                      const sim_world_result *world);
 
 #endif
