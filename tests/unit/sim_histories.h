@@ -2,6 +2,8 @@
 #ifndef HW_TESTS_UNIT_SIM_HISTORIES_H
 #define HW_TESTS_UNIT_SIM_HISTORIES_H
 
+#include <sys/stat.h>
+
 #include "history_memory.h"
 #include "sim_worlds.h"
 
@@ -57,8 +59,9 @@ static inline void judge_history(uint32_t nodes, const hawser_status *ended, ver
     char path[20];
     hawser_status status = HAWSER_OK;
     for (uint32_t node = 0; node < nodes && status == HAWSER_OK; node++) {
+        struct stat facts; /* of a file that is empty if the node was killed before its job began */
         history_path(node, path);
-        if (access(path, F_OK) == 0)
+        if (stat(path, &facts) == 0 && (facts.st_size > 0 || ended[node] != HISTORY_UNENDED))
             status = add_history(&history, path, &error);
     }
     HAWSER_THEN(status, hw_history_whole(&history, &error));
