@@ -419,23 +419,37 @@ static void delete_probes(const hw_folder *folder, bool own)
 
 /* ---------------------------------------------------------------------------------------------------- open and find ---- */
 
-static hawser_status make_folder(const char *path, hawser_error *error)
+static hawser_status make_folder(hw_folder *folder, hawser_error *error)
 {
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
+    folder->made = mkdir(folder->given, 0777) == 0;
+    if (folder->made || errno == EEXIST)
         return HAWSER_OK;
-    return hawser_fail(error, HAWSER_IO, "cannot make the folder %s for checkpoints: %s", path, strerror(errno));
+    return hawser_fail(error, HAWSER_IO, "cannot make the folder %s for checkpoints: %s", folder->given, strerror(errno));
+}
+
+/* Removes what a job has made that could write no token. */
+static void unmake_folder(const hw_folder *folder)
+{
+    char name[HW_CHECKPOINT_NAME];
+    probe_name(name, folder->token);
+    (void)!unlink_one(folder, name, NULL);
+    if (folder->made)
+        (void)rmdir(folder->path);
 }
 
 static hawser_status open_folder(hw_folder *folder, hawser_error *error)
 {
-    HAWSER_TRY(make_folder(folder->given, error));
+    HAWSER_TRY(make_folder(folder, error));
     folder->path = realpath(folder->given, NULL); /* the program may change its directory */
     struct stat facts;
     if (folder->path == NULL || stat(folder->path, &facts) != 0)
         return hawser_fail(error, HAWSER_IO, "cannot open the folder %s: %s", folder->given, strerror(errno));
     if (!S_ISDIR(facts.st_mode))
         return hawser_fail(error, HAWSER_IO, "%s is no folder, so it cannot have checkpoints", folder->given);
-    return take_over(folder, error);
+    hawser_status status = take_over(folder, error);
+    if (status != HAWSER_OK)
+        unmake_folder(folder);
+    return status;
 }
 
 hawser_status hw_folder_open(const char *path, uint32_t keep, hw_folder **folder, hawser_error *error)
@@ -558,6 +572,25 @@ hawser_status hw_folder_ends(const hw_folder *folder, const hw_checkpoint *from,
     return status;
 }
 
+/* Checks that the parts of a checkpoint are there and have their lengths. */
+static hawser_status check_lengths(const char *folder, const hw_checkpoint *checkpoint, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    for (size_t i = 0; i < checkpoint->part_count && status == HAWSER_OK; i++) {
+        const hw_checkpoint_part *part = &checkpoint->parts[i];
+        char *path = NULL;
+        struct stat facts;
+        HAWSER_TRY(path_in(folder, part->file, &path, error));
+        if (stat(path, &facts) != 0)
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "cannot open %s: %s", path, strerror(errno));
+        else if ((uint64_t)facts.st_size != part->bytes)
+            status = hawser_fail(error, HAWSER_BAD_INPUT, "%s has %" PRIu64 " bytes instead of %" PRIu64, path,
+                                 (uint64_t)facts.st_size, part->bytes);
+        free(path);
+    }
+    return status;
+}
+
 hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, hawser_error *error)
 {
     listing list;
@@ -568,8 +601,11 @@ hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, haw
     hawser_status status = HAWSER_OK;
     for (size_t i = 0; i < list.count; i++) {
         status = read_manifest(path, &list.manifests[i], checkpoint, error);
+        HAWSER_THEN(status, check_lengths(path, *checkpoint, error));
         if (status == HAWSER_OK)
             break;
+        hw_checkpoint_free(*checkpoint);
+        *checkpoint = NULL;
     }
     free_listing(&list);
     return status;
@@ -697,4 +733,6 @@ void hw_folder_give_back(const hw_folder *folder)
         (void)!delete_one(folder, TOKEN, NULL);
     else
         (void)!write_token(folder, folder->previous, "", NULL);
+    if (folder->made)
+        (void)rmdir(folder->path);
 }

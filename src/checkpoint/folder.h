@@ -30,6 +30,7 @@ typedef struct hw_folder {
     uint64_t number;      /* of the newest checkpoint that was begun */
     uint64_t found, seen; /* checkpoints from `found` to `seen`, without the first, were damaged when one was looked for */
     double waits_since;   /* hw_seconds of when another job was seen first that is not yet accepted; 0: there is none */
+    bool made;            /* by this job */
     bool failing;         /* the last attempt failed, and a warning was printed */
 } hw_folder;
 
@@ -56,8 +57,9 @@ hawser_status hw_folder_find(hw_folder *folder, hawser_messages *messages, hw_ch
  * line, and left out. The caller frees *ends and each of them, also after a failure. */
 hawser_status hw_folder_ends(const hw_folder *folder, const hw_checkpoint *from, hawser_messages *messages,
                              hw_checkpoint ***ends, size_t *count, hawser_error *error) HAWSER_MUST_USE;
-/* Reads the newest manifest that is whole, without its parts, of any folder; changes nothing. *checkpoint is NULL if the
- * folder has none. The caller frees *checkpoint. */
+/* Reads the newest manifest that is whole, and whose parts are there with their lengths, of any folder; changes nothing.
+ * *checkpoint is NULL if the folder has none. If a newer one is damaged, the result is HAWSER_OK, and *error names the file.
+ * The caller frees *checkpoint. */
 hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, hawser_error *error) HAWSER_MUST_USE;
 
 /* Reads the manifests of the ends of runs that are kept besides the newest checkpoint, by run. What hw_folder_newest says of
@@ -77,7 +79,8 @@ hawser_status hw_folder_commit(hw_folder *folder, hw_checkpoint *checkpoint, haw
 hawser_status hw_folder_end(hw_folder *folder, const hw_checkpoint *checkpoint, hawser_status status,
                             const hawser_error *why, hawser_messages *messages, hawser_error *error) HAWSER_MUST_USE;
 
-/* Puts back the token of the job before, which may still run, because this job was not accepted and has changed nothing. */
+/* Puts back the token of the job before, which may still run, because this job was not accepted and has changed nothing.
+ * Removes the folder if this job has made it, and it is empty. */
 void hw_folder_give_back(const hw_folder *folder);
 
 /* Deletes all checkpoints and the token: the program has ended. Leaves the folder and all other files in it. */

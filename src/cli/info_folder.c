@@ -110,7 +110,12 @@ static hawser_status print(const hw_call *call, bool json, const contents *all, 
 hawser_status hw_info_folder(const hw_call *call, bool json, hawser_error *error)
 {
     contents all = {0};
-    HAWSER_TRY(hw_folder_newest(call->words[0], &all.newest, error));
+    hawser_error why = {0};
+    hawser_status found = hw_folder_newest(call->words[0], &all.newest, &why);
+    if (found != HAWSER_OK)
+        return hawser_fail(error, found, "%s", why.text);
+    if (why.status != HAWSER_OK)
+        hw_say(call->err, "%s; this is the checkpoint before it", why.text);
     if (all.newest == NULL)
         return hawser_fail(error, HAWSER_BAD_INPUT, "%s is a folder without checkpoints: no model, and no stopped run",
                            call->words[0]);

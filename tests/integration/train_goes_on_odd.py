@@ -5,6 +5,7 @@ import contextlib
 import glob
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -56,9 +57,9 @@ def wait_until(process, ready):
 
 
 @contextlib.contextmanager
-def stopped(*words, folder="ck", checkpoints=1, **options):
+def stopped(*more, words=TRAIN, folder="ck", checkpoints=1):
     """A training that runs and does nothing, once it has so many checkpoints. It is killed at the end, unless it has ended."""
-    process = start("train", *TRAIN, *SLOW, *words, **options)
+    process = start("train", *words, *SLOW, *more)
     try:
         wait_until(process, lambda: len(manifests(folder)) >= checkpoints and (checkpoints > 0 or os.path.exists("h")))
         process.send_signal(signal.SIGSTOP)
@@ -129,6 +130,119 @@ def check_old_files():
     assert not os.path.exists("h")
 
 
+def tensors(file):
+    """The bytes of a model's tensors, without its facts."""
+    length = int.from_bytes(file[:8], "little")
+    header = json.loads(file[8 : 8 + length])
+    return {name: file[8 + length :][slice(*entry["data_offsets"])] for name, entry in header.items() if name != "__metadata__"}
+
+
+def kill(folder="ck", words=TRAIN, checkpoints=2):
+    with stopped("--checkpoint", folder, "--checkpoint-every", "0", words=words, folder=folder, checkpoints=checkpoints):
+        pass
+
+
+def goes_on(folder="ck", words=TRAIN, **options):
+    """The same training goes on to the model of one that nothing disturbed, and leaves no file."""
+    code, text, _ = call("train", *words, "--checkpoint", folder, "-o", "m", **options)
+    assert code == 0 and "goes on from clock" in text, (folder, text)
+    where = options.get("cwd", ".")
+    assert not os.listdir(os.path.join(where, folder)), (folder, os.listdir(os.path.join(where, folder)))
+    return tensors(read(os.path.join(where, "m")))
+
+
+def write_sparse():
+    """One problem, three parts in four of it zeros, as sparse text, dense text and their caches."""
+    draw = random.Random(2)
+    rows = [[round(draw.gauss(0, 1), 3) if draw.random() < 0.25 else 0 for _ in range(30)] for _ in range(150)]
+    with open("s.svm", "w") as sparse, open("s.csv", "w") as dense:
+        print("y", *("x%d" % j for j in range(30)), sep=",", file=dense)
+        for row in rows:
+            y = "%.6f" % (sum(row[:5]) + draw.gauss(0, 0.1))
+            print(y, *("%d:%r" % (j + 1, x) for j, x in enumerate(row) if x), file=sparse)
+            print(y, *row, sep=",", file=dense)
+    command.run("data", "convert", "s.svm", "-o", "s.hwc")
+    command.run("data", "convert", "s.svm", "--by-row", "-o", "rows.hwc")
+    command.run("data", "convert", "s.csv", "--target", "y", "-o", "dense.hwc")
+
+
+def check_layouts():
+    """A training goes on from text to a cache of the same numbers, and back, with equal bits. Sparse and dense numbers are other data: their bits differ."""
+    clusters = ("kmeans", "s.svm", "--clusters", "6", "--starts", "20", "--tol", "0", "--workers", "2")
+    for words, others in ((("lasso", "s.svm", *TRAIN[2:]), ("s.hwc", "rows.hwc")), (("lasso", "s.csv", *TRAIN[2:]), ("dense.hwc",)), (clusters, ("rows.hwc",))):
+        assert call("train", *words, "-o", "whole")[0] == 0
+        for other in others:
+            kill(words=words, checkpoints=1)
+            refused(2, "train", words[0], "s.csv" if words[1] == "s.svm" else "s.svm", *words[2:], "--checkpoint", "ck", has=("another run", "data = digest"))
+            assert goes_on(words=(words[0], other, *words[2:])) == tensors(read("whole")), (words, other)
+
+
+def check_folders():
+    """Folders that were moved, links, odd names and relative paths."""
+    assert call("train", *TRAIN, "-o", "whole")[0] == 0
+    wanted = tensors(read("whole"))
+    kill("a b \u00fc")
+    assert goes_on("a b \u00fc") == wanted
+    kill()
+    os.rename("ck", "moved")
+    os.symlink("moved", "link")
+    assert goes_on("link") == wanted and os.path.islink("link")
+    kill()
+    os.mkdir("below")
+    assert goes_on("../ck", words=(TRAIN[0], "../d.svm", *TRAIN[2:]), cwd="below") == wanted
+
+
+def check_no_folders():
+    """What is no folder, or cannot become one, and a folder of a command that is refused; nothing is left behind."""
+    with open("file", "w") as out:
+        print("kept", file=out)
+    os.symlink("nowhere", "dangling")
+    os.mkfifo("pipe")
+    os.rmdir("ck")  # it stays, empty, when a training has ended
+    for path, say in (("file", "is no folder"), ("file/x", "cannot make the folder"), ("no/such", "cannot make the folder"), ("/dev/null", "is no folder"),
+                      ("dangling", "cannot open the folder"), ("pipe", "is no folder")):
+        refused(4, "train", *TRAIN, "--checkpoint", path, has=(path, say))
+    for option, values in (("every", ("-1", "nan", "inf", "1e300", "")), ("keep", ("0", "1", "-1", "2.5", "1001", "99999999999999999999"))):
+        for value in values:
+            refused(2, "train", *TRAIN, "--checkpoint", "ck", "--checkpoint-" + option, value, has="--checkpoint-" + option)
+    refused(2, "train", *TRAIN, "--checkpoint", "ck", "--quota", "1K", has="--quota")
+    assert not os.path.exists("ck")
+    for every, keep in (("0", "2"), ("1e9", "1000")):
+        assert call("train", *TRAIN, "--checkpoint", "ck", "--checkpoint-every", every, "--checkpoint-keep", keep)[0] == 0
+        assert not os.listdir("ck")
+
+
+def check_info():
+    """hawser info names what is damaged, shows the checkpoint before it, and never one from which no training could go on."""
+    os.mkdir("empty")
+    os.mkdir("foreign")
+    with open("foreign/x", "w") as out:
+        print("kept", file=out)
+    for path in ("empty", "foreign"):
+        refused(3, "info", path, has="without checkpoints")
+    kill()
+    newest = manifests()[-1]
+    number = os.path.basename(newest)[: len("checkpoint-00000001")]
+    parts = sorted(glob.glob(os.path.join("ck", number + "*.block-1.*")))
+    for damage in (lambda: os.remove(parts[0]), lambda: os.truncate(parts[0], 100), lambda: os.truncate(newest, 100)):
+        keep = {path: read(path) for path in (parts[0], newest)}
+        damage()
+        code, text, out = call("info", "ck", "--json")
+        assert code == 0 and "this is the checkpoint before it" in text and len(text.splitlines()) == 1, text
+        assert json.loads(out)["manifest"] != os.path.basename(newest), out
+        for path, there in keep.items():
+            with open(path, "wb") as file:
+                file.write(there)
+    code, text, out = call("info", "ck", "--json")
+    assert code == 0 and not text and json.loads(out)["manifest"] == os.path.basename(newest), (text, out)
+    for path in manifests():
+        os.truncate(path, 100)
+    refused(3, "info", "ck", has="damaged")
+    code, text, _ = call("train", *TRAIN, "--checkpoint", "ck")
+    assert code == 3 and "give --fresh to begin anew" in text, text
+    assert call("train", *TRAIN, "--checkpoint", "ck", "--fresh")[0] == 0 and not os.listdir("ck")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
@@ -137,6 +251,11 @@ def main():
         check_refused_commands(1)
         check_history()
         check_old_files()
+        write_sparse()
+        check_layouts()
+        check_folders()
+        check_no_folders()
+        check_info()
         os.chdir("/")
 
 

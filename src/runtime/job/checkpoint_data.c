@@ -2,7 +2,8 @@
  * checkpoint_data.c - digests of the data of a run, which the run that goes on must have as well.
  *
  * A digest is the sum over all numbers of a mixture of the number and its place in the whole, so it depends neither on the
- * number of nodes nor on the layout. Each node adds up what it was given when the data were dealt out.
+ * number of nodes nor on whether columns or rows are side by side. It has the shape, too, and whether the numbers are
+ * dense, which changes the bits of a training. Each node adds up what it was given when the data were dealt out.
  */
 #include <inttypes.h>
 #include <stdio.h>
