@@ -56,6 +56,8 @@ typedef struct hw_row_kernels {
     /* Finds the least and the second least of squares[c] - 2 products[c * ld + r] over c < k, for rows r < n. */
     void (*nearest)(size_t k, size_t n, const void *squares, const void *products, size_t ld, void *least, void *next,
                     void *nearest);
+    /* Stores the product of n numbers with x in *out, entry j in lane j mod 16. */
+    void (*dot)(size_t n, const void *a, const void *x, void *out);
     /* Adds step * a to x, n numbers. The step has been rounded to the arithmetic. */
     void (*axpy)(size_t n, const void *a, double step, void *x);
     /* Computes the squared distance of each of n rows of d numbers to the centre labels[r], from differences. Entry j is in

@@ -77,6 +77,63 @@ static inline HW_INLINE void HW_ROWS(narrow)(size_t lines, size_t width, size_t 
     }
 }
 
+/* Adds to one or two columns of lines whose numbers stand side by side, at most `registers` registers of them. Lanes are
+ * lines. */
+static inline HW_INLINE void HW_ROWS(strip)(const size_t columns, const size_t registers, size_t lines, size_t terms,
+                                            const HW_T *a, size_t along, const HW_A *B, size_t ldb, HW_A *out, size_t ldo)
+{
+    enum { LANES = HW_ROWS(LANES) };
+    HW_A lane[2 * HW_ROWS(MOST)] = {0};
+    HW_ROWS(vector) sum[2][HW_ROWS_REGISTERS];
+    for (size_t r = 0; r < lines; r++)
+        for (size_t c = 0; c < columns; c++)
+            lane[c * HW_ROWS(MOST) + r] = out[r * ldo + c];
+    HW_UNROLL
+    for (size_t c = 0; c < columns; c++) {
+        HW_UNROLL
+        for (size_t v = 0; v < registers; v++)
+            sum[c][v] = *(const HW_ROWS(unaligned) *)(lane + c * HW_ROWS(MOST) + v * LANES);
+    }
+    for (size_t t = 0; t < terms; t++, a += along, B += ldb) {
+        HW_UNROLL
+        for (size_t v = 0; v < registers; v++) {
+            HW_ROWS(vector) left = __builtin_convertvector(*(const HW_ROWS(stored) *)(a + v * LANES), HW_ROWS(vector));
+            HW_UNROLL
+            for (size_t c = 0; c < columns; c++)
+                sum[c][v] += left * B[c];
+        }
+    }
+    HW_UNROLL
+    for (size_t c = 0; c < columns; c++) {
+        HW_UNROLL
+        for (size_t v = 0; v < registers; v++)
+            *(HW_ROWS(unaligned) *)(lane + c * HW_ROWS(MOST) + v * LANES) = sum[c][v];
+    }
+    for (size_t r = 0; r < lines; r++)
+        for (size_t c = 0; c < columns; c++)
+            out[r * ldo + c] = lane[c * HW_ROWS(MOST) + r];
+}
+
+/* Adds to `columns` columns, one or two, of lines whose numbers stand side by side. The last lines are copied, with zeros
+ * behind them, where they do not fill a register. */
+static inline HW_INLINE void HW_ROWS(strips)(const size_t columns, size_t lines, size_t terms, const HW_T *a, size_t along,
+                                             const HW_A *B, size_t ldb, HW_A *out, size_t ldo)
+{
+    enum { LANES = HW_ROWS(LANES) };
+    HW_T rest[HW_ROWS_TERMS * LANES];
+    size_t r = 0;
+    for (; r + HW_ROWS(MOST) <= lines; r += HW_ROWS(MOST))
+        HW_ROWS(strip)(columns, HW_ROWS_REGISTERS, HW_ROWS(MOST), terms, a + r, along, B, ldb, out + r * ldo, ldo);
+    for (; r + LANES <= lines; r += LANES)
+        HW_ROWS(strip)(columns, 1, LANES, terms, a + r, along, B, ldb, out + r * ldo, ldo);
+    if (r == lines)
+        return;
+    for (size_t t = 0; t < terms; t++)
+        for (size_t l = 0; l < LANES; l++)
+            rest[t * LANES + l] = r + l < lines ? a[t * along + r + l] : 0;
+    HW_ROWS(strip)(columns, 1, lines - r, terms, rest, LANES, B, ldb, out + r * ldo, ldo);
+}
+
 static inline HW_INLINE void HW_ROWS(pack)(size_t terms, size_t width, const HW_A *B, size_t ldb, HW_A *packed)
 {
     for (size_t t = 0; t < terms; t++)
@@ -92,6 +149,16 @@ static HW_TARGET void HW_ROWS(dense_block)(size_t lines, size_t terms, const voi
 {
     const HW_A *B = right;
     HW_A *out = result, packed[HW_ROWS_TERMS * HW_ROWS(MOST)];
+    for (size_t t = 0; t < terms && k <= 2 && across == 1; t += HW_ROWS_TERMS) {
+        const HW_T *a = (const HW_T *)values + t * along;
+        size_t some = terms - t < HW_ROWS_TERMS ? terms - t : HW_ROWS_TERMS;
+        if (k == 2)
+            HW_ROWS(strips)(2, lines, some, a, along, B + t * ldb, ldb, out, ldo);
+        else if (k == 1)
+            HW_ROWS(strips)(1, lines, some, a, along, B + t * ldb, ldb, out, ldo);
+    }
+    if (k <= 2 && across == 1)
+        return;
     memset(packed, 0, sizeof packed);
     for (size_t t = 0; t < terms; t += HW_ROWS_TERMS) {
         const HW_T *a = (const HW_T *)values + t * along;
@@ -210,7 +277,12 @@ static HW_TARGET void HW_ROWS(sparse_accumulate)(size_t rows, const uint64_t *of
                                                  size_t ldg)
 {
     const HW_T *a = values;
-    for (size_t i = 0; i < rows; i++)
+    for (size_t i = 0; i < rows && k == 1; i++) {
+        HW_A step = ((const HW_A *)right)[i * ldr], *out = result;
+        for (uint64_t e = offsets[i]; e < offsets[i + 1]; e++)
+            out[indices[e] * ldg] += (HW_A)a[e] * step;
+    }
+    for (size_t i = 0; i < rows && k != 1; i++)
         for (uint64_t e = offsets[i]; e < offsets[i + 1]; e++)
             HW_ROWS(add)(k, (HW_A)a[e], (const HW_A *)right + i * ldr, (HW_A *)result + indices[e] * ldg);
 }
@@ -251,38 +323,53 @@ static HW_TARGET void HW_ROWS(nearest)(size_t k, size_t n, const void *of_centre
     }
 }
 
+/* Returns the product of a row of d numbers with x, or its squared distance from x. Entry j is in lane j mod 16. Lanes
+ * without terms stay +0, which changes no sum that began with it. The last numbers are put into their lanes one by one: sums
+ * in memory would have to be stored before registers could be loaded from there. */
+static inline HW_INLINE HW_A HW_ROWS(over_row)(const bool distance, size_t d, const HW_T *a, const HW_A *x)
+{
+    enum { LANES = HW_ROWS(LANES), PARTS = 16 / LANES };
+    HW_ROWS(vector) sum[PARTS];
+    memset(sum, 0, sizeof sum);
+    for (size_t j = 0; j < d; j += 16) {
+        HW_UNROLL
+        for (size_t p = 0; p < PARTS; p++) {
+            size_t at = j + p * LANES;
+            HW_ROWS(vector) own = {0}, other = {0};
+            if (at + LANES <= d) {
+                own = __builtin_convertvector(*(const HW_ROWS(stored) *)(a + at), HW_ROWS(vector));
+                other = *(const HW_ROWS(unaligned) *)(x + at);
+            } else {
+                HW_UNROLL
+                for (size_t l = 0; l + 1 < LANES; l++)
+                    if (at + l < d) {
+                        own[l] = (HW_A)a[at + l];
+                        other[l] = x[at + l];
+                    }
+            }
+            sum[p] += distance ? (own - other) * (own - other) : own * other;
+        }
+    }
+    HW_A lane[16];
+    HW_UNROLL
+    for (size_t p = 0; p < PARTS; p++)
+        *(HW_ROWS(unaligned) *)(lane + p * LANES) = sum[p];
+    for (size_t l = 0; l < 8; l++)
+        lane[l] += lane[l + 8];
+    return HW_SUM(lane);
+}
+
+static HW_TARGET void HW_ROWS(dot)(size_t n, const void *values, const void *x, void *out)
+{
+    *(HW_A *)out = HW_ROWS(over_row)(false, n, values, x);
+}
+
 /* Computes the squared distance of each of n rows, `stride` numbers apart, to the one of the centres (d numbers each) that
- * `labels` has for it. Entry j is in lane j mod 16. Lanes without terms stay +0, which changes no sum of squares. */
+ * `labels` has for it. */
 static HW_TARGET void HW_ROWS(distances)(size_t n, size_t d, const void *values, size_t stride, const void *centres,
                                          const uint32_t *labels, void *result)
 {
-    enum { LANES = HW_ROWS(LANES), PARTS = 16 / LANES };
     HW_A *out = result;
-    for (size_t r = 0; r < n; r++) {
-        const HW_T *a = (const HW_T *)values + r * stride;
-        const HW_A *c = (const HW_A *)centres + labels[r] * d;
-        HW_ROWS(vector) sum[PARTS];
-        memset(sum, 0, sizeof sum);
-        size_t j = 0;
-        for (size_t left = d; left >= LANES; left = left > 16 ? left - 16 : 0) {
-            HW_UNROLL
-            for (size_t p = 0; p < PARTS; p++)
-                if (left >= (p + 1) * LANES) {
-                    HW_ROWS(vector)
-                    x = __builtin_convertvector(*(const HW_ROWS(stored) *)(a + j), HW_ROWS(vector)) -
-                        *(const HW_ROWS(unaligned) *)(c + j);
-                    sum[p] += x * x;
-                    j += LANES;
-                }
-        }
-        HW_A lane[16];
-        HW_UNROLL
-        for (size_t p = 0; p < PARTS; p++)
-            *(HW_ROWS(unaligned) *)(lane + p * LANES) = sum[p];
-        for (; j < d; j++)
-            lane[j % 16] += ((HW_A)a[j] - c[j]) * ((HW_A)a[j] - c[j]);
-        for (size_t l = 0; l < 8; l++)
-            lane[l] += lane[l + 8];
-        out[r] = HW_SUM(lane);
-    }
+    for (size_t r = 0; r < n; r++)
+        out[r] = HW_ROWS(over_row)(true, d, (const HW_T *)values + r * stride, (const HW_A *)centres + labels[r] * d);
 }

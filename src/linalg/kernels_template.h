@@ -4,6 +4,7 @@
  *   HW_ROWS_REGISTERS  registers of sums of a tile of a product with a block HW_COLUMNS  dense columns that are scanned
  *   together, and HW_TILE_A x HW_TILE_B, columns of a Gram tile: as many as the registers hold. */
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "linalg/kernels.h"
@@ -159,7 +160,7 @@ static HW_TARGET void gram_panel(const double *const *left, const double *const 
 #define HW_OF_ROWS(suffix)                                                                                                  \
     {                                                                                                                       \
         dense_block_##suffix, sparse_multiply_##suffix, sparse_accumulate_##suffix, finish_##suffix, nearest_##suffix,      \
-            axpy_##suffix, distances_##suffix                                                                               \
+            dot_##suffix, axpy_##suffix, distances_##suffix                                                                 \
     }
 
 const hw_kernels HW_VARIANT = {HW_VARIANT_NAME,

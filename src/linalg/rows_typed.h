@@ -62,6 +62,11 @@ static inline __attribute__((always_inline)) HW_A HW_OF(sum_row)(const hawser_ma
 HW_A HW_OF(hawser_row_dot)(const hawser_matrix *A, size_t i, const HW_A *x)
 {
     line_of_row r = row_at(A, i);
+    if (A->layout != HAWSER_CSR && r.step == 1) {
+        HW_A dot;
+        hw_kernels_best()->rows[A->type][HW_ARITHMETIC].dot(r.count, r.values, x, &dot);
+        return dot;
+    }
     if (A->layout != HAWSER_CSR)
         return HW_OF(sum_row)(A, &r, PRODUCTS, x);
     return A->type == HAWSER_F32 ? HW_OF(dot_sparse)(&r, HAWSER_F32, x) : HW_OF(dot_sparse)(&r, HAWSER_F64, x);
@@ -117,7 +122,10 @@ void HW_OF(hawser_row_squares)(const hawser_matrix *A, HW_A *out)
 {
     for (size_t i = 0; i < A->rows; i++) {
         line_of_row r = row_at(A, i);
-        out[i] = HW_OF(sum_row)(A, &r, SQUARES, NULL);
+        if (r.step == 1 && A->type == HW_ARITHMETIC)
+            hw_kernels_best()->rows[A->type][HW_ARITHMETIC].dot(r.count, r.values, r.values, out + i);
+        else
+            out[i] = HW_OF(sum_row)(A, &r, SQUARES, NULL);
     }
 }
 

@@ -201,7 +201,7 @@ def check_turn():
             out = subprocess.run((command.HAWSER, "train", "svm") + words + ("--workers", workers, "--json", "-o", "m"), capture_output=True,
                                  text=True, env=command.CLEAN, timeout=300)
             auto = json.loads(out.stdout.splitlines()[-1])
-            assert auto["stop_reason"] == "gap" and note in out.stderr and auto["iterations"] < 1000, (words, auto, out.stderr)
+            assert auto["stop_reason"] == "gap" and note in out.stderr and auto["turned"] == 1 and auto["iterations"] < 1000, (words, auto, out.stderr)
             assert abs(auto["objective"] - primal["objective"]) <= auto["gap"] + primal["gap"] <= 2e-6 * primal["objective"], (auto, primal)
             assert json.loads(command.run("evaluate", "m", name, "--json", "-q"))["objective"] <= auto["objective"] * (1 + 1e-9), words
         for more in ("--C", "10"), ("--cv", "2", "--folds", "stratified", "--path", "1,10"):
@@ -214,22 +214,28 @@ def check_turn():
 
 def check_first_iteration():
     """auto with one worker and no intercept begins with the dual, and turns to the primal if many rows still move: both end at the optimum."""
-    draw = random.Random(11)
+    draw, turned = random.Random(11), set()
     for noise, C, size in [(noise, C, size) for noise in (0.0, 2.0) for C, size in ((1.0, 1), (1e-6, 1), (1e4, 1), (1.0, 1000))]:
         X = [[size * draw.choice((0, 0, 1, 2)) for _ in range(6)] + [3 if size > 1 else 0] for _ in range(120)]
         y = [1 if x[0] - 2 * x[1] + size * (0.5 + noise * draw.gauss(0, 1)) > 0 else -1 for x in X]
+        if noise == 0.0 and (C, size) == (1.0, 1):  # a few rows move, and the others have no loss then
+            y *= 10
+            X = [[t * (9 if i % 30 else 2)] + 6 * [0] for i, t in enumerate(y)]
         X[1], y[1] = X[0], y[0]
         with open("tried.svm", "w") as file:
             file.writelines(" ".join([str(t)] + [f"{j + 1}:{v}" for j, v in enumerate(x) if v]) + "\n" for x, t in zip(X, y))
         with open("tried.w", "w") as file:
             file.writelines(f"{i % 4 / 2}\n" for i in range(len(X)))
         weights = [i % 4 / 2 for i in range(len(X))]
-        words = ("tried.svm", "--weights", "tried.w", "--C", str(C), "--no-intercept", "--workers", "1", "--tol", "1e-6")
-        result, (w,), _ = train(*words)
-        own = objective("hinge", C, X, y, weights, w, 0.0)
-        least = min(train(*words, "--solver", solver)[0]["objective"] for solver in ("primal", "dual"))
-        assert abs(own - result["objective"]) <= 1e-9 * own, (noise, C, size, own, result)
-        assert own - least <= result["gap"] + 1e-6 * own and result["gap"] <= 1.001e-6 * own, (noise, C, size, own, least, result)
+        for loss in "hinge", "squared-hinge":
+            words = ("tried.svm", "--weights", "tried.w", "--C", str(C), "--no-intercept", "--workers", "1", "--tol", "1e-6", "--loss", loss)
+            result, (w,), _ = train(*words)
+            own = objective(loss, C, X, y, weights, w, 0.0)
+            least = min(train(*words, "--solver", solver)[0]["objective"] for solver in ("primal", "dual"))
+            turned.add((loss, result["turned"]))
+            assert abs(own - result["objective"]) <= 1e-9 * own, (noise, C, size, loss, own, result)
+            assert own - least <= result["gap"] + 1e-6 * own and result["gap"] <= 1.001e-6 * own, (noise, C, size, loss, own, least, result)
+    assert turned == {(loss, why) for loss in ("hinge", "squared-hinge") for why in (0, 2)}, turned  # each loss stays with the dual on some of these, and turns on others
 
 
 def check_start():

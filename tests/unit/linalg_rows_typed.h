@@ -226,7 +226,7 @@ static void F(same_bits)(const problem *p, const hw_row_kernels *one, const hw_r
     T *B = numbers(count, ARITHMETIC, 3), *x = numbers(count, ARITHMETIC, 4), *y = numbers(count, ARITHMETIC, 4);
     const hawser_matrix *A = &p->by_row, *S = &p->sparse;
     const hw_row_kernels *both[] = {one, two};
-    for (int step = 0; step < 8 && (step != 5 || rows >= 3); step++) {
+    for (int step = 0; step < 9 && (step != 5 || rows >= 3); step++) {
         for (int v = 0; v < 2; v++) {
             T *out = v ? y : x;
             if (step == 0)
@@ -241,6 +241,8 @@ static void F(same_bits)(const problem *p, const hw_row_kernels *one, const hw_r
                 both[v]->finish(k, B, B, out);
             else if (step == 5) /* a row's results for each column of the block */
                 both[v]->nearest(rows, k, B, B, k, out, out + k, out + 2 * k);
+            else if (step == 7)
+                both[v]->dot(cols, A->values, B, out);
             else if (step == 6)
                 both[v]->axpy(cols, A->values, 0.75, out);
             else /* each row is compared with one of two centres */

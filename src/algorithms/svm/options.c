@@ -38,7 +38,7 @@ const hawser_option hw_svm_rows[] = {
      "many workers; joint: the dual, each class by one worker, which has a copy of all rows; auto: joint for data with at "
      "most "
      "two rows per column and 2^26 stored numbers, and primal for others and from where joint comes closer too slowly; one "
-     "worker begins a hinge loss without an intercept with the dual, and goes on with it if few rows still move",
+     "worker begins two classes without an intercept with the dual, and goes on with it if few rows still move",
      "Solver", 0},
     {"tol", HAWSER_NUMBER, "1e-4", "[0,inf)", "TOL",
      "end when the duality gap is at most TOL times the objective, for each class", NULL, 0},
@@ -52,6 +52,11 @@ const hawser_metric_row hw_svm_metrics[] = {
     {.name = "C", .help = "weight of the losses", .always = true, .traced = true, .progress = true},
     HW_CHOICE_FITS_METRICS,
     HW_CHOICE_CV_METRICS(" (--cv-metric)"),
+    {.name = "turned",
+     .help =
+         "why --solver auto went from the dual on to the primal: 1, the dual came closer too slowly; 2, its first passes "
+         "moved many rows; 0: it did not",
+     .always = true},
     {.name = "iterations", .help = "iterations, each of some passes over the rows", .always = true},
     {.name = "classes", .help = "the number of classes; 0 in regression", .always = true},
     {.name = "validation_accuracy",

@@ -19,6 +19,12 @@ static void multiply_all(hw_svm_block *b, const double *models, const size_t *li
 {
     const double *intercepts = b->primal.packed + b->X.cols * count;
     pack(b, models, list, count);
+    if (count == 1 && b->svm->path.centre.count == 0) {
+        for (size_t i = 0; i < b->X.rows; i++)
+            out[list[0] * b->X.rows + i] = hw_svm_row_dot(&b->X, i, b->primal.packed) + *intercepts;
+        hawser_simulated_work(NULL, b->X.layout == HAWSER_CSR ? b->X.stored : 0);
+        return;
+    }
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         hw_row_tile_multiply(&t, b->primal.packed, intercepts, count, b->primal.tile);
         for (size_t s = 0; s < count; s++)
@@ -96,19 +102,23 @@ static inline double loss_at(const problem *of, const stake *at, double margin)
     return at->c > 0.0 ? at->c * loss : 0.0;
 }
 
-/* Stores the dual variables of a tile's rows, positive ones first, and adds to the scalars of the problem. */
-static void take_rows(const hw_svm_block *b, const hw_row_tile *t, size_t p, size_t s, size_t count, double *scalars)
+/* Stores the dual variables of a tile's rows, positive ones and negative ones `apart` from each other. Adds to their sums,
+ * which are `count` apart, and to the scalars of the problem. */
+static void take_rows(const hw_svm_block *b, const hw_row_tile *t, size_t p, size_t s, size_t count, size_t apart)
 {
     problem of = problem_of(b, p);
     const double *margins = b->primal.margins + p * b->X.rows + t->begin;
     double sums[HW_SVM_SCALARS] = {0.0}, *R = b->primal.tile + s;
-    for (size_t i = 0; i < t->count; i++, R += 2 * count) {
+    double *sides = b->primal.reduced + b->X.cols * 2 * count + s;
+    double *scalars = b->primal.reduced + b->width * 2 * count + s * HW_SVM_SCALARS;
+    for (size_t i = 0; i < t->count; i++, R += count + apart) {
         stake at = stake_at(&of, t->begin + i, margins[i]);
         double moved = at.beta - at.centre, strain = moved != 0.0 ? moved * moved / at.rate : 0.0;
         double loss = loss_at(&of, &at, margins[i]);
         size_t side = at.beta < 0.0;
-        R[side * count] = at.beta;
-        R[!side * count] = 0.0;
+        R[!side * apart] = 0.0;
+        R[side * apart] = at.beta;
+        sides[side * count] += at.beta;
         sums[HW_SVM_LOSS] += loss;
         sums[HW_SVM_TARGET + side] += at.beta * at.y;
         sums[HW_SVM_SQUARE + side] += of.squared ? strain : 0.0;
@@ -122,13 +132,13 @@ static void take_rows(const hw_svm_block *b, const hw_row_tile *t, size_t p, siz
 void hw_svm_look(hw_svm_block *b, const size_t *list, size_t count)
 {
     hw_svm_primal *q = &b->primal;
-    double *scalars = q->reduced + b->width * 2 * count;
+    size_t apart = b->svm->path.intercept ? count : 0; /* without an intercept one sum of both sides suffices */
     hw_svm_refresh(b, list, count);
     memset(q->reduced, 0, (b->width * 2 + HW_SVM_SCALARS) * count * sizeof *q->reduced);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         for (size_t s = 0; s < count; s++)
-            take_rows(b, &t, list[s], s, count, scalars + s * HW_SVM_SCALARS);
-        hw_row_tile_accumulate(&t, q->tile, 2 * count, q->reduced);
+            take_rows(b, &t, list[s], s, count, apart);
+        hawser_accumulate_block(&t.X, q->tile, count + apart, count + apart, q->reduced, 2 * count);
     }
 }
 

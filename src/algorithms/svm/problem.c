@@ -105,15 +105,15 @@ static hawser_status check_class_weights(const hw_svm *svm, hawser_error *error)
     return HAWSER_OK;
 }
 
-/* Lets the first iteration of the dual choose, where `auto` would take the primal: for a single hinge loss without an
- * intercept, by one worker. The constraint of an intercept slows the dual, and so do more blocks. */
+/* Lets the first iteration of the dual choose, where `auto` would take the primal: for two classes without an intercept, by
+ * one worker. The constraint of an intercept slows the dual, and so do more blocks. */
 static void try_dual(hw_svm *svm, hawser_job *job, const hawser_training_input *input)
 {
     const hw_row_path *path = &svm->path;
     bool chosen = strcmp(hawser_options_text(input->options, "solver"), "auto") == 0 && svm->primal;
     bool starts = input->init != NULL || hw_classed_has_files(job);
-    svm->tries = chosen && !starts && hawser_job_workers(job) == 1 && !path->intercept && !svm->squared &&
-                 !svm->regression && path->outputs == 1 && path->choice.path_count == 0 && path->early.patience == 0;
+    svm->tries = chosen && !starts && hawser_job_workers(job) == 1 && !path->intercept && !svm->regression &&
+                 path->outputs == 1 && path->choice.path_count == 0 && path->early.patience == 0;
     svm->primal = svm->primal && !svm->tries;
     svm->may_turn = svm->may_turn || svm->tries;
 }

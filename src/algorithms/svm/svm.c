@@ -62,12 +62,16 @@ static hawser_status step(hawser_context *context, void *block, hw_member_step *
     return HAWSER_OK;
 }
 
+/* Why the primal goes on where the dual began: the metric "turned", whose row in options.c says these numbers. */
+enum { STAYS = 0, SLOW, TRIED };
+
 static const char *const reported[] = {"turned", NULL};
 
 static hawser_status report(hawser_context *context, const void *block)
 {
     const hw_svm_block *b = block;
-    return hawser_report(context, "turned", b->newton && !b->svm->primal && !b->svm->tries);
+    bool turned = b->newton && !b->svm->primal;
+    return hawser_report(context, "turned", turned && b->svm->tries ? TRIED : turned ? SLOW : STAYS);
 }
 
 static void note(const void *own, hawser_training *training)
@@ -75,7 +79,12 @@ static void note(const void *own, hawser_training *training)
     const hw_svm *svm = own;
     if (svm->moved)
         hw_note(training, "columns are far from zero, where the dual loses digits, so the primal was solved instead");
-    if (hawser_result_metric(training->run, "turned") > 0.0)
+    double turned = hawser_result_metric(training->run, "turned");
+    hawser_fact *fact = training->facts;
+    while (fact->name != NULL)
+        fact++;
+    *fact = (hawser_fact){"turned", turned};
+    if (turned == SLOW)
         hw_note(training, "the dual came closer too slowly, so --solver auto went on with the primal from its model; "
                           "--solver primal solves it from the start");
 }

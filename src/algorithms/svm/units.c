@@ -18,11 +18,13 @@
 #include "algorithms/svm/sparse_rows.h"
 #include "hawser/advanced.h"
 
-enum { PASSES = 10 };         /* of a block over its rows in an iteration */
-enum { TRIED = 4 };           /* those of the first one, if it decides whether the primal goes on */
-enum { AHEAD = 6 };           /* rows that are fetched before they are visited */
-enum { LINE = 64 };           /* bytes of a cache line */
-enum { FEW = 8 };             /* the dual is slow if more than one row in FEW may move after that */
+enum { PASSES = 10 }; /* of a block over its rows in an iteration */
+enum { TRIED = 4 };   /* those of the first one for a hinge loss, if it decides whether the primal goes on */
+enum { AHEAD = 6 };   /* rows that are fetched before they are visited */
+enum { LINE = 64 };   /* bytes of a cache line */
+/* The dual is slow if more than one row in FEW may move after that. A squared loss leaves each row that has moved between
+ * its ends, so there the first pass decides, and ends as soon as so many rows have moved. */
+enum { FEW = 8, FEW_SQUARED = 10 };
 enum { SPAN = 64, FALL = 4 }; /* the dual is slow if in SPAN iterations the gap does not fall to one part in FALL */
 
 size_t hw_svm_reduces(const hw_svm *svm)
@@ -141,9 +143,15 @@ static void fetch_row(const hw_svm_block *b, const double *beta, size_t i)
     hawser_fetch_line(beta + i);
 }
 
+/* Returns the most rows that may move after a trial that goes on with the dual. */
+static size_t few_of(const hw_svm_block *b)
+{
+    return b->X.rows / (b->svm->squared ? FEW_SQUARED : FEW);
+}
+
 bool hw_svm_keeps_moving(const hw_svm_block *b)
 {
-    return b->svm->tries && b->own.turn.iteration == 1 && b->moving > b->X.rows / FEW;
+    return b->svm->tries && b->own.turn.iteration == 1 && b->moving > few_of(b);
 }
 
 /* Passes over the block's rows, then again over those that may move, and stores the change of w, then of the sum of beta, in
@@ -152,12 +160,14 @@ static void pass(hw_svm_block *b, size_t problem, double *delta)
 {
     const double *w = b->w + (problem - b->first) * b->width;
     turn t = {.b = b, .problem = problem, .beta = hw_svm_dual(b, problem)};
-    size_t count = b->X.rows, rounds = b->svm->tries && b->own.turn.iteration == 0 ? TRIED : PASSES;
+    bool trial = b->svm->tries && b->own.turn.iteration == 0;
+    size_t count = b->X.rows, rounds = trial && !b->svm->squared ? TRIED : PASSES;
+    size_t most = trial && b->svm->squared ? few_of(b) : count; /* rows that move before the pass ends */
     memcpy(b->view, w, b->width * sizeof *b->view);
     memcpy(b->active, b->order, count * sizeof *b->active);
-    for (size_t round = 0; round < rounds; round++) {
+    for (size_t round = 0; round < rounds && (round == 0 || count <= most); round++) {
         size_t kept = 0;
-        for (size_t e = 0; e < count; e++) {
+        for (size_t e = 0; e < count && kept <= most; e++) {
             if (e + AHEAD < count)
                 fetch_row(b, t.beta, b->active[e + AHEAD]);
             if (visit(&t, b->active[e]))
@@ -291,7 +301,7 @@ static bool is_certified(const hw_svm_block *b)
 hawser_status hw_svm_dual_step(hawser_context *context, hw_svm_block *b, bool *changed)
 {
     HAWSER_TRY(pass_all(context, b));
-    *changed = is_certified(b);
+    *changed = is_certified(b) && !(b->svm->squared && hw_svm_keeps_moving(b)); /* the primal begins from 0 then */
     return *changed ? certify_all(context, b) : HAWSER_OK;
 }
 
