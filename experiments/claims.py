@@ -83,4 +83,4 @@ def evaluate(claim, tables):
         numbers = claim.measure(tables)
     except (FileNotFoundError, LookupError):
         return "-", "-"
-    return claim.shows.format(*numbers).replace("inf", "never"), "yes" if claim.holds(*numbers) else "no"
+    return claim.shows.format(*numbers).replace("inf s", "never").replace("inf", "never"), "yes" if claim.holds(*numbers) else "no"

@@ -27,6 +27,7 @@ except ImportError:
 DASHES = ("2 2", "8 3 2 3", "5 3", "")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#444444")
 WIDTH, HEIGHT, LEGEND_LINE = 3.9, 2.9, 0.2    # of a panel and a line of the legend, in inches
+MARKED = 20                                   # a line with more points shows none of them
 STYLE = {"svg.hashsalt": "hawser", "svg.fonttype": "none", "font.family": "DejaVu Sans", "font.size": 8, "axes.titlesize": 9,
          "axes.titleweight": "bold", "axes.titlelocation": "left", "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#666666",
          "axes.labelcolor": "#444444", "xtick.color": "#666666", "ytick.color": "#666666", "axes.grid": True, "axes.grid.axis": "y", "grid.color": "#e6e6e6",
@@ -101,7 +102,7 @@ def draw_line(panel, box, style, points, name):
         if y > panel.y_most:
             box.plot([x], [panel.y_most], color=colour, marker="^", markersize=6, clip_on=False)
             break
-    box.plot([x for x, _ in inside], [y for _, y in inside], color=colour, linestyle=pattern(dash), marker="o", gid=name)
+    box.plot([x for x, _ in inside], [y for _, y in inside], color=colour, linestyle=pattern(dash), marker="o" if len(inside) <= MARKED else "", gid=name)
 
 
 def draw(panel, box, styles, number):
