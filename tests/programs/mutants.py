@@ -36,6 +36,7 @@ LDA = "src/algorithms/lda/"
 SAMPLER, LISTS, DRAWN, TOPICS = LDA + "sampler.c", LDA + "document_topics.c", "test_algorithms_lda_sampler", "test_algorithms_lda"
 NEW = "test_algorithms_topics"
 RECORD = "test_runtime_record"
+WALKS = "test_runtime_change_walks"
 WORLDS = "test_sim_jobs"
 WORLDS_OF_PROGRAMS, WORLDS_OF_CHECKPOINTS, WORLDS_OF_VECTORS = "test_sim_programs", "test_sim_checkpoints", "test_sim_vectors"
 WORLDS_OF_STORES, WORLDS_OF_SERVERS, ALL_ORDERS = "test_sim_stores", "test_sim_serve", "test_sim_orders"
@@ -225,6 +226,10 @@ MUTANTS = [
     # Changes of policies.
     ("changes of a policy do not have their fit", CHANGES, "name_fit(driver, &change);", "(void)name_fit;", "test_runtime_policy"),
     ("changes of a failed run are lost", "src/runtime/drive/run.c", "if (status != HAWSER_OK && session.driver != NULL)", "if (status > HAWSER_OK && session.driver != NULL)", "test_runtime_policy"),
+    ("changes in flight: work holds from the arrival of its credit", "src/runtime/block/messages.c", "worker->paused = false; if (control->empty != 0)", "worker->paused = false; } worker->work = control->work; if (control->final != 0) { if (control->empty != 0)", WALKS),
+    ("changes in flight: a block has the share of another one", "src/runtime/drive/orders.c", "hw_knobs_share(driver, driver->policies.loop, i);", "hw_knobs_share(driver, driver->policies.loop, (i + 1) % blocks);", WALKS),
+    ("changes in flight: the figures name a clock that was announced before", CHANGES, "uint64_t clock = policies->first + policies->limit;", "uint64_t clock = policies->first + policies->limit - 1;", WALKS),
+    ("changes in flight: a new sync skips a clock", "src/runtime/drive/credit.c", "shipment->first += shipment->combined;", "shipment->first += shipment->combined + sync_changed(shipment);", WALKS),
     ("a change has the run before", CHANGES, "change.run = driver->session->number;", "change.run = driver->session->number - (driver->session->number > 1);", "test_runtime_policy"),
     # Several targets as an array.
     ("each target is the first", "src/data/borrow.c", "hw_dense_place(Y, i, k)", "hw_dense_place(Y, i, 0 * k)", "test_algorithms_borrow"),
