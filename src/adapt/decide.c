@@ -224,6 +224,14 @@ static void choose_for_link(hw_decider *d, const hw_feedback *feedback, const ch
         (void)try(d, HW_KNOB_SYNC, 0, 1, why);
 }
 
+/* Doubles a quota that was lowered, since no link holds the training up: it may have become faster. */
+static bool raise_quota(hw_decider *d, const hw_feedback *feedback, const char *why)
+{
+    const double clock = feedback->found.seconds / (double)feedback->found.clocks;
+    const double most = d->bounds.most[HW_KNOB_QUOTA];
+    return change(d, HW_KNOB_QUOTA, fmin(2 * d->value[HW_KNOB_QUOTA], most), clock, why);
+}
+
 /* Chooses a change for the cause of a window; the order of the knobs is that of docs/adaptation.md. */
 static void choose(hw_decider *d, const hw_feedback *feedback)
 {
@@ -236,6 +244,8 @@ static void choose(hw_decider *d, const hw_feedback *feedback)
         choose_for_link(d, feedback, why);
         return;
     }
+    if (feedback->found.cause != HAWSER_CAUSE_OTHER && raise_quota(d, feedback, why))
+        return;
     if (feedback->found.cause != HAWSER_CAUSE_OTHER &&
         try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why)) /* fewer clocks are less of whatever they cost */
         return;
@@ -267,6 +277,33 @@ static void undo_check(hw_decider *d, const char *why, double measure)
     count_undone(d);
 }
 
+/* Judges an encoding or a quota by the length of clocks. Returns false if the old value came back. */
+static bool check_length(hw_decider *d, double clock)
+{
+    hw_trial *trial = &d->trial;
+    const double before = trial->clock_seconds;
+    if (trial->knob == HW_KNOB_QUOTA && trial->to > trial->from) {
+        trial->stage = HW_TRIAL_NONE;
+        if (clock <= HW_SHORTER * before) { /* a clock sends more, and takes as long */
+            d->losses[HW_KNOB_QUOTA] = 0;
+            return true;
+        }
+        d->changed = false;
+        set(d, HW_KNOB_QUOTA, 0, trial->from);
+        let_wait(d, HW_KNOB_QUOTA);
+        say(d, "trial lost: clocks got %.2f times longer (limit %g)", clock / before, HW_SHORTER);
+        return false;
+    }
+    if (clock > before / HW_SHORTER) {
+        undo_check(d, "clocks got shorter by only", before / clock);
+        return false;
+    }
+    trial->clock_seconds = 0; /* what remains is progress per clock, if there is a metric */
+    if (isnan(trial->before))
+        trial->stage = HW_TRIAL_NONE;
+    return true;
+}
+
 /* Returns whether clocks changed their length by themselves for two windows: then what was found before counts no more. */
 static void watch_length(hw_decider *d, double clock)
 {
@@ -295,15 +332,8 @@ void hw_decider_window(hw_decider *d, const hw_feedback *feedback)
     d->measuring.windows++;
     if (d->defaulted)
         return;
-    if (d->trial.stage == HW_TRIAL_CHECK && d->trial.clock_seconds > 0) {
-        if (clock > d->trial.clock_seconds / HW_SHORTER) {
-            undo_check(d, "clocks got shorter by only", d->trial.clock_seconds / clock);
-            return;
-        }
-        d->trial.clock_seconds = 0; /* what remains is progress per clock, if there is a metric */
-        if (isnan(d->trial.before))
-            d->trial.stage = HW_TRIAL_NONE;
-    }
+    if (d->trial.stage == HW_TRIAL_CHECK && d->trial.clock_seconds > 0 && !check_length(d, clock))
+        return;
     watch_length(d, clock);
     /* What needs no trial does not wait for one that has not begun. */
     const double encoding = d->value[HW_KNOB_ENCODING] + 1;

@@ -118,12 +118,57 @@ static void a_busy_link_gets_a_quota(void **state)
     link = feedback_of(HAWSER_CAUSE_LINK, 0.5);
     hw_decider_window(&r.decider, &link);
     expect_change(&r, HW_KNOB_QUOTA, 90, 200);
-    for (int cause = HAWSER_CAUSE_NONE; cause <= HAWSER_CAUSE_OTHER; cause++)
-        for (int i = 0; cause != HAWSER_CAUSE_LINK && i < 5; i++) {
-            hw_feedback other = feedback_of((hawser_cause)cause, 0.5);
-            hw_decider_window(&r.decider, &other);
+    for (int i = 0; i < 5; i++) {
+        hw_feedback other = feedback_of(HAWSER_CAUSE_OTHER, 0.5);
+        hw_decider_window(&r.decider, &other);
+        expect_none(&r);
+    }
+    hw_decider_close(&r.decider);
+}
+
+/* Takes a window of any other known cause than a link. */
+static void pass_without_link(run *r, double clock_seconds)
+{
+    static const hawser_cause causes[] = {HAWSER_CAUSE_NONE, HAWSER_CAUSE_WORKER, HAWSER_CAUSE_TURNS};
+    const hw_feedback feedback = feedback_of(causes[r->decider.windows % 3], clock_seconds);
+    hw_decider_window(&r->decider, &feedback);
+}
+
+/* A quota that was lowered doubles, up to the whole, as long as clocks do not get longer. One that makes them longer comes
+ * back, and waits twice as long each time, unless clocks change by themselves; that counts as no change that was undone. */
+static void a_quota_rises_while_clocks_stay_as_long(void **state)
+{
+    (void)state;
+    hw_bounds bounds = {.start = {[HW_KNOB_QUOTA] = 3000, [HW_KNOB_WORK] = 1, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1},
+                        .least = {[HW_KNOB_QUOTA] = 90, [HW_KNOB_WORK] = 1, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1},
+                        .most = {[HW_KNOB_QUOTA] = 3000, [HW_KNOB_WORK] = 1, [HW_KNOB_GAIN] = 1, [HW_KNOB_SHARE] = 1}};
+    run r = open_run(&bounds);
+    pass_without_link(&r, 1);
+    expect_none(&r); /* it was not lowered */
+    const hw_feedback link = feedback_of(HAWSER_CAUSE_LINK, 1);
+    hw_decider_window(&r.decider, &link);
+    expect_change(&r, HW_KNOB_QUOTA, 3000, 200);
+    for (int lost = 0; lost < 5; lost++) {
+        pass_without_link(&r, 0.5);
+        for (int waited = 0; waited < (lost == 0 ? 0 : (2 << (lost - 1)) - 1); waited++) {
             expect_none(&r);
+            pass_without_link(&r, 0.5);
         }
+        expect_change(&r, HW_KNOB_QUOTA, 200, 400);
+        pass_without_link(&r, 0.56); /* more than 1.1 times longer */
+        expect_change(&r, HW_KNOB_QUOTA, 400, 200);
+    }
+    assert_int_equal(r.decider.undone, 0);
+    pass_without_link(&r, 0.5);
+    for (int i = 0; i < 2; i++) { /* the link got faster */
+        expect_none(&r);
+        pass_without_link(&r, 0.2);
+    }
+    for (double quota = 200; quota < 3000; quota *= 2) {
+        expect_change(&r, HW_KNOB_QUOTA, quota, fmin(2 * quota, 3000));
+        pass_without_link(&r, 0.21);
+    }
+    expect_none(&r);
     hw_decider_close(&r.decider);
 }
 
@@ -415,6 +460,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_link_gets_fewer_bits_and_then_more_work),
         cmocka_unit_test(a_busy_link_gets_a_quota),
+        cmocka_unit_test(a_quota_rises_while_clocks_stay_as_long),
         cmocka_unit_test(a_gain_is_halved_once_for_any_known_cause),
         cmocka_unit_test(an_encoding_is_undone_if_clocks_stay_as_long),
         cmocka_unit_test(an_encoding_is_undone_if_progress_per_clock_falls_behind_twice),
