@@ -45,9 +45,11 @@ HAWSER_API void hawser_process_record(hawser_program *program, hawser_record_fun
 /** Sets the memory that units are expected to take besides states and data, for the plan's estimate: `block` bytes in each
  *  block (stored in its scratch) and `node` bytes once in each process. A run may take more. */
 HAWSER_API void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t node);
-/** Sets how many of the `block` bytes the visit of hawser_scratch_record writes at most, for the plan's estimate of
- *  checkpoints. Without this call all of them count. */
-HAWSER_API void hawser_scratch_record_expect(hawser_program *program, uint64_t bytes);
+/** Sets how many bytes a record is expected to have, for the plan's estimate of checkpoints: `block` those that the visit of
+ *  hawser_scratch_record writes of the block that has the most, besides the scratch itself; `blocks` those of all blocks
+ *  together; `once` what hawser_tests_record and hawser_process_record write. Without this call all of the bytes of
+ *  hawser_scratch_expect count. A record may have more. */
+HAWSER_API void hawser_record_expect(hawser_program *program, uint64_t block, uint64_t blocks, uint64_t once);
 /** Sets how many numbers such a unit is expected to reduce at a time, and in a clock, for the plan's estimate. The default
  *  is `most`, and 1024 times `most`. */
 HAWSER_API void hawser_reduces_expect(hawser_operator *unit, size_t numbers, size_t clock);

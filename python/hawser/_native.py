@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'a305f5877071666bde7bbf5d3b439b055fca88534b4d8e7495973880a636a910'
+DIGEST = 'ac4ca54622da3b327f99fd9cd3e06972eb0d4972db85d7af711eb1758e1bd5cd'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1884,7 +1884,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_tests_record": (None, [POINTER(hawser_program), hawser_record_function, c_void_p]),
     "hawser_process_record": (None, [POINTER(hawser_program), hawser_record_function, c_void_p]),
     "hawser_scratch_expect": (None, [POINTER(hawser_program), c_uint64, c_uint64]),
-    "hawser_scratch_record_expect": (None, [POINTER(hawser_program), c_uint64]),
+    "hawser_record_expect": (None, [POINTER(hawser_program), c_uint64, c_uint64, c_uint64]),
     "hawser_reduces_expect": (None, [POINTER(hawser_operator), c_size_t, c_size_t]),
     "hawser_result_expect": (None, [POINTER(hawser_state)]),
     "hawser_simulated_work": (None, [POINTER(hawser_context), c_uint64]),

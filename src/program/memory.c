@@ -266,13 +266,15 @@ static uint64_t of_checkpoints(hw_plan *plan)
     plan->checkpoint_bytes = 0;
     if (!plan->settings.checkpoints || !has_loop(program))
         return 0;
-    const uint64_t recorded = program->record_known ? program->expected_record : 0;
-    uint64_t scratch = program->scratch_visit == NULL
-                           ? 0
-                           : program->scratch_bytes + (program->record_known ? recorded : program->expected_block);
-    uint64_t process = program->process_visit != NULL ? program->expected_node : 0;
-    uint64_t largest = BLOCK + scratch + states * STATE, all = blocks * largest, once = process,
-             copies = program->scratch_visit != NULL ? program->scratch_bytes + recorded : 0;
+    const bool known = program->record_known, visited = program->scratch_visit != NULL;
+    const uint64_t scratch = visited ? program->scratch_bytes : 0,
+                   recorded = known && visited ? program->expected_record : 0,
+                   beside = known || !visited ? recorded : program->expected_block;
+    uint64_t largest = BLOCK + scratch + beside + states * STATE, copies = scratch + recorded,
+             all = blocks * (largest - beside) + (known && visited ? program->expected_records : blocks * beside),
+             once = known                            ? program->expected_once
+                    : program->process_visit != NULL ? program->expected_node
+                                                     : 0;
     for (const hawser_state *state = program->states; state != NULL; state = state->next) {
         const hw_state_record record = record_of(plan, state);
         all += record.blocks;

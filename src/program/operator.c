@@ -259,11 +259,13 @@ void hawser_scratch_expect(hawser_program *program, uint64_t block, uint64_t nod
     program->expected_node = node;
 }
 
-void hawser_scratch_record_expect(hawser_program *program, uint64_t bytes)
+void hawser_record_expect(hawser_program *program, uint64_t block, uint64_t blocks, uint64_t once)
 {
     if (program == NULL || program->root == NULL)
         return;
-    program->expected_record = bytes;
+    program->expected_record = block;
+    program->expected_records = blocks;
+    program->expected_once = once;
     program->record_known = true;
 }
 

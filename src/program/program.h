@@ -102,8 +102,9 @@ struct hawser_program {
     uint32_t fit_metrics[HAWSER_FIT_METRICS], fit_metric_count; /* numbers of metrics (hawser_metric_numbers_fits) */
     size_t scratch_bytes;
     uint64_t expected_block, expected_node; /* further bytes of a block and of a node (hawser_scratch_expect) */
-    uint64_t expected_record;               /* of the former, in a record (hawser_scratch_record_expect), */
-    bool record_known;                      /* if that was called */
+    /* In records (hawser_record_expect): of the block that has the most, of all blocks, and of tests and the process, */
+    uint64_t expected_record, expected_records, expected_once;
+    bool record_known; /* if that was called */
     void (*scratch_release)(void *scratch);
     hawser_scratch_visit *scratch_visit; /* NULL: the scratch is a cache */
     hawser_record_function *tests_visit; /* of tests_object (hawser_tests_record); NULL: nothing */

@@ -139,7 +139,7 @@ static hawser_program *make(const kind_of_program *kind, const hawser_matrix *A,
     }
     if (kind->expects) {
         hawser_scratch_expect(program, 50 * sizeof more, 0);
-        hawser_scratch_record_expect(program, sizeof more);
+        hawser_record_expect(program, sizeof more, BLOCKS * sizeof more, 0);
     }
     if (kind->transformed)
         HAWSER_UNIT(hawser_root(program), "transform", transform, .updates = {data});

@@ -1,4 +1,5 @@
 #include "algorithms/glm/expect.h"
+#include "algorithms/choice/results.h"
 #include "hawser/advanced.h"
 
 #include <math.h>
@@ -13,6 +14,25 @@ size_t hw_linear_expected_sets(const hw_linear *linear, size_t fields)
 {
     enum { PAGE = 512 };
     return hw_linear_expected(linear) * fields + linear->choices.blocks * (size_t)PAGE;
+}
+
+/* A record has the products of the members, without places for more, and some numbers of each. Tests remember the lambdas,
+ * the errors of folds, and notes. */
+static void expect_record(hawser_program *program, const hw_linear *linear, const hw_linear_needs *needs, double members)
+{
+    enum { OF_A_MEMBER = 6 };
+    const hawser_matrix *X = linear->problem.X;
+    const hw_linear_choices *choices = &linear->choices;
+    const double size = sizeof(double), n = (double)X->rows, p = (double)X->cols, gram = size * members * members,
+                 blocks = (double)choices->blocks;
+    double once = sizeof(hawser_training) + (double)choices->lambda_count * (sizeof(hw_member_row) + size) +
+                  (double)choices->lambda_count * choices->settings.choice.folds * size;
+    if (needs->shared_gram)
+        once += gram + 2.0 * size * p;
+    double each = size * (needs->kept_rows * n + OF_A_MEMBER * members) + (needs->gram && needs->kept_gram ? gram : 0.0);
+    double block = each + size * needs->kept_columns * (double)choices->widest,
+           all = each * blocks + size * needs->kept_columns * p;
+    hawser_record_expect(program, (uint64_t)block, (uint64_t)all, (uint64_t)once);
 }
 
 void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw_linear_needs *needs)
@@ -37,5 +57,6 @@ void hw_linear_expect(hawser_program *program, const hw_linear *linear, const hw
         node += fmax(4096.0, size * (double)linear->finished->members) * fmin(members * outputs, p * outputs);
     if (needs->shared_gram)
         node += gram + (2.0 * size + sizeof(uint32_t)) * p; /* and means, norms and slots of the columns */
+    expect_record(program, linear, needs, members);
     hawser_scratch_expect(program, (uint64_t)block, (uint64_t)node + linear->problem.held);
 }

@@ -11,13 +11,15 @@
 enum { HW_LINEAR_EXPECTED = 350 };
 
 typedef struct hw_linear_needs {
-    double rows, columns; /* doubles for each row, and for each own column, in each block */
-    double node_rows;     /* doubles for each row once in a process, in addition to those of all linear models */
-    double all;           /* bytes for each column of the whole, in each block */
-    double entries;       /* bytes for each own entry, in each block */
-    bool gram;            /* blocks have a Gram matrix of a working set */
-    bool shared_gram;     /* the blocks of a process share one, of all columns that may be members */
-    double summed;        /* the most doubles of its products that a block adds up at once */
+    double rows, columns;           /* doubles for each row, and for each own column, in each block */
+    double node_rows;               /* doubles for each row once in a process, in addition to those of all linear models */
+    double all;                     /* bytes for each column of the whole, in each block */
+    double entries;                 /* bytes for each own entry, in each block */
+    bool gram;                      /* blocks have a Gram matrix of a working set */
+    bool shared_gram;               /* the blocks of a process share one, of all columns that may be members */
+    double kept_rows, kept_columns; /* of `rows` and `columns`, those that a record has */
+    bool kept_gram;                 /* a record has the Gram matrices */
+    double summed;                  /* the most doubles of its products that a block adds up at once */
 } hw_linear_needs;
 
 /* Returns the expected number of members of the working sets of all blocks. */

@@ -58,7 +58,7 @@ static void declare(hawser_program *p, const hw_kmeans *kmeans)
     hawser_scratch_record(p, hw_kmeans_block_visit);
     const uint64_t rows = kmeans->X->rows / kmeans->blocks + 1;
     hawser_scratch_expect(p, hw_kmeans_block_bytes(kmeans, rows), kmeans->held);
-    hawser_scratch_record_expect(p, hw_kmeans_record_bytes(kmeans, rows));
+    hawser_record_expect(p, hw_kmeans_record_bytes(kmeans, rows), kmeans->blocks * hw_kmeans_record_bytes(kmeans, rows), 0);
 }
 
 /* Builds the program. If `trains` is false, it only measures kmeans->given. */

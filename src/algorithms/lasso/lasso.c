@@ -271,10 +271,14 @@ static void expect(hawser_program *program, const hw_linear *lasso)
 {
     hw_linear_route route = lasso->choices.route;
     hw_linear_needs needs = {.rows = 4.0 + hw_linear_weighted(&lasso->problem), .columns = 11.0, .gram = true};
+    needs.kept_rows = 3.0;
+    needs.kept_columns = HW_LINEAR_SCAN_KEPT;
+    needs.kept_gram = true;
     /* residuals and coefficients of some rounds; the vectors of a search over all blocks */
     if (route == HW_LINEAR_ACCELERATED || route == HW_LINEAR_ASYNCHRONOUS) {
         needs.rows += HW_LINEAR_HISTORY + 5.5;
         needs.columns += HW_LINEAR_HISTORY + 2.0;
+        needs.kept_rows += HW_LINEAR_HISTORY + 1.0;
     }
     if (route == HW_LINEAR_JOINT) {
         needs.gram = false;

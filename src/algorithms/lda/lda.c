@@ -53,7 +53,7 @@ static void declare(hawser_program *p, const hw_lda *lda)
     hawser_scratch_record(p, hw_lda_block_visit);
     hawser_scratch_size(p, sizeof(hw_lda_block), hw_lda_block_release);
     hawser_scratch_expect(p, hw_lda_block_bytes(lda), lda->held + result_bytes(lda) + (lda->words + 1) * 24);
-    hawser_scratch_record_expect(p, 0); /* all that lasts is in states */
+    hawser_record_expect(p, 0, 0, 0); /* all that lasts is in states */
 }
 
 static hawser_program *build(void *own, const hawser_job *job)

@@ -231,8 +231,7 @@ hawser_program *hw_members_build(hw_row_path *path, const struct hw_member_metho
     if (hw_row_keeps_path(path) && hawser_job_nodes(job) > 1) /* path->finished */
         needs.node += 8 * (path->width * path->members + hw_row_path_table(path));
     hawser_scratch_expect(p, needs.block + 8 * path->width, needs.node);
-    if (needs.record > 0)
-        hawser_scratch_record_expect(p, needs.record);
+    hawser_record_expect(p, needs.record, needs.records > 0 ? needs.records : path->blocks * needs.record, 0);
     hawser_state *X = HAWSER_STATE(p, "X", HAWSER_DATA, .matrix = hawser_dataset_matrix(path->data), .split = HAWSER_BY_ROW);
     hawser_state *model = HAWSER_STATE(p, "model", HAWSER_PARTITIONED, .rows = path->width, .keep = kept);
     hawser_state *table, *numbers;

@@ -30,7 +30,8 @@ typedef struct hw_member_needs {
     size_t reduces;        /* the most numbers that its functions reduce at a time, */
     size_t numbers, clock; /* and those that are expected at a time, and in a clock */
     uint64_t block, node;  /* bytes of a block's scratch, and of each node, */
-    uint64_t record;       /* and those of the scratch that `visit` writes; 0: not known */
+    uint64_t record;       /* and those of the scratch that `visit` writes, */
+    uint64_t records;      /* in all blocks together; 0: blocks times `record` */
 } hw_member_needs;
 
 /* Functions that get a context are called by all blocks alike, and may reduce. `block` is this block's scratch. */

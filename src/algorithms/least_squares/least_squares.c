@@ -164,7 +164,7 @@ static void expect(hawser_program *program, const hw_descent *descent)
         block += (columns + descent->batch * blocks) * sizeof(double);
     block += rows * (blocks / 4) * sizeof(double); /* products of blocks that arrive before their turn */
     hawser_scratch_expect(program, block, (12 * rows + 5 * columns) * sizeof(double) + descent->held);
-    hawser_scratch_record_expect(program, 0); /* all that lasts is in states */
+    hawser_record_expect(program, 0, 0, 0); /* all that lasts is in states */
 }
 
 /* Keeps the start. If a descent overflows, its result is then the state "best". After an early end the point is not used,

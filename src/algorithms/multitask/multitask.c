@@ -182,8 +182,11 @@ static void add_work(const hw_linear_frame *frame)
                           sweep);
     /* without a Gram matrix, the images of a candidate and of a step have as many rows */
     double images = linear->problem.X->layout == HAWSER_CSC ? 4.0 : 2.0;
-    hw_linear_needs needs = {
-        .rows = images * outputs + hw_linear_weighted(&linear->problem), .columns = outputs + 10.0, .gram = true};
+    hw_linear_needs needs = {.rows = images * outputs + hw_linear_weighted(&linear->problem),
+                             .columns = outputs + 10.0,
+                             .gram = true,
+                             .kept_columns = outputs,
+                             .kept_gram = true};
     /* every block has the union's residuals, and its moments and coefficients at the places of the whole's columns */
     if (joint) {
         needs.rows += outputs;

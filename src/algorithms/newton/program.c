@@ -16,6 +16,7 @@
 #include "algorithms/newton/block.h"
 #include "algorithms/newton/joint.h"
 #include "algorithms/newton/rounds.h"
+#include "algorithms/solve/memory.h"
 #include "hawser/job_data.h"
 
 enum {
@@ -353,7 +354,12 @@ static void smooth_work(const hw_linear_frame *frame)
 hw_linear_needs hw_newton_needs(const hw_linear *linear)
 {
     const hw_linear_choices *choices = &linear->choices;
-    hw_linear_needs needs = {.rows = 6.0 + hw_linear_weighted(&linear->problem), .columns = 11.0, .gram = true};
+    hw_linear_needs needs = {.rows = 6.0 + hw_linear_weighted(&linear->problem),
+                             .columns = 11.0,
+                             .gram = true,
+                             .kept_rows = 5.0,
+                             .kept_columns = HW_LINEAR_SCAN_KEPT,
+                             .kept_gram = alone(linear)};
     if (choices->settings.stored)
         return needs;
     if (alone(linear) || choices->route == HW_LINEAR_JOINT) {
@@ -363,6 +369,8 @@ hw_linear_needs hw_newton_needs(const hw_linear *linear)
     } else {
         needs.rows += 11.0;
         needs.columns += 5.0;
+        needs.kept_rows += 2.0;
+        needs.kept_columns += 3.0;
     }
     return needs;
 }

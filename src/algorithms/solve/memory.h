@@ -21,6 +21,7 @@
 bool hw_linear_prepared_visit(hawser_record *record, hawser_context *context, bool prepared, uint32_t *fold,
                               hawser_status (*prepare)(hawser_context *context, uint32_t fold, hawser_error *error));
 /* Visits the last scan of a block with columns X, and the full scan that it refers to. */
+#define HW_LINEAR_SCAN_KEPT 3.25 /* the most numbers of 8 bytes for each column that it visits, besides 2 for each row */
 void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const hawser_matrix *X);
 /* Visits the slots of a matrix over `columns` columns, and their products. The next hw_linear_gram_admit makes the view. */
 void hw_linear_gram_visit(hawser_record *record, hw_linear_gram *gram, size_t columns);

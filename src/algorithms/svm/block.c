@@ -28,6 +28,16 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
     return tile + rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
 
+uint64_t hw_svm_record_bytes(const hw_svm *svm, uint64_t rows)
+{
+    const hw_svm_block *b = NULL;
+    uint64_t width = svm->path.X->cols + 1, k = svm->path.outputs,
+             problems = svm->joint ? (k + svm->path.blocks - 1) / svm->path.blocks : k;
+    uint64_t dual = problems * (rows + width) + k * width, primal = (3 * k + 1) * width + (svm->squared ? 0 : k * rows);
+    bool both = svm->may_turn || svm->primal;
+    return k * sizeof *b->memory + sizeof(double) * (svm->primal ? primal : both && primal > dual ? primal : dual);
+}
+
 /* Returns the number of rows that the block works on. */
 static size_t rows_of(const hw_svm_block *b)
 {

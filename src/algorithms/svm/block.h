@@ -108,6 +108,8 @@ void hw_svm_copy_release(hw_svm_copy *copy);
 hawser_status hw_svm_block_turn(hawser_context *context, hw_svm_block *block) HAWSER_MUST_USE;
 /* Estimates its bytes for `rows` of X, with the primal or the dual. */
 uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows);
+/* Returns how many of these its visit writes at most, if it works on `rows` of X. */
+uint64_t hw_svm_record_bytes(const hw_svm *svm, uint64_t rows);
 
 /* Returns the first problem of a block that solves some of them. */
 static inline size_t hw_svm_first(const hw_svm *svm, uint32_t block)

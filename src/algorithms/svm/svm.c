@@ -22,6 +22,9 @@ static hw_member_needs needs(const void *own, uint32_t nodes)
     const hw_svm *svm = own;
     uint64_t rows = svm->path.X->rows / svm->path.blocks + 1, block = hw_svm_block_bytes(svm, svm->primal, rows), node = 0;
     uint64_t turned = svm->may_turn ? hw_svm_block_bytes(svm, true, rows) : 0;
+    const uint64_t alone = hw_svm_record_bytes(svm, rows),
+                   record = svm->joint ? hw_svm_record_bytes(svm, svm->path.X->rows) + hw_svm_joint_bytes(svm) : alone;
+    const uint64_t keepers = hw_svm_joint_copies(svm, 1);
     if (svm->joint)
         node = hw_svm_joint_copies(svm, nodes) *
                (hw_svm_joint_bytes(svm) + hw_svm_block_bytes(svm, false, svm->path.X->rows) - block);
@@ -29,6 +32,8 @@ static hw_member_needs needs(const void *own, uint32_t nodes)
                              .numbers = hw_svm_reduces(svm),
                              .clock = 2 * hw_svm_reduces(svm),
                              .block = turned > block ? turned : block,
+                             .record = record,
+                             .records = svm->joint ? keepers * record + (svm->path.blocks - keepers) * alone : 0,
                              .node = node + svm->path.held};
 }
 
