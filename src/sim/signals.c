@@ -46,6 +46,16 @@ SIM_WRAP(int, pthread_kill, pthread_t thread, int signal)
     return 0;
 }
 
+/* The library ends its process so when a second signal comes. All others are those of a fault of the real process. */
+SIM_WRAP(int, raise, int signal)
+{
+    if (sim_self() == NULL || (signal != SIGTERM && signal != SIGINT))
+        return __real_raise(signal);
+    sim_kill(sim_own());
+    for (;;) /* no thread of a process that has ended runs again */
+        (void)sim_wait(NULL, SIM_NEVER);
+}
+
 SIM_WRAP(int, sigwait, const sigset_t *set, int *signal)
 {
     if (sim_self() == NULL)

@@ -40,6 +40,7 @@ WALKS = "test_runtime_change_walks"
 WORLDS = "test_sim_jobs"
 WORLDS_OF_PROGRAMS, WORLDS_OF_CHECKPOINTS, WORLDS_OF_VECTORS = "test_sim_programs", "test_sim_checkpoints", "test_sim_vectors"
 WORLDS_OF_STORES, WORLDS_OF_SERVERS, ALL_ORDERS = "test_sim_stores", "test_sim_serve", "test_sim_orders"
+LINKS, SIGNALS = "test_sim_network", "test_sim_signals"
 PROGRAMS = "test_runtime_programs"  # must notice the mutants that name no other test
 MUTANTS = [
     # Vectors.
@@ -270,6 +271,8 @@ MUTANTS = [
     ("stores: a barrier does not wait for clocks that an agreement overtakes", "src/runtime/store/ask.c", "HAWSER_THEN(all, hw_cluster_drain(store->job->cluster, &own));", "", WORLDS_OF_STORES),
     ("stores: a barrier is one meeting", "src/runtime/store/ask.c", "HAWSER_THEN(all, hw_cluster_agree(store->job->cluster, HAWSER_OK, &own));", "", ALL_ORDERS),
     ("stores: a client waits for the reply of a lost server", "src/runtime/store/remote.c", "while (remote->answer == NULL && !remote->lost &&", "while (remote->answer == NULL &&", WORLDS_OF_SERVERS),
+    ("simulator: a full window stops no connection", "src/sim/network.c", "channel->flying_bytes >= window_of(host)", "false", LINKS),
+    ("simulator: a stopped process loses a signal", "src/sim/world.c", "thread->facts.signals |= bit;", "if (process->state == SIM_RUNNING) thread->facts.signals |= bit;", SIGNALS),
     ("simulator: a goodbye overtakes what was sent before", "src/sim/mesh.c", "sim_send(&from->out, &parcel->item);", "if (what.kind == SIM_GOODBYE) { left(&parcel->item); arrived(&parcel->item); } else sim_send(&from->out, &parcel->item);", WORLDS),
     ("simulator: a mutex admits two", "src/sim/threads.c", "while (mutex->owner != NULL)", "while (mutex->owner != NULL && !sim_is_drawn())", WORLDS),
     ("simulator: a signal of a condition is lost", "src/sim/threads.c", "sim_wake_first((sim_list *)(void *)condition);", "if (sim_below(20) > 0) sim_wake_first((sim_list *)(void *)condition);", WORLDS),

@@ -19,7 +19,7 @@
 #include "job.h"
 #include "sim_worlds.h"
 
-enum { NODES_MOST = 3, COUNT = 4, DEVIATIONS_MOST = 2, PAIRS = 200, PAIRS_LONG = 20000 };
+enum { NODES_MOST = 3, COUNT = 4, DEVIATIONS_MOST = 2, PAIRS = 200, PAIRS_LONG = 100000 };
 #define NONE UINT64_MAX
 
 /* The deviations of a schedule: at which choices, by their number, and which way. */
