@@ -61,7 +61,11 @@ assert abs(predict.chunkwise("even", 1, 6, 20, 2, True) - 20) < 1e-9
 cell, = rows("adaptive/cells")
 assert float(cell["auto"]) < 1.1 * float(cell["default"]) and cell["link"] == "10mbit", cell # exact: simulated seconds
 delay, traffic = rows("ps/delay"), rows("ps/traffic")
-objectives = [float(row["objective"]) for row in delay]
+objectives, by_row = [float(row["objective"]) for row in delay], rows("ps/rows")
+assert plot.lines_of(work / "ps/rows.svg") == 6 and plot.lines_of(work / "ps/delay.svg") == 3 * 2
+above, pace = [[float(row[field]) for row in by_row] for field in ("above", "ms_a_clock")]
+assert len(by_row) == 3 and 0 <= above[0] < above[1] < above[2] < 0.2, above # bsp, delay:1 and delay:2 after 200 clocks
+assert pace[0] > pace[1] > pace[2], pace # exact: simulated seconds
 assert len(delay) == 6 and max(objectives) - min(objectives) < 1e-2, objectives
 size = {(row["what"], row["setting"]): int(row["sent"]) for row in traffic}
 for l1 in ("1e-9", "0.0003"):
