@@ -192,6 +192,9 @@ def test_what_is_refused(tmp_path):
             (lambda: made.run(workers=1, start={"w": [1, 2]}), hawser.BadArgument, r"has shape \(6,\), and its initial has \(2,\)"),
             (lambda: made.run(checkpoint=tmp_path / "none" / "x", progress=seen.append), hawser.FileError, "none/x"),
             (lambda: made.run(checkpoint=tmp_path / "file"), hawser.FileError, "file"),
+            (lambda: hawser.Lasso().fit(np.ones((4, 2)), np.arange(4), checkpoint=tmp_path / "none" / "x"), hawser.FileError, "cannot make the folder .*none/x"),
+            (lambda: hawser.Lasso().fit(np.ones((4, 2)), np.arange(4), checkpoint=tmp_path / "file"), hawser.FileError, "file is no folder"),
+            (lambda: hawser.Lasso().fit(np.ones((4, 2)), np.arange(4), checkpoint=""), ValueError, "checkpoint = '': this estimator takes the path of a folder"),
             (lambda: hawser.Lasso().fit(np.ones((4, 2)), np.arange(4), checkpoint=3), ValueError, "checkpoint = 3: this estimator takes the path of a folder")):
         with quiet(), pytest.raises(error, match=text):
             say()

@@ -21,7 +21,7 @@ from .. import _errors
 from .._allowance import allow, claim_array
 from .._cluster import is_beside
 from .._dataset import Dataset
-from .._errors import BadOption, Interrupted, NotFinite
+from .._errors import BadOption, FileError, Interrupted, NotFinite
 from .._model import Model
 from .._numbers import refuse_masks
 from .._sparse import check_sparse
@@ -183,6 +183,16 @@ class Folders:
             self.data = (X, _digest_of(X))
         return f"training-{_digest_of(self.data[1], terms)}"
 
+    def _make(self) -> None:
+        """Makes the folder of the folders, and refuses one with the words of the library."""
+        try:
+            os.mkdir(self.folder)
+        except FileExistsError:
+            if not os.path.isdir(self.folder):
+                raise FileError(f"{self.folder} is no folder, so it cannot have checkpoints") from None
+        except OSError as error:
+            raise FileError(f"cannot make the folder {self.folder} for checkpoints: {error.strerror}") from error
+
     @contextlib.contextmanager
     def next(self, X: Any, *terms: Any) -> Iterator[str]:
         """Gives the folder of the next training. It is removed when the training has ended and left no checkpoint."""
@@ -191,7 +201,7 @@ class Folders:
             yield self.folder
             return
         own = os.path.join(self.folder, name)
-        os.makedirs(self.folder, exist_ok=True)
+        self._make()
         yield own
         with contextlib.suppress(OSError):
             os.rmdir(own)
@@ -206,7 +216,7 @@ def saved(fit: Method) -> Method:
     def fit_saved(self: Any, *given: Any, checkpoint: Any = None, **named: Any) -> Any:
         if checkpoint is None:
             return fit(self, *given, **named)
-        if not isinstance(checkpoint, (str, os.PathLike)):
+        if not isinstance(checkpoint, (str, os.PathLike)) or os.fspath(checkpoint) in ("", b"") or "\0" in os.fsdecode(checkpoint):
             raise refuse("checkpoint", checkpoint, "the path of a folder, or None")
         self._folders = Folders(checkpoint)
         try:
