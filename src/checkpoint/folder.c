@@ -43,6 +43,7 @@ static hawser_status path_in(const char *folder, const char *name, char **path, 
  * token of the job before, which may still run and has the folder again if the new one is refused. */
 typedef struct {
     char newest[HW_TOKEN_SIZE], holder[HW_TOKEN_SIZE]; /* "": none; holder: of the last job that was accepted */
+    bool foreign;                                      /* the file has something else */
 } tokens;
 
 static bool copy_token(char token[HW_TOKEN_SIZE], const char *line)
@@ -74,7 +75,8 @@ static hawser_status read_token(const char *folder, tokens *there, hawser_error 
         status = hawser_fail(error, HAWSER_IO, "%s: cannot read the token: %s", path, strerror(code));
     free(path);
     text[got > 0 ? got : 0] = '\0';
-    if (copy_token(there->newest, text) && !copy_token(there->holder, text + strcspn(text, "\n") + (got >= HW_TOKEN_SIZE)))
+    there->foreign = got > 0 && !copy_token(there->newest, text);
+    if (*there->newest != '\0' && !copy_token(there->holder, text + strcspn(text, "\n") + (got >= HW_TOKEN_SIZE)))
         memcpy(there->holder, there->newest, HW_TOKEN_SIZE);
     return status;
 }
@@ -137,6 +139,11 @@ static hawser_status take_over(hw_folder *folder, hawser_error *error)
         return hawser_fail(error, HAWSER_IO, "cannot draw a token for %s: %s", folder->given, strerror(errno));
     (void)snprintf(folder->token, sizeof folder->token, "%016" PRIx64, bits);
     HAWSER_TRY(read_token(folder->path, &there, error));
+    if (there.foreign)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "%s has a file '" TOKEN
+                           "' that is none of checkpoints, and would be replaced; choose another folder",
+                           folder->given);
     memcpy(folder->previous, there.holder, HW_TOKEN_SIZE);
     probe_name(name, folder->token);
     HAWSER_TRY(write_text(folder->path, name, "", false, error));

@@ -11,8 +11,8 @@
 #include "data/formats.h"
 #include "history/file.h"
 
-static const char *const OUTPUTS[] = {"output",         "plot",           "trace", "log-json",    "truth",
-                                      "record-history", "save-decisions", "learn", "address-file"};
+static const char *const OUTPUTS[] = {"output",         "plot",           "trace", "log-json",     "truth",
+                                      "record-history", "save-decisions", "learn", "address-file", "checkpoint"};
 
 static bool is_output(const char *key)
 {

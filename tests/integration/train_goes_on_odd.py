@@ -212,6 +212,20 @@ def check_no_folders():
         assert not os.listdir("ck")
 
 
+def check_other_files():
+    """Files of the user in the folder stay, and a file that has the name of the token is not replaced."""
+    os.mkdir("mine")
+    with open("mine/token", "w") as out:
+        print("a secret of somebody else", file=out)
+    refused(2, "train", *TRAIN, "--checkpoint", "mine", has=("mine has a file 'token'", "choose another folder"))
+    assert os.listdir("mine") == ["token"] and read("mine/token") == b"a secret of somebody else\n"
+    os.rename("mine/token", "mine/model")
+    assert call("train", *TRAIN, "--checkpoint", "mine", "--checkpoint-every", "0", "-o", "mine/m")[0] == 0
+    assert sorted(os.listdir("mine")) == ["m", "model"]
+    refused(2, "train", *TRAIN, "--checkpoint", "new", "-o", "new", has="--output and --checkpoint would write one file, 'new'")
+    assert not os.path.exists("new")
+
+
 def check_info():
     """hawser info names what is damaged, shows the checkpoint before it, and never one from which no training could go on."""
     os.mkdir("empty")
@@ -255,6 +269,7 @@ def main():
         check_layouts()
         check_folders()
         check_no_folders()
+        check_other_files()
         check_info()
         os.chdir("/")
 

@@ -451,9 +451,22 @@ bool hw_job_left_idle(const hawser_job *job, const char *key)
     return false;
 }
 
+/* Returns whether --checkpoint was given to a job that had no run of which checkpoints are taken. */
+static bool left_checkpoint(const hawser_job *job)
+{
+    bool any = job->named.any || job->stores_opened > 0 || job->vectors_opened > 0;
+    return any && !job->named.failed && job->checkpoints == NULL && hawser_job_leads(job) &&
+           hawser_options_text(job->options, "checkpoint") != NULL &&
+           hawser_options_source(job->options, "checkpoint", NULL) >= HAWSER_FROM_COMMAND_LINE;
+}
+
 void hw_job_report_left_idle(const hawser_job *job)
 {
     char name[HW_OPTION_CALLED];
+    if (left_checkpoint(job))
+        hw_notify(job->messages, HAWSER_WARNING, 0,
+                  "%s did nothing: checkpoints are taken of programs with a loop, and this job had none",
+                  hw_option_called(job->options, "checkpoint", name));
     for (size_t i = 0; i < sizeof judged / sizeof *judged; i++)
         if (hawser_job_leads(job) && hw_job_left_idle(job, judged[i].key))
             hw_notify(job->messages, HAWSER_WARNING, 0,
