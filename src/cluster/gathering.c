@@ -1,5 +1,6 @@
 #include "cluster/gathering.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +33,10 @@ static hawser_status keep(hw_gathering *gathering, const block_head *head, const
     gathering->unsent++;
     if (head->apart != 0)
         return HAWSER_OK;
-    HAWSER_TRY(hw_new_array(&in->data, head->length, 1, "a block of a node", error));
+    in->data = malloc(head->length + 1); /* each node has one of each: aligned memory would take three times as much */
+    if (in->data == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate the %" PRIu64 " bytes of node %u's block; free memory",
+                           head->length, head->node);
     if (head->length != 0)
         memcpy(in->data, data, head->length);
     in->length = head->length;

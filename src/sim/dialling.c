@@ -14,17 +14,27 @@ enum {
     SLICE = 50000000 /* of a wait for an answer, which the end of the dials does not wake */
 };
 
-static sim_link *new_link(sim_net *net, const sim_net *peer, uint32_t node)
+static void begin_end(sim_link *link, sim_net *net, const sim_net *peer, uint32_t node)
 {
-    sim_link *link = sim_made(sizeof *link);
     link->net = net;
     link->node = node;
-    link->to = peer;
     link->out = (sim_channel){.from = net->process->host, .to = peer->process->host};
-    link->pace.link = link;
-    link->next_of_all = sim_all_nets()->links;
-    sim_all_nets()->links = link;
-    return link;
+    if (net->bucket.rate <= 0 && net->unread_most == 0)
+        return;
+    link->waiting = sim_made(sizeof *link->waiting);
+    link->waiting->pace.link = link;
+}
+
+/* Makes a link between two nets. Returns the end of `net`, which has that number for the other end. */
+static sim_link *new_link(sim_net *net, sim_net *peer, uint32_t number)
+{
+    sim_pair *pair = sim_made(sizeof *pair);
+    begin_end(&pair->ends[0], net, peer, number);
+    begin_end(&pair->ends[1], peer, net, net->self.node);
+    pair->ends[1].second = true;
+    pair->next = sim_all_nets()->pairs;
+    sim_all_nets()->pairs = pair;
+    return &pair->ends[0];
 }
 
 /* Makes an end of a link known to its net. */
@@ -37,7 +47,7 @@ static hawser_status enter(sim_link *link, hawser_error *error)
         return hawser_fail(error, HAWSER_PEER_LOST, "there is already a node %u: %s", node, net->self.name);
     if (sim_link_to(net, node) != NULL)
         return hawser_fail(error, HAWSER_PEER_LOST, "there is already a link to a node %u: %s", node,
-                           sim_link_to(net, node)->to->self.name);
+                           sim_peer(sim_link_to(net, node))->net->self.name);
     if (net->stopping)
         return hawser_fail(error, HAWSER_PEER_LOST, "%s is about to end", net->self.name);
     HAWSER_TRY(HW_GROW(&net->links, &net->capacity, (size_t)node + 1, "a table of links", error));
@@ -75,15 +85,13 @@ void sim_be_dialled(sim_net *net, sim_dialling *dialling)
     else
         dialling->status = judge(net, from, &number, &dialling->error);
     if (dialling->status == HAWSER_OK) {
-        sim_link *own = new_link(net, from, number), *other = new_link(from, net, net->self.node);
-        own->peer = other;
-        other->peer = own;
+        sim_link *own = new_link(net, from, number);
         dialling->status = enter(own, &dialling->error);
         if (dialling->status == HAWSER_OK) {
             net->judged = NULL;
             net->figures.accepted++;
             dialling->number = number;
-            other->dialling = dialling;
+            sim_peer(own)->dialling = dialling;
             sim_ship(own, (sim_parcel){.kind = SIM_UP, .dialling = dialling});
             sim_announce(own);
             return;
@@ -109,7 +117,7 @@ void sim_take_reply(sim_link *link, sim_dialling *dialling)
     else if (before != HW_NET_ANY && before != dialling->number)
         dialling->status =
             hawser_fail(&dialling->error, HAWSER_PEER_LOST, "%s reports that this is node %u, but it is node %u",
-                        link->to->self.name, dialling->number, before);
+                        sim_peer(link)->net->self.name, dialling->number, before);
     else
         dialling->status = enter(link, &dialling->error);
     if (dialling->status == HAWSER_OK)

@@ -8,6 +8,8 @@
 enum {
     DIRECT_LEAST = 16 << 10, /* payload that is received into the owner's memory */
     SMALL = 64,              /* bytes of an item that is no message */
+    FLYING_MOST = 256,       /* items on the way from a net to which goodbyes are added */
+    TRIPS = 20,              /* round trips between two looks at them */
     KERNEL = 256 << 10       /* most bytes that a killed process has given to its kernel */
 };
 
@@ -33,6 +35,11 @@ sim_link *sim_link_to(const sim_net *net, uint32_t node)
     return node < net->capacity ? net->links[node] : NULL;
 }
 
+sim_link *sim_peer(const sim_link *link)
+{
+    return (sim_link *)(uintptr_t)(link->second ? link - 1 : link + 1);
+}
+
 bool sim_net_runs(const sim_net *net)
 {
     return !net->over && net->process->state <= SIM_STOPPED;
@@ -43,7 +50,7 @@ bool sim_net_runs(const sim_net *net)
 static void left(sim_item *item)
 {
     const sim_parcel *parcel = (const sim_parcel *)(const void *)item;
-    sim_link *from = parcel->to->peer;
+    sim_link *from = sim_peer(parcel->to);
     from->queued -= item->bytes;
     from->net->queued -= item->bytes;
 }
@@ -78,15 +85,17 @@ static void arrived(sim_item *item)
 {
     sim_parcel *parcel = (sim_parcel *)(void *)item;
     sim_link *link = parcel->to;
-    link->peer->net->moved++;
+    sim_peer(link)->net->moved++;
+    sim_peer(link)->net->flying--;
     if (!sim_net_runs(link->net)) {
         if (parcel->kind == SIM_UP)
             sim_refuse_link(link);
         sim_free_parcel(parcel);
     } else if (link->paused && parcel->kind == SIM_MESSAGE) {
         parcel->next = NULL;
-        *(link->held == NULL ? &link->held : &link->held_last->next) = parcel;
-        link->held_last = parcel;
+        sim_waiting *waiting = link->waiting;
+        *(waiting->first == NULL ? &waiting->first : &waiting->last->next) = parcel;
+        waiting->last = parcel;
     } else {
         sim_receive(link->net, parcel);
     }
@@ -98,10 +107,20 @@ void sim_ship(sim_link *from, sim_parcel what)
     uint64_t bytes = what.message == NULL ? SMALL : bytes_of(what.message);
     *parcel = what;
     parcel->item = (sim_item){.bytes = bytes, .left = left, .arrived = arrived, .lost = lost};
-    parcel->to = from->peer;
+    parcel->to = sim_peer(from);
     from->queued += bytes;
     from->net->queued += bytes;
+    from->net->flying++;
     sim_send(&from->out, &parcel->item);
+}
+
+void sim_slow_down(const sim_net *net)
+{
+    uint64_t pause = TRIPS * (sim_trip(0, 1) + 1);
+    for (uint64_t before = net->moved + 1; net->flying >= FLYING_MOST && net->moved != before;) {
+        before = net->moved;
+        (void)sim_wait(NULL, sim_now() + pause);
+    }
 }
 
 static void post(sim_link *from, sim_kind kind)
@@ -126,8 +145,10 @@ static void drop_items(sim_item *items)
 {
     for (sim_item *item = items, *next; item != NULL; item = next) {
         next = item->next;
+        sim_parcel *parcel = (sim_parcel *)(void *)item;
         left(item);
-        sim_free_parcel((sim_parcel *)(void *)item);
+        sim_peer(parcel->to)->net->flying--;
+        sim_free_parcel(parcel);
     }
 }
 
@@ -143,8 +164,10 @@ static void drop_messages(sim_link *link, hw_message *messages)
 /* Drops what was not sent yet, but for the first `most` bytes. */
 static void drop_unsent(sim_link *link, uint64_t most)
 {
-    drop_messages(link, link->pace.first);
-    link->pace.first = NULL;
+    if (link->waiting != NULL) {
+        drop_messages(link, link->waiting->pace.first);
+        link->waiting->pace.first = NULL;
+    }
     drop_items(sim_take_back(&link->out, is_beyond, &most));
 }
 
@@ -172,7 +195,7 @@ void sim_end_link(sim_link *link, const char *why)
         link->state = lost ? SIM_LINK_LOST : SIM_LINK_LEFT;
     }
     drop_unsent(link, 0);
-    if (!link->peer->closed)
+    if (!sim_peer(link)->closed)
         post(link, SIM_CLOSED);
     net->open--;
     sim_wake_all(&net->changed);
@@ -185,9 +208,10 @@ void sim_end_link(sim_link *link, const char *why)
 /* Returns when a link went silent, or SIM_NEVER. */
 uint64_t sim_silent_since(const sim_link *link)
 {
-    const sim_process *peer = link->peer->net->process;
+    const sim_process *peer = sim_peer(link)->net->process;
     uint64_t since = peer->state == SIM_STOPPED ? peer->since : SIM_NEVER;
-    return link->peer->out.cut && link->peer->out.cut_at < since ? link->peer->out.cut_at : since;
+    const sim_dam *dam = sim_peer(link)->out.dam;
+    return dam != NULL && dam->since < since ? dam->since : since;
 }
 
 void sim_check_silence(void *argument, uint64_t unused)
@@ -235,7 +259,7 @@ void sim_end_net(sim_net *net)
             continue;
         link->closed = true;
         drop_unsent(link, net->process->state == SIM_KILLED && sim_is_drawn() ? sim_below(KERNEL) : KERNEL);
-        if (!link->peer->closed)
+        if (!sim_peer(link)->closed)
             post(link, SIM_CLOSED);
     }
     net->over = true;
@@ -293,7 +317,7 @@ bool sim_send_by(sim_link *link, hw_message *message)
     }
     message = without_tail(message);
     uint64_t bytes = bytes_of(message);
-    if (!sim_pace_delay(&link->pace, &net->bucket, message)) {
+    if (link->waiting == NULL || !sim_pace_delay(&link->waiting->pace, &net->bucket, message)) {
         transmit(link, message);
         return true;
     }
@@ -305,13 +329,13 @@ bool sim_send_by(sim_link *link, hw_message *message)
 
 hawser_status sim_gone(const sim_link *link, hawser_error *error)
 {
-    const char *name = link->to->self.name;
+    const char *name = sim_peer(link)->net->self.name;
     bool left = link->state == SIM_LINK_LEFT;
     if (left || link->bidding)
         return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) has %s", link->node, name,
                            left ? "left" : "received the end of this node");
     return hawser_fail(error, HAWSER_PEER_LOST, "node %u (%s) was lost: %s", link->node, name,
-                       link->why != NULL ? link->why : "its link has ended");
+                       link->state == SIM_LINK_LOST && link->why != NULL ? link->why : "its link has ended");
 }
 
 /* Forwards to one node. Of several failures the first is reported. */
@@ -335,24 +359,25 @@ void sim_pass_on(sim_link *link, uint32_t node, uint32_t origin, const hw_messag
         *status = hawser_fail(error, said, "%s", own.text);
 }
 
-const sim_route *sim_route_of(const sim_net *net, uint32_t origin)
+const uint32_t *sim_route_of(const sim_net *net, uint32_t origin)
 {
-    return origin < net->route_capacity && net->routes[origin].children != NULL ? &net->routes[origin] : NULL;
+    return origin < net->route_capacity ? net->routes[origin] : NULL;
 }
 
 hawser_status sim_forward(sim_net *net, uint32_t origin, const hw_message *message, hawser_error *error)
 {
     hawser_status status = HAWSER_OK;
-    const sim_route *route = sim_route_of(net, origin);
-    for (uint32_t i = 0; route != NULL && i < route->count; i++)
-        sim_pass_on(sim_link_to(net, route->children[i]), route->children[i], origin, message, &status, error);
+    const uint32_t *route = sim_route_of(net, origin);
+    for (uint32_t i = 1; route != NULL && i <= route[0]; i++)
+        sim_pass_on(sim_link_to(net, route[i]), route[i], origin, message, &status, error);
     return status;
 }
 
 void sim_drop_updates(sim_net *net)
 {
     for (sim_link *link = net->all; link != NULL; link = link->next) {
-        drop_messages(link, sim_pace_take(&link->pace, net->dropped));
+        if (link->waiting != NULL)
+            drop_messages(link, sim_pace_take(&link->waiting->pace, net->dropped));
         drop_items(sim_take_back(&link->out, is_dropped, net));
     }
 }
@@ -366,13 +391,13 @@ uint64_t sim_send_paced(sim_net *net)
 
 static bool must_pause(const sim_link *link)
 {
-    return link->net->unread_most > 0 && link->queued + link->accounted > link->net->unread_most;
+    return link->net->unread_most > 0 && link->queued + link->waiting->accounted > link->net->unread_most;
 }
 
 static bool stamp_holds(const sim_net *net, uint32_t origin, const hw_envelope *envelope)
 {
     const sim_link *link = sim_link_to(net, origin);
-    if (link == NULL || envelope->incarnation != hw_net_short_incarnation(link->to->self.incarnation))
+    if (link == NULL || envelope->incarnation != hw_net_short_incarnation(sim_peer(link)->net->self.incarnation))
         return false;
     return hw_message_scope(envelope->kind) == HW_SCOPE_CLUSTER || envelope->view == net->view;
 }
@@ -425,7 +450,7 @@ void sim_announce(sim_link *link)
     sim_net *net = link->net;
     link->state = SIM_LINK_UP;
     link->last_received = sim_seconds();
-    hw_net_hello hello = link->to->self;
+    hw_net_hello hello = sim_peer(link)->net->self;
     hello.node = link->node;
     if (net->events.up != NULL)
         net->events.up(net->events.argument, link->node, &hello);
@@ -436,20 +461,20 @@ void sim_announce(sim_link *link)
 /* Goes on to read from the links that were paused, if less waits for them now. */
 static void ease(sim_link *link)
 {
-    if (!link->paused || link->queued + link->accounted > link->net->unread_most / 2)
+    if (!link->paused || link->queued + link->waiting->accounted > link->net->unread_most / 2)
         return;
     link->paused = false;
-    for (sim_parcel *parcel = link->held, *next; parcel != NULL; parcel = next) {
+    for (sim_parcel *parcel = link->waiting->first, *next; parcel != NULL; parcel = next) {
         next = parcel->next;
         sim_receive(link->net, parcel);
     }
-    link->held = NULL;
+    link->waiting->first = NULL;
 }
 
 /* A goodbye follows what waits for the rate limit. */
 static void say_goodbye(sim_link *link)
 {
-    if (!link->bidding || link->bid || link->closed || link->pace.first != NULL)
+    if (!link->bidding || link->bid || link->closed || (link->waiting != NULL && link->waiting->pace.first != NULL))
         return;
     link->bid = true;
     post(link, SIM_GOODBYE);

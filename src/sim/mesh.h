@@ -34,21 +34,36 @@ typedef struct sim_parcel {
     struct sim_parcel *next; /* among what has arrived */
 } sim_parcel;
 
+/* What waits at a link of a net with a limit, of its rate or of what is unread. */
+typedef struct sim_waiting {
+    sim_pace pace;
+    sim_parcel *first, *last; /* arrived while reading is paused */
+    uint64_t accounted;       /* bytes that the owner has received and not yet processed */
+} sim_waiting;
+
+/* One end of a link. Large worlds have millions of them, so what few of them need is made when they need it. */
 struct sim_link {
     sim_net *net;
-    const sim_net *to; /* the net of its other end */
+    sim_link *next; /* of the net */
     uint32_t node;
-    sim_link *peer, *next, *next_of_all;
-    sim_link_state state;
+    uint8_t state; /* sim_link_state */
+    bool second;   /* the second end of its pair */
     bool announced, bidding, bid, closed, paused; /* bid: the goodbye was sent */
-    char *why;                                    /* of a lost link, from malloc */
+    union {
+        sim_dialling *dialling; /* of a new link */
+        char *why;              /* of a lost one, from malloc */
+    };
     sim_channel out;
-    sim_dialling *dialling; /* of a new link, until it is up */
-    sim_pace pace;
-    uint64_t messages_sent, messages_received, bytes_sent, bytes_received, queued, accounted;
+    sim_waiting *waiting; /* NULL: the net has no limit */
+    uint32_t messages_sent, messages_received;
+    uint64_t bytes_sent, bytes_received, queued;
     double last_received;
-    sim_parcel *held, *held_last; /* arrived while reading is paused */
 };
+
+typedef struct sim_pair {
+    sim_link ends[2];
+    struct sim_pair *next;
+} sim_pair;
 
 /* A call of hw_net_dial. */
 struct sim_dialling {
@@ -59,10 +74,6 @@ struct sim_dialling {
     hawser_error error;
     uint32_t expected, number;
 };
-
-typedef struct sim_route {
-    uint32_t count, *children;
-} sim_route;
 
 struct sim_net {
     sim_net *next;
@@ -80,8 +91,8 @@ struct sim_net {
     sim_link **links, *all; /* by node; in a list */
     size_t capacity;
     uint32_t open;
-    uint64_t moved, queued;
-    sim_route *routes;
+    uint64_t moved, queued, flying; /* flying: items on the way from it */
+    uint32_t **routes; /* by origin: the number of children, and the children; NULL: none */
     size_t route_capacity;
     pthread_t thread;
     sim_parcel *arrived, *arrived_last;
@@ -94,7 +105,7 @@ struct sim_net {
 /* All nets and link ends of the world. */
 typedef struct sim_nets {
     sim_net *nets, **by_port; /* by_port: those that have not chosen theirs, from SIM_PORT on */
-    sim_link *links;
+    sim_pair *pairs;
     size_t count, capacity, chosen; /* of by_port; number of nets that have chosen their port */
 } sim_nets;
 
@@ -102,11 +113,15 @@ sim_nets *sim_all_nets(void);
 /* Returns zeroed memory; the simulator ends if there is none. */
 void *sim_made(size_t size);
 sim_link *sim_link_to(const sim_net *net, uint32_t node); /* NULL: there is none */
+sim_link *sim_peer(const sim_link *link);                  /* its other end */
 bool sim_net_runs(const sim_net *net);
 
 /* Gives a parcel to a net as if it had arrived. */
 void sim_receive(sim_net *net, sim_parcel *parcel);
 void sim_free_parcel(sim_parcel *parcel);
+/* Before a goodbye: waits while much is on the way from the net, as long as something arrives. All nodes end at about one
+ * time, and their goodbyes to all others need not be in memory at once. */
+void sim_slow_down(const sim_net *net);
 /* Sends a copy of the parcel to the other end. */
 void sim_ship(sim_link *from, sim_parcel parcel);
 /* Takes the message. Returns false if the link is not up; sim_gone then says why. */
@@ -114,7 +129,7 @@ bool sim_send_by(sim_link *link, hw_message *message);
 hawser_status sim_gone(const sim_link *link, hawser_error *error);
 /* Sends a message by the routes of its origin. The caller keeps the message. */
 hawser_status sim_forward(sim_net *net, uint32_t origin, const hw_message *message, hawser_error *error);
-const sim_route *sim_route_of(const sim_net *net, uint32_t origin);
+const uint32_t *sim_route_of(const sim_net *net, uint32_t origin);
 /* Sends a message to a node, as one that began at `origin`. Of several failures the first is reported. */
 void sim_pass_on(sim_link *link, uint32_t node, uint32_t origin, const hw_message *message, hawser_status *status,
                  hawser_error *error);

@@ -74,6 +74,11 @@ static void *net_main(void *argument)
 
 /* ----------------------------------------------------------------------------------------------------- sending ---- */
 
+static bool is_own_thread(const sim_net *net)
+{
+    return sim_thread_number(sim_self()) == net->thread;
+}
+
 static void stamp(const sim_net *net, hw_message *message, uint32_t spread)
 {
     message->origin = net->self.node;
@@ -86,6 +91,8 @@ SIM_WRAP(hawser_status, hw_net_send, hw_net *own, uint32_t node, hw_message *mes
 {
     sim_step();
     sim_net *net = of(own);
+    if (message->envelope.kind == HW_MESSAGE_JOIN && !is_own_thread(net))
+        sim_slow_down(net);
     sim_link *link = sim_link_to(net, node);
     if (link == NULL) {
         hw_message_free(message);
@@ -111,6 +118,16 @@ SIM_WRAP(hawser_status, hw_net_spread, hw_net *own, hw_message *message, hawser_
     return status;
 }
 
+/* A node forwards nothing of most origins: they share a route. */
+static uint32_t no_children[1];
+
+static void free_route(sim_net *net, size_t origin)
+{
+    if (net->routes[origin] != no_children)
+        free(net->routes[origin]);
+    net->routes[origin] = NULL;
+}
+
 SIM_WRAP(hawser_status, hw_net_route, hw_net *own, uint32_t origin, const uint32_t *children, uint32_t count,
          hawser_error *error)
 {
@@ -118,20 +135,19 @@ SIM_WRAP(hawser_status, hw_net_route, hw_net *own, uint32_t origin, const uint32
     size_t before = net->route_capacity;
     HAWSER_TRY(HW_GROW(&net->routes, &net->route_capacity, (size_t)origin + 1, "the table of routes", error));
     for (size_t i = before; i < net->route_capacity; i++)
-        net->routes[i] = (sim_route){0};
-    free(net->routes[origin].children);
-    net->routes[origin] = (sim_route){count, sim_made((count + 1) * sizeof *children)};
+        net->routes[i] = NULL;
+    free_route(net, origin);
+    net->routes[origin] = count == 0 ? no_children : sim_made((count + 1) * sizeof *children);
+    net->routes[origin][0] = count;
     if (count > 0)
-        memcpy(net->routes[origin].children, children, count * sizeof *children);
+        memcpy(net->routes[origin] + 1, children, count * sizeof *children);
     return HAWSER_OK;
 }
 
 static void clear_routes(sim_net *net)
 {
-    for (size_t i = 0; i < net->route_capacity; i++) {
-        free(net->routes[i].children);
-        net->routes[i] = (sim_route){0};
-    }
+    for (size_t i = 0; i < net->route_capacity; i++)
+        free_route(net, i);
 }
 
 SIM_WRAP(void, hw_net_clear_routes, hw_net *own)
@@ -223,8 +239,10 @@ static void stop(sim_net *net, double seconds)
     if (net->stopping)
         return;
     net->stopping = true;
-    for (sim_link *link = net->all; link != NULL; link = link->next)
+    for (sim_link *link = net->all; link != NULL; link = link->next) {
+        sim_slow_down(net);
         sim_bid(link);
+    }
     uint64_t wait = (uint64_t)(seconds * 1e9), still = sim_now();
     for (uint64_t before = net->moved + 1; seconds > 0 && net->open > 0;) {
         if (net->moved != before)
@@ -304,15 +322,15 @@ SIM_WRAP(double, hw_net_paused, const hw_net *net)
 
 SIM_WRAP(bool, hw_net_is_own_thread, const hw_net *net)
 {
-    return sim_thread_number(sim_self()) == of(net)->thread;
+    return is_own_thread(of(net));
 }
 
 SIM_WRAP(void, hw_net_account, hw_net *net, uint32_t node, int64_t bytes)
 {
     sim_link *link = sim_link_to(of(net), node);
-    if (link == NULL)
+    if (link == NULL || link->waiting == NULL)
         return;
-    link->accounted += (uint64_t)bytes;
+    link->waiting->accounted += (uint64_t)bytes;
     sim_wake_first(&of(net)->idle);
 }
 
@@ -349,7 +367,7 @@ SIM_WRAP(bool, hw_net_path_of, hw_net *net, uint32_t node, hw_net_path *path)
                           .bytes_received = link->bytes_received,
                           .queued = link->queued,
                           .busy = (double)sim_busy(&link->out) / 1e9};
-    memcpy(path->peer, link->to->self.address, sizeof path->peer);
+    memcpy(path->peer, sim_peer(link)->net->self.address, sizeof path->peer);
     return true;
 }
 
@@ -408,21 +426,23 @@ static void process_changed(sim_process *process)
         }
         net->resumed = sim_seconds();
         for (sim_link *link = net->all; link != NULL; link = link->next)
-            sim_check_silence(process->state == SIM_STOPPED ? link->peer : link, 0);
+            sim_check_silence(process->state == SIM_STOPPED ? sim_peer(link) : link, 0);
     }
 }
 
 void sim_nets_cut(uint32_t from, uint32_t to, bool cut)
 {
-    for (sim_link *link = sim_all_nets()->links; link != NULL; link = link->next_of_all) {
-        if (link->out.from != from || link->out.to != to)
-            continue;
-        if (cut)
-            sim_cut(&link->out);
-        else
-            sim_heal(&link->out);
-        sim_check_silence(link->peer, 0);
-    }
+    for (sim_pair *pair = sim_all_nets()->pairs; pair != NULL; pair = pair->next)
+        for (int end = 0; end < 2; end++) {
+            sim_channel *out = &pair->ends[end].out;
+            if (out->from != from || out->to != to)
+                continue;
+            if (cut)
+                sim_cut(out);
+            else
+                sim_heal(out);
+            sim_check_silence(&pair->ends[1 - end], 0);
+        }
 }
 
 void sim_nets_open(void)
@@ -431,12 +451,21 @@ void sim_nets_open(void)
     sim_on_change(process_changed);
 }
 
+static void free_end(sim_link *link)
+{
+    if (link->state == SIM_LINK_LOST)
+        free(link->why);
+    free(link->waiting);
+    sim_free_channel(&link->out);
+}
+
 void sim_nets_close(void)
 {
-    for (sim_link *link = sim_all_nets()->links, *next; link != NULL; link = next) {
-        next = link->next_of_all;
-        free(link->why);
-        free(link);
+    for (sim_pair *pair = sim_all_nets()->pairs, *next; pair != NULL; pair = next) {
+        next = pair->next;
+        for (int end = 0; end < 2; end++)
+            free_end(&pair->ends[end]);
+        free(pair);
     }
     for (sim_net *net = sim_all_nets()->nets, *next; net != NULL; net = next) {
         next = net->next;

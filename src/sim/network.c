@@ -58,14 +58,19 @@ static void land(sim_frame *frame)
     free(frame);
 }
 
+static void lose(sim_item *first)
+{
+    for (sim_item *item = first, *next; item != NULL; item = next) {
+        next = item->next;
+        if (item->lost != NULL)
+            item->lost(item);
+    }
+}
+
 void sim_network_close(void)
 {
     while (network.flying != NULL) {
-        for (sim_item *item = network.flying->first, *next; item != NULL; item = next) {
-            next = item->next;
-            if (item->lost != NULL)
-                item->lost(item);
-        }
+        lose(network.flying->first);
         land(network.flying);
     }
     free(network.hosts);
@@ -108,27 +113,30 @@ static void hand_over(sim_channel *channel, sim_item *first)
     for (sim_item *item = first, *next; item != NULL; item = next) {
         next = item->next;
         item->next = NULL;
-        if (!channel->cut) {
+        sim_dam *dam = channel->dam;
+        if (dam == NULL) {
             item->arrived(item);
             continue;
         }
-        *(channel->kept == NULL ? &channel->kept : &channel->kept_last->next) = item;
-        channel->kept_last = item;
+        *(dam->first == NULL ? &dam->first : &dam->last->next) = item;
+        dam->last = item;
     }
 }
 
-/* Counts the time of a channel that has nothing on its way any more. */
+/* Ends the flow of a channel that has nothing on its way any more. */
 static void rest(sim_channel *channel)
 {
-    if (!channel->works || channel->flying > 0 || channel->first != NULL)
+    const sim_flow *flow = channel->flow;
+    if (flow == NULL || flow->flying > 0 || flow->first != NULL || flow->waits)
         return;
-    channel->busy += sim_now() - channel->since;
-    channel->works = false;
+    channel->busy = sim_busy(channel);
+    free(channel->flow);
+    channel->flow = NULL;
 }
 
 uint64_t sim_busy(const sim_channel *channel)
 {
-    return channel->busy + (channel->works ? sim_now() - channel->since : 0);
+    return channel->busy + (channel->flow != NULL ? sim_now() - channel->flow->since : 0);
 }
 
 static void go_on(sim_channel *channel);
@@ -146,20 +154,20 @@ static void arrive(void *argument, uint64_t unused)
     sim_frame *frame = argument;
     sim_channel *channel = frame->channel;
     (void)unused;
-    channel->flying--;
-    channel->flying_bytes -= frame->bytes;
+    channel->flow->flying--;
+    channel->flow->flying_bytes -= frame->bytes;
     rest(channel);
     hand_over(channel, frame->first);
     land(frame);
-    if (channel->first != NULL && channel->from != channel->to)
+    if (channel->flow != NULL && channel->flow->first != NULL && channel->from != channel->to)
         go_on(channel);
 }
 
 static void arrive_at(sim_frame *frame, uint64_t time)
 {
-    sim_channel *channel = frame->channel;
-    channel->arrives = time > channel->arrives ? time : channel->arrives;
-    sim_at(channel->arrives, arrive, frame, 0);
+    sim_flow *flow = frame->channel->flow;
+    flow->arrives = time > flow->arrives ? time : flow->arrives;
+    sim_at(flow->arrives, arrive, frame, 0);
 }
 
 /* The first byte of a frame has reached the down-link. It cannot be received faster than it was sent. */
@@ -179,36 +187,38 @@ static sim_frame *next_frame(sim_channel *channel, uint64_t most)
     sim_frame *frame = calloc(1, sizeof *frame);
     if (frame == NULL)
         abort();
+    sim_flow *flow = channel->flow;
     frame->channel = channel;
     take_off(frame);
-    channel->flying++;
+    flow->flying++;
     uint64_t taken = 0;
-    while (channel->first != NULL && taken < most) {
-        sim_item *item = channel->first;
-        uint64_t rest = item->bytes - channel->sent, part = rest < most - taken ? rest : most - taken;
+    while (flow->first != NULL && taken < most) {
+        sim_item *item = flow->first;
+        uint64_t rest = item->bytes - flow->sent, part = rest < most - taken ? rest : most - taken;
         taken += part;
-        channel->sent += part;
+        flow->sent += part;
         if (part < rest)
             break;
-        channel->sent = 0;
-        channel->first = item->next;
+        flow->sent = 0;
+        flow->first = item->next;
         item->next = NULL;
         *(frame->first == NULL ? &frame->first : &frame->last->next) = item;
         frame->last = item;
     }
     frame->bytes = taken + (taken + SEGMENT - 1) / SEGMENT * HEADS;
-    channel->flying_bytes += frame->bytes;
+    flow->flying_bytes += frame->bytes;
     return frame;
 }
 
 /* Lets a channel wait for its turn at the up-link, unless its window is full. */
 static void take_turn(sim_host *host, sim_channel *channel)
 {
-    if (channel->waits || (host->rate > 0 && channel->flying_bytes >= window_of(host)))
+    sim_flow *flow = channel->flow;
+    if (flow->waits || (host->rate > 0 && flow->flying_bytes >= window_of(host)))
         return;
-    channel->waits = true;
-    channel->turn = NULL;
-    *(host->first == NULL ? &host->first : &host->last->turn) = channel;
+    flow->waits = true;
+    flow->turn = NULL;
+    *(host->first == NULL ? &host->first : &host->last->flow->turn) = channel;
     host->last = channel;
 }
 
@@ -229,7 +239,7 @@ static void leave(void *argument, uint64_t unused)
     sim_host *host = &network.hosts[channel->from];
     (void)unused;
     host->busy = false;
-    if (channel->first != NULL)
+    if (channel->flow->first != NULL)
         take_turn(host, channel);
     note_left(frame);
     serve(host);
@@ -240,9 +250,11 @@ static void serve(sim_host *host)
     if (host->busy || host->first == NULL)
         return;
     sim_channel *channel = host->first;
-    host->first = channel->turn;
-    channel->waits = false;
-    if (channel->first == NULL) { /* it was taken back */
+    sim_flow *flow = channel->flow;
+    host->first = flow->turn;
+    flow->waits = false;
+    if (flow->first == NULL) { /* it was taken back */
+        rest(channel);
         serve(host);
         return;
     }
@@ -251,9 +263,9 @@ static void serve(sim_host *host)
     uint64_t latency = latency_of(network.rates.latency), begin = sim_now() + latency;
     host->busy = true;
     host->bytes += frame->bytes;
-    channel->reaches = begin > channel->reaches ? begin : channel->reaches;
+    flow->reaches = begin > flow->reaches ? begin : flow->reaches;
     sim_at(sent, leave, frame, 0);
-    sim_at(channel->reaches, reach, frame, sent + latency);
+    sim_at(flow->reaches, reach, frame, sent + latency);
 }
 
 static void go_on(sim_channel *channel)
@@ -266,20 +278,23 @@ static void go_on(sim_channel *channel)
 static void send_nearby(sim_channel *channel)
 {
     sim_frame *frame = next_frame(channel, UINT64_MAX);
-    uint64_t begin = channel->arrives > sim_now() ? channel->arrives : sim_now();
+    uint64_t begin = channel->flow->arrives > sim_now() ? channel->flow->arrives : sim_now();
     note_left(frame);
     arrive_at(frame, begin + duration(frame->bytes, network.rates.host, 1) + latency_of(network.rates.nearby));
 }
 
 void sim_send(sim_channel *channel, sim_item *item)
 {
-    item->next = NULL;
-    *(channel->first == NULL ? &channel->first : &channel->last->next) = item;
-    channel->last = item;
-    if (!channel->works) {
-        channel->works = true;
-        channel->since = sim_now();
+    if (channel->flow == NULL) {
+        channel->flow = calloc(1, sizeof *channel->flow);
+        if (channel->flow == NULL)
+            abort();
+        channel->flow->since = sim_now();
     }
+    sim_flow *flow = channel->flow;
+    item->next = NULL;
+    *(flow->first == NULL ? &flow->first : &flow->last->next) = item;
+    flow->last = item;
     if (channel->from == channel->to) {
         send_nearby(channel);
         return;
@@ -290,9 +305,12 @@ void sim_send(sim_channel *channel, sim_item *item)
 sim_item *sim_take_back(sim_channel *channel, bool (*takes)(void *argument, const sim_item *item), void *argument)
 {
     sim_item *taken = NULL, **end = &taken, *last = NULL;
-    for (sim_item **at = &channel->first; *at != NULL;) {
+    sim_flow *flow = channel->flow;
+    if (flow == NULL)
+        return NULL;
+    for (sim_item **at = &flow->first; *at != NULL;) {
         sim_item *item = *at;
-        bool begun = item == channel->first && channel->sent > 0;
+        bool begun = item == flow->first && flow->sent > 0;
         if (begun || !takes(argument, item)) {
             last = item;
             at = &item->next;
@@ -303,7 +321,7 @@ sim_item *sim_take_back(sim_channel *channel, bool (*takes)(void *argument, cons
         *end = item;
         end = &item->next;
     }
-    channel->last = last;
+    flow->last = last;
     rest(channel);
     return taken;
 }
@@ -315,14 +333,25 @@ uint64_t sim_trip(uint32_t from, uint32_t to)
 
 void sim_cut(sim_channel *channel)
 {
-    channel->cut = true;
-    channel->cut_at = sim_now();
+    if (channel->dam == NULL)
+        channel->dam = calloc(1, sizeof *channel->dam);
+    if (channel->dam == NULL)
+        abort();
+    channel->dam->since = sim_now();
 }
 
 void sim_heal(sim_channel *channel)
 {
-    sim_item *kept = channel->kept;
-    channel->kept = channel->kept_last = NULL;
-    channel->cut = false;
+    sim_item *kept = channel->dam != NULL ? channel->dam->first : NULL;
+    free(channel->dam);
+    channel->dam = NULL;
     hand_over(channel, kept);
+}
+
+void sim_free_channel(sim_channel *channel)
+{
+    lose(channel->dam != NULL ? channel->dam->first : NULL);
+    lose(channel->flow != NULL ? channel->flow->first : NULL);
+    free(channel->dam);
+    free(channel->flow);
 }

@@ -23,21 +23,30 @@ struct sim_item {
     void (*lost)(sim_item *item);    /* the world has ended while it was on its way; takes the item; NULL: nothing to do */
 };
 
-/* One direction between two processes; items arrive in the order sent. */
-typedef struct sim_channel {
-    uint32_t from, to;         /* hosts */
+/* What has reached a cut. */
+typedef struct sim_dam {
+    uint64_t since;
+    sim_item *first, *last;
+} sim_dam;
+
+/* What a channel has while something waits or is on its way there. */
+typedef struct sim_flow {
     sim_item *first, *last;    /* not sent yet */
     uint64_t sent;             /* bytes of the first that were sent */
     uint64_t reaches, arrives; /* when the last frame reaches the down-link, and when it has arrived */
     struct sim_channel *turn;  /* the next one whose turn it is at the up-link */
+    uint64_t flying_bytes;     /* bytes that have not arrived, heads included, */
+    uint32_t flying;           /* and their frames */
     bool waits;                /* for its turn */
-    bool cut;                  /* nothing arrives until it is healed: */
-    uint64_t cut_at;
-    sim_item *kept, *kept_last; /* what has reached the cut */
-    uint32_t flying;            /* frames that have not arrived, */
-    uint64_t flying_bytes;      /* and their bytes, heads included */
-    bool works;                 /* it has something to send or on its way, */
-    uint64_t since, busy;       /* since then, and for so long before */
+    uint64_t since;            /* when this began */
+} sim_flow;
+
+/* One direction between two processes; items arrive in the order sent. Large worlds have millions that are idle. */
+typedef struct sim_channel {
+    uint32_t from, to; /* hosts */
+    sim_flow *flow;    /* NULL: it is idle */
+    sim_dam *dam;      /* nothing arrives until it is healed; NULL: it is not cut */
+    uint64_t busy;     /* nanoseconds of flows before this one */
 } sim_channel;
 
 typedef struct sim_rates {
@@ -61,6 +70,8 @@ sim_item *sim_take_back(sim_channel *channel, bool (*takes)(void *argument, cons
 uint64_t sim_trip(uint32_t from, uint32_t to);
 void sim_cut(sim_channel *channel);
 void sim_heal(sim_channel *channel);
+/* Frees what a channel has, for the end of the world. */
+void sim_free_channel(sim_channel *channel);
 /* Returns the bytes that have left a host by its up-link, heads included. */
 uint64_t sim_link_bytes(uint32_t host);
 

@@ -125,6 +125,13 @@ static void hundred_nodes_have_the_sums(void **state)
     check((setting){.topology = "servers:8", .nodes = 100, .numbers = 5000, .clocks = 3, .most = LIMIT(200)});
 }
 
+/* So many send more goodbyes than may be on their way at once, and the memory for pairs of nodes is most of all. */
+static void goodbyes_of_many_nodes_take_little_memory(void **state)
+{
+    (void)state;
+    check((setting){.topology = "tree", .nodes = 400, .numbers = 100, .clocks = 1, .most = LIMIT(190)});
+}
+
 static void thousand_nodes_have_the_sums(void **state)
 {
     (void)state;
@@ -138,6 +145,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hundred_nodes_have_the_sums),
+        cmocka_unit_test(goodbyes_of_many_nodes_take_little_memory),
         cmocka_unit_test(thousand_nodes_have_the_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
