@@ -289,7 +289,7 @@ typedef struct hawser_figures {
     uint32_t workers;
     const hawser_worker_figures *worker;
     uint32_t nodes;
-    const hawser_link *links; /**< both directions of each; empty with one node, and on other nodes than 0 */
+    const hawser_link *links; /**< the directions that carried a message; empty with one node, and on other nodes than 0 */
     size_t link_count;
     const hawser_accept_figures *accepts; /**< one per node; empty with one node, and on other nodes than 0 */
     size_t accept_count;

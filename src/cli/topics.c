@@ -183,7 +183,7 @@ static const hawser_topic topics[] = {
      "              else the slowest worker's time by the median one's), node or worker\n"
      "  changes     of settings during the run, by --auto or the training's own rules: loop, clock, what (sync,\n"
      "              encoding, quota, work, share, gain), old, new, state, worker, by and reason\n"
-     "  links       between nodes: from, to, transport, messages_sent, bytes_sent, busy_seconds\n"
+     "  links       that carried messages: from, to, transport, messages_sent, bytes_sent, busy_seconds\n"
      "              (in which bytes waited for --rate, or over tcp for the network)\n"
      "  accepts       connections to a node: node, admitted, wrong_key, unfit, late, crowded, late_messages,\n"
      "                foreign_messages, last\n"

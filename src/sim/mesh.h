@@ -46,8 +46,8 @@ struct sim_link {
     sim_net *net;
     sim_link *next; /* of the net */
     uint32_t node;
-    uint8_t state; /* sim_link_state */
-    bool second;   /* the second end of its pair */
+    uint8_t state;                                /* sim_link_state */
+    bool second;                                  /* the second end of its pair */
     bool announced, bidding, bid, closed, paused; /* bid: the goodbye was sent */
     union {
         sim_dialling *dialling; /* of a new link */
@@ -92,7 +92,7 @@ struct sim_net {
     size_t capacity;
     uint32_t open;
     uint64_t moved, queued, flying; /* flying: items on the way from it */
-    uint32_t **routes; /* by origin: the number of children, and the children; NULL: none */
+    uint32_t **routes;              /* by origin: the number of children, and the children; NULL: none */
     size_t route_capacity;
     pthread_t thread;
     sim_parcel *arrived, *arrived_last;
@@ -113,7 +113,7 @@ sim_nets *sim_all_nets(void);
 /* Returns zeroed memory; the simulator ends if there is none. */
 void *sim_made(size_t size);
 sim_link *sim_link_to(const sim_net *net, uint32_t node); /* NULL: there is none */
-sim_link *sim_peer(const sim_link *link);                  /* its other end */
+sim_link *sim_peer(const sim_link *link);                 /* its other end */
 bool sim_net_runs(const sim_net *net);
 
 /* Gives a parcel to a net as if it had arrived. */

@@ -58,6 +58,17 @@ static bool is_right(const setting *how, const double *x)
     return true;
 }
 
+/* Node 0 lists the links that carried a message, which are much fewer than all, and no other node lists any. */
+static bool lists_used_links(const setting *how, const hawser_run *run, uint32_t node)
+{
+    const hawser_figures *figures = hawser_run_figures(run);
+    for (size_t i = 0; i < figures->link_count; i++)
+        if (figures->links[i].messages_sent == 0)
+            return false;
+    return node == 0 ? figures->link_count >= how->nodes - 1 && figures->link_count < (size_t)how->nodes * how->nodes / 4
+                     : figures->link_count == 0;
+}
+
 static int node_main(void *user, uint32_t node)
 {
     setting *how = user;
@@ -74,7 +85,7 @@ static int node_main(void *user, uint32_t node)
     /* All nodes have the same numbers at the end of a loop, and some of them are checked. */
     if (status != HAWSER_OK)
         fprintf(stderr, "node %" PRIu32 ": %s\n", node, error.text);
-    else if (node % 97 != 0 || is_right(how, RESULT(double, run, "x", NULL)))
+    else if (lists_used_links(how, run, node) && (node % 97 != 0 || is_right(how, RESULT(double, run, "x", NULL))))
         how->right++;
     hawser_run_free(run);
     hawser_program_free(program);
@@ -129,7 +140,7 @@ static void hundred_nodes_have_the_sums(void **state)
 static void goodbyes_of_many_nodes_take_little_memory(void **state)
 {
     (void)state;
-    check((setting){.topology = "tree", .nodes = 400, .numbers = 100, .clocks = 1, .most = LIMIT(190)});
+    check((setting){.topology = "tree", .nodes = 400, .numbers = 100, .clocks = 1, .most = LIMIT(180)});
 }
 
 static void thousand_nodes_have_the_sums(void **state)

@@ -47,7 +47,8 @@ hw_block_record hw_worker_record(const hw_worker *worker)
 bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link)
 {
     hw_net_path path;
-    if (session->cluster == NULL || !hw_net_path_of(hw_cluster_net(session->cluster), node, &path))
+    if (session->cluster == NULL || !hw_net_path_of(hw_cluster_net(session->cluster), node, &path) ||
+        path.messages_sent == 0)
         return false;
     *link = (hawser_link){.from = session->node,
                           .to = node,

@@ -67,7 +67,7 @@ hawser_status hw_run_add_link(hawser_run *run, const hawser_link *link, hawser_e
 void hw_run_add_accepts(hawser_run *run, const hawser_accept_figures *accepts);
 
 hw_block_record hw_worker_record(const hw_worker *worker);
-/* Returns the link from this node to another; false: there is none. */
+/* Returns the link from this node to another; false: there is none, or it has carried no message from here. */
 bool hw_session_link(const hw_session *session, uint32_t node, hawser_link *link);
 
 /* Returns the counters of the connections to this node; only with several nodes. */
