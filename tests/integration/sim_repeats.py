@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -56,8 +57,19 @@ def simulated(folder):
     return said
 
 
+def together(folder):
+    """What hawser-sim writes of a training beside servers, whose client comes when it has ended; a signal ends the servers."""
+    reach = ("--at", "host0:7101", "--key-file", "key")
+    out = call([os.path.join(OWN, "src", "hawser-sim"), "--nodes", "2", "--seed", "9", "--fault", "end=2 term 1", "--", "serve", "--quiet",
+                "--key-file", "key", "--port-range", "7100-7109", ":", "--host", "0", "--", "train", "lasso", "d.svm", "--json", "--quiet",
+                ":", "--nodes", "1", "--start", "end=1", "--", "store", "make", "t", *reach], folder)
+    lines = [re.sub(r'"seconds_real":[0-9.]+', "", line) for line in out.splitlines()]
+    assert lines[0] == "host0:7101" and sum('"exit_code":0' in line for line in lines) == 3, lines
+    return lines
+
+
 def all_lines(folder):
-    return [*worlds(1), *worlds(2), *simulated(folder)]
+    return [*worlds(1), *worlds(2), *simulated(folder), *together(folder)]
 
 
 def sources():
@@ -109,6 +121,8 @@ CALLS = (
 
 with tempfile.TemporaryDirectory() as folder:
     call([HAWSER, "data", "generate", "url", "-o", "d.svm", "--rows", "500", "--cols", "100", "--per-row", "8", "--seed", "3"], folder)
+    with open(os.path.join(folder, "key"), "w", encoding="ascii", opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+        file.write("00112233445566778899aabbccddeeff" * 2)
     key, own = key_of(sources()), all_lines(folder)
     expected = read_expected(key)
     if expected is None:
