@@ -151,7 +151,7 @@ def an_error_is_not_repeated():
 def restarts_are_counted():
     run = Run("progress $start; die KILL", "--restarts", "4", nodes=1).end(137)
     assert run.restarts() == [(i, 4) for i in range(1, 5)], run.err
-    assert run.err.rstrip().endswith("; no restart, since all were used"), run.err
+    assert run.err.rstrip().endswith("; no restart, since all were used; the same command goes on from the newest checkpoint"), run.err
 
 
 def nodes_killed_at_drawn_moments():
@@ -184,7 +184,7 @@ def two_restarts_in_a_row_without_progress_are_the_last():
     run = Run('[ $node = 0 ] && { [ $start = 1 -o $start = 2 ] && progress 5; wait_for start.1.$start; die KILL; }; progress 6; sleep 1000',
               "--restarts", "9", "--restart-window", "0").end(137)
     assert run.restarts() == [(1, 9), (2, 9), (3, 9), (4, 9)], run.err
-    assert "; no restart, since 2 in a row have made no new checkpoint\n" in run.err, run.err
+    assert "; no restart, since 2 in a row have made no new checkpoint; the same command goes on from the newest checkpoint\n" in run.err, run.err
 
 
 # ------------------------------------------------------------------------------------------------------- ends by request ----

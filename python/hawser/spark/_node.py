@@ -73,11 +73,19 @@ class Partition:
     def __init__(self, plan: Plan, context: Any) -> None:
         self.plan, self.context = plan, context
         self.place: int = context.partitionId()
+        self.host = self._find_host()
         self.rows = Rows(plan.features, plan.beside)
         self.ending = contextlib.ExitStack()
         self.held: Held | None = None  # None: the partition has no rows, or an error
         self.node: Node | None = None
         self.warnings: list[tuple[type[Warning], str]] = []
+
+    def _find_host(self) -> str:
+        """Returns this executor's address. After the loss of an executor Spark may begin a stage with fewer addresses than tasks: then it must repeat it."""
+        tasks = self.context.getTaskInfos()
+        if self.place >= len(tasks):
+            raise PeerLost(f"Spark began partition {self.place} with the addresses of {len(tasks)} tasks only; an executor was lost")
+        return str(tasks[self.place].address).rsplit(":", 1)[0]
 
     def run(self, batches: Iterator[Any]) -> Outcome | None:
         """Returns what the driver must learn from this task, if anything. All tasks make the same calls that wait for the others.
@@ -168,8 +176,7 @@ class Partition:
                 self._check()
                 if self.plan.classes is not None:
                     facts.labels = self._count_labels(self.plan.classes.column)
-                host = str(self.context.getTaskInfos()[self.place].address).rsplit(":", 1)[0]
-                self.held = self.ending.enter_context(held_address(replace(self.plan.task, variables=variables_here()), host))
+                self.held = self.ending.enter_context(held_address(replace(self.plan.task, variables=variables_here()), self.host))
                 facts.address = self.held.address
         except Error as error:
             facts.error, facts.text = type(error).__name__, str(error)

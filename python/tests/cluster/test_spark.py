@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+import types
 
 import numpy as np
 import pytest
@@ -30,6 +31,7 @@ import hawser  # noqa: E402
 import hawser.spark  # noqa: E402
 from conftest import LONG as LONG_FORM, some  # noqa: E402
 from hawser.spark._driver import make_plan, raise_failure, run  # noqa: E402
+from hawser.spark._node import Partition  # noqa: E402
 from hawser.spark._progress import listening, reporting  # noqa: E402
 
 DRAW = np.random.default_rng(0)
@@ -496,6 +498,13 @@ def test_a_stage_that_lost_a_task_is_repeated(frame, tmp_path, checkpoint):
     assert np.array_equal(found.model.coefficients, alone.coefficients) and found.model.intercept == alone.intercept
     assert found.trace[0]["clock"] > 2 if checkpoint else found.trace[0]["clock"] < 2
     assert not checkpoint or not os.listdir(folder)
+
+
+def test_a_task_without_an_address_is_lost():
+    """So Spark repeats the stage: after the loss of an executor it may name fewer tasks than it begins."""
+    context = types.SimpleNamespace(partitionId=lambda: 2, getTaskInfos=lambda: [types.SimpleNamespace(address="10.0.0.1:7000")] * 2)
+    with pytest.raises(hawser.PeerLost, match="partition 2 with the addresses of 2 tasks only; an executor was lost"):
+        Partition(None, context)
 
 
 def test_failures_of_executors_are_explained():

@@ -51,6 +51,8 @@ void hw_restarts_say(const hw_launch *launch, char *text, size_t size)
     else
         snprintf(text, size, "; no restart, since %d in a row have ended within %.4g s (--restart-window)", IDLE_MOST,
                  it->window);
+    if (!is_due(launch) && befell(launch, &launch->nodes[launch->first_failed]) && (it->reported || launch->progressed))
+        strncat(text, "; the same command goes on from the newest checkpoint", size - strlen(text) - 1);
 }
 
 bool hw_restarts_next(const hw_launch *launch)
