@@ -20,7 +20,8 @@ const hawser_option *hw_check_history_rows(void)
     return rows;
 }
 
-static hawser_status add_file(hw_history *history, const char *path, hawser_error *error)
+/* Adds a file. spares_empty: an empty one counts as none, because a node that is killed before its job begins leaves one. */
+static hawser_status add_file(hw_history *history, const char *path, bool spares_empty, hawser_error *error)
 {
     struct stat facts;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe is refused below; opening it must not block */
@@ -36,6 +37,10 @@ static hawser_status add_file(hw_history *history, const char *path, hawser_erro
                            S_ISDIR(facts.st_mode) ? "a directory" : "no plain file");
     }
     size_t size = (size_t)facts.st_size;
+    if (size == 0 && spares_empty) {
+        close(fd);
+        return HAWSER_OK;
+    }
     void *bytes = size > 0 ? mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0) : NULL;
     close(fd);
     if (bytes == MAP_FAILED)
@@ -54,7 +59,7 @@ static hawser_status add_others(hw_history *history, const char *path, hawser_er
         HAWSER_TRY(hw_history_path(path, node, &other, error));
         hawser_status status = HAWSER_OK;
         if (!history->parts[node].read && access(other, F_OK) == 0)
-            status = add_file(history, other, error);
+            status = add_file(history, other, true, error);
         free(other);
         HAWSER_TRY(status);
     }
@@ -64,7 +69,7 @@ static hawser_status add_others(hw_history *history, const char *path, hawser_er
 static hawser_status read_all(hw_call *call, hw_history *history, hawser_error *error)
 {
     for (size_t i = 0; i < call->count; i++)
-        HAWSER_TRY(add_file(history, call->words[i], error));
+        HAWSER_TRY(add_file(history, call->words[i], call->count > 1, error));
     if (call->count == 1 && history->parts[0].read)
         HAWSER_TRY(add_others(history, call->words[0], error));
     HAWSER_TRY(hw_history_whole(history, error));

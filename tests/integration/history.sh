@@ -65,6 +65,9 @@ for train in "lasso d.svm --lambda-ratio 1e-5 --tol 1e-15 --sync tap --exchange-
         has out "node $node has left [0-9]+ records and no end record"
         code 10 "$hawser" check h h.1 h.2 --json
         has out "\"holds\":true.*\"ended\":\"peer lost\",\"lost\":\\[$node\\]"
+        : >$part
+        code 10 "$hawser" check h h.1 h.2
+        has out "node $node has left no file"
         rm $part
         code 10 "$hawser" check $(ls h h.1 h.2 2>/dev/null)
         has out "node $node has left no file"
