@@ -217,6 +217,8 @@ void hw_replica_remember(hw_replica *replica, hawser_record *record);
 void hw_replica_set_base(hw_replica *replica, const void *values);
 /* record.c: records in the history what hw_replica_remember has read. */
 void hw_replica_record_restored(const hw_replica *replica);
+/* record.c: records, for a history, that the merged values are kept at a point, or are again those of the point. */
+void hw_replica_record_point(const hw_replica *replica, uint32_t point, bool back);
 /* keep.c: overwrites all that hw_replica_visit fills, so that a test notices what it leaves out. */
 void hw_replica_drop(hw_replica *replica);
 

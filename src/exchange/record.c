@@ -160,6 +160,13 @@ void hw_replica_record_restored(const hw_replica *replica)
     hw_log_put(replica->spec.log, &record);
 }
 
+void hw_replica_record_point(const hw_replica *replica, uint32_t point, bool back)
+{
+    if (hw_records(replica) && replica->base != NULL)
+        put(replica,
+            (hw_event_record){.kind = back ? HW_EVENT_BACK : HW_EVENT_KEPT, .part = point, .digest = replica->digest});
+}
+
 void hw_record_write(hw_replica *replica, const hw_message *message, bool flush)
 {
     const hw_envelope *envelope = &message->envelope;

@@ -840,6 +840,8 @@ static bool walk_record(hw_block_walk *w)
         return HW_WALK_ALONE(w, HW_RULE_RECORD, "a record of a state that block %" PRIu32 " does not have", w->block);
     if (r->kind == HW_EVENT_RESTORED)
         return hw_walk_restored(w, k);
+    if (r->kind == HW_EVENT_KEPT || r->kind == HW_EVENT_BACK)
+        return hw_walk_point(w, k);
     if (r->kind == HW_EVENT_BEGIN)
         return walk_begin(w, k);
     if (r->kind == HW_EVENT_FORGET) {

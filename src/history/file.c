@@ -14,7 +14,7 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "histories lie in file
 _Static_assert(sizeof(hw_event_record) == 80 && sizeof(hw_history_head) == 40 && sizeof(hw_batch_head) == 48,
                "the layouts of docs/history.md");
 
-static const char head_magic[] = "HWHISTE\n", batch_magic[] = "HWBATCH\n";
+static const char head_magic[] = "HWHISTF\n", batch_magic[] = "HWBATCH\n";
 
 hawser_status hw_history_path(const char *file, uint32_t node, char **path, hawser_error *error)
 {

@@ -65,6 +65,9 @@ typedef enum hw_event_kind {
     /* Recorded by blocks of a job that goes on from a checkpoint, before their first BEGIN: */
     HW_EVENT_RESUMED,  /* the block has read its record of the checkpoint */
     HW_EVENT_RESTORED, /* what a state was then */
+    /* Recorded by blocks between two epochs or clocks: */
+    HW_EVENT_KEPT, /* a state is kept at a point */
+    HW_EVENT_BACK, /* it is again what was kept there */
     /* The last record of the file: */
     HW_EVENT_CLOSE
 } hw_event_kind;

@@ -78,6 +78,31 @@ static void print_wait(const hw_counterexample *counterexample, const char *name
                 name, r->first, r->last);
 }
 
+/* Prints a record that a block makes between two loops or clocks. */
+static void print_event(const hw_event_record *r, const char *name, FILE *out)
+{
+    switch ((hw_event_kind)r->kind) {
+    case HW_EVENT_CHANGED:
+        fprintf(out, "setting %" PRIu32 " of block %" PRIu32 " changes from clock %" PRIu64 " on", r->part, r->actor,
+                r->clock);
+        break;
+    case HW_EVENT_RESUMED:
+        fprintf(out, "block %" PRIu32 " goes on at clock %" PRIu64 " of epoch %" PRIu64, r->actor, r->clock, r->epoch);
+        break;
+    case HW_EVENT_RESTORED: fprintf(out, "block %" PRIu32 " has read %s from a checkpoint", r->actor, name); break;
+    case HW_EVENT_KEPT: fprintf(out, "block %" PRIu32 " keeps %s at point %" PRIu32, r->actor, name, r->part); break;
+    case HW_EVENT_BACK: fprintf(out, "block %" PRIu32 " goes back to %s of point %" PRIu32, r->actor, name, r->part); break;
+    case HW_EVENT_LOST:
+        fprintf(out, "recorded: ");
+        if (r->from == HW_HISTORY_NONE)
+            fprintf(out, "the job is over");
+        else
+            fprintf(out, "node %" PRIu32 " is lost", r->from);
+        break;
+    default: fprintf(out, "record of kind %u about %s", r->kind, name); break;
+    }
+}
+
 static void print_block_record(const hw_counterexample *counterexample, const char *name, FILE *out)
 {
     const hw_event_record *r = &counterexample->record;
@@ -138,23 +163,8 @@ static void print_block_record(const hw_counterexample *counterexample, const ch
                 " of epoch %" PRIu64,
                 r->actor, r->part, name, r->from, r->clock, r->epoch);
         break;
-    case HW_EVENT_CHANGED:
-        fprintf(out, "setting %" PRIu32 " of block %" PRIu32 " changes from clock %" PRIu64 " on", r->part, r->actor,
-                r->clock);
-        break;
-    case HW_EVENT_RESUMED:
-        fprintf(out, "block %" PRIu32 " goes on at clock %" PRIu64 " of epoch %" PRIu64, r->actor, r->clock, r->epoch);
-        break;
-    case HW_EVENT_RESTORED: fprintf(out, "block %" PRIu32 " has read %s from a checkpoint", r->actor, name); break;
     case HW_EVENT_CREDIT: fprintf(out, "block %" PRIu32 " may run clocks below %" PRIu64, r->actor, r->count); break;
-    case HW_EVENT_LOST:
-        fprintf(out, "recorded: ");
-        if (r->from == HW_HISTORY_NONE)
-            fprintf(out, "the job is over");
-        else
-            fprintf(out, "node %" PRIu32 " is lost", r->from);
-        break;
-    default: fprintf(out, "record of kind %u about %s", r->kind, name); break;
+    default: print_event(r, name, out); break;
     }
 }
 

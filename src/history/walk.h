@@ -64,6 +64,8 @@ static inline const hw_event_record *hw_walk_here(const hw_block_walk *w)
 #define HW_WALK_WITH(w, rule, other_stream, other_number, ...)                                                              \
     hw_violation((w)->checker, rule, (hw_at[]){{other_stream, other_number}, {(w)->stream, (w)->at}}, 2, __VA_ARGS__)
 
+/* points.c: checks that a state is kept, or goes back to what was kept. */
+bool hw_walk_point(hw_block_walk *w, hw_state_walk *k);
 /* blocks.c: adds a record to those that must agree on all blocks, by this key. */
 void hw_walk_agree(hw_block_walk *w, uint64_t clock, uint64_t what, uint64_t more);
 /* blocks.c: returns the record by which a block wrote a part of a clock's update of this record's state; NULL if there is

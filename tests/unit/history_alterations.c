@@ -69,6 +69,8 @@ static const char *const kinds[] = {[HW_EVENT_STATE] = "STATE",
                                     [HW_EVENT_CHANGED] = "CHANGED",
                                     [HW_EVENT_RESUMED] = "RESUMED",
                                     [HW_EVENT_RESTORED] = "RESTORED",
+                                    [HW_EVENT_KEPT] = "KEPT",
+                                    [HW_EVENT_BACK] = "BACK",
                                     [HW_EVENT_CLOSE] = "CLOSE"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -187,6 +189,28 @@ static bool of_one_block(const alteration *a)
     for (size_t i = 0; i < a->all->count; i++) {
         hw_event_record r = record_of(a->r, a->all->all[i]);
         if (r.kind == HW_EVENT_CREDIT && r.actor > 0)
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether a rebuild replaces what the only block has read, or nothing uses it. */
+static bool of_one_block_rebuilt(const alteration *a)
+{
+    for (size_t i = a->at + 1; i < a->all->count; i++) {
+        hw_event_record r = record_of(a->r, a->all->all[i]);
+        if (r.kind == HW_EVENT_BEGIN && r.object == a->before.object)
+            return (r.flags & HW_EVENT_PLAIN) != 0 && of_one_block(a);
+    }
+    return of_one_block(a);
+}
+
+/* Returns whether the point was kept before the checkpoint. */
+static bool of_an_earlier_point(const alteration *a)
+{
+    for (size_t i = 0; i < a->at; i++) {
+        hw_event_record r = record_of(a->r, a->all->all[i]);
+        if (r.kind == HW_EVENT_KEPT && r.actor == a->before.actor)
             return false;
     }
     return true;
@@ -381,6 +405,8 @@ static const struct {
     {KIND(CREDIT) | KIND(TURN), ALL_FIELDS, false, by_no_other, "only the other blocks record the same loop and credit"},
     {KIND(RESUMED), ALL_FIELDS, false, by_no_other, "only the other blocks record where the run goes on"},
     {KIND(RESTORED), OF(first) | OF(last), false, everywhere, "what a filter holds is judged where it is sent"},
+    {KIND(BACK), OF(part), false, of_an_earlier_point, "points that were kept before the checkpoint are not known"},
+    {KIND(RESTORED), OF(digest), false, of_one_block_rebuilt, "a rebuild replaces what was read"},
     {KIND(PASSED), OF(epoch) | OF(clock), false, of_the_first_use, "a part that was read may be of any use before"},
     {KIND(CREDIT), OF(first), false, of_the_only_credit, "nothing else records the own share of a block"},
     {KIND(WRITE), OF(flags), false, by_no_other, "only the other blocks record that all that is held is sent"},
@@ -565,6 +591,9 @@ static const real_run runs[] = {
     {"branches", 1, run_branches, BSP, {"workers", "3"}, 0},
     {"branches on nodes", 2, run_branches, SSP(1), {"workers", "4"}, 0},
     {"branches of one block", 1, run_branches, BSP, {"workers", "1"}, 0},
+    {"points", 1, run_points, BSP, {"workers", "3"}, 0},
+    {"points on nodes", 2, run_points, {HAWSER_TAP, 0}, {"workers", "3"}, 0},
+    {"points on servers", 3, run_points, SSP(1), {"workers", "3", "topology", "servers:1"}, 0},
     {"moving", 1, run_moving, BSP, {"workers", "3"}, 0},
     {"moving on nodes", 2, run_moving, SSP(1), {"workers", "3"}, 0},
     {"stored, one block", 1, run_stored, BSP, {"workers", "1"}, 0},
@@ -586,6 +615,7 @@ static const real_run runs[] = {
     {"bsp, filtered, from a checkpoint", 1, run_mixed, BSP, {"workers", "3", "filter", "fifo", "quota", "200"}, 2},
     {"branches, from a checkpoint", 1, run_branches, BSP, {"workers", "3"}, 2},
     {"branches on nodes, from a checkpoint", 2, run_branches, SSP(1), {"workers", "4"}, 1},
+    {"points on nodes, from a checkpoint", 2, run_points, {HAWSER_TAP, 0}, {"workers", "3"}, 2},
     {"moving, from a checkpoint", 1, run_moving, BSP, {"workers", "3"}, 2},
     {"moving on nodes, from a checkpoint", 2, run_moving, SSP(1), {"workers", "3"}, 4},
     {"stored, bsp, from a checkpoint", 2, run_stored, BSP, {"workers", "3"}, 5},

@@ -140,7 +140,7 @@ static void other_versions_are_named(void **state)
     bytes[6] = '3';
     assert_int_equal(hw_history_add(&history, "old", bytes, size, &error), HAWSER_BAD_INPUT);
     assert_non_null(strstr(error.text, "old is a history of another version"));
-    assert_non_null(strstr(error.text, "layout 3; this one reads layout E"));
+    assert_non_null(strstr(error.text, "layout 3; this one reads layout F"));
     hw_history_free(&history);
     free(bytes);
 }

@@ -3,6 +3,7 @@
 #ifndef HW_TESTS_HISTORY_REAL_H
 #define HW_TESTS_HISTORY_REAL_H
 
+#include "hawser/kept_points.h"
 #include "hawser/moving.h"
 #include "hawser/store.h"
 #include "hawser/stored.h"
@@ -75,6 +76,34 @@ static void run_branches(test_node *node)
     hawser_operator *branch = hawser_branch(loop, "branch", every_other, NULL);
     const hawser_sync strict = hawser_bsp();
     HAWSER_UNIT(branch, "add", add_one, .reads = {v}, .updates = {u}, .sync = late ? &strict : NULL);
+    hawser_run *result = NULL;
+    node->status = hawser_run_program(node->job, program, &result, &node->error);
+    hawser_run_free(result);
+    hawser_program_free(program);
+}
+
+/* Keeps a point, goes back to it two iterations later, and goes on. */
+static bool comes_back(hawser_progress *progress, void *user)
+{
+    (void)user;
+    const uint64_t clock = hawser_progress_clock(progress);
+    if (clock == 0)
+        hawser_progress_keep(progress, 0);
+    if (clock == 2)
+        hawser_progress_return(progress, 0);
+    return clock == 3;
+}
+
+/* Rounds between which a test goes back to a kept point. */
+static void run_points(test_node *node)
+{
+    const real_run *run = node->user;
+    hawser_program *program = hawser_program_new("points", NULL);
+    hawser_state *v = HAWSER_STATE(program, "v", HAWSER_REPLICATED, .rows = 4, .keep = true);
+    hawser_kept_points(program, 1);
+    hawser_operator *again = hawser_loop(hawser_root(program), "again", (hawser_until){.test = comes_back}, hawser_bsp());
+    hawser_operator *rounds = hawser_loop(again, "rounds", (hawser_until){.clocks = 2}, run->sync);
+    HAWSER_UNIT(rounds, "count", count_clock, .updates = {v});
     hawser_run *result = NULL;
     node->status = hawser_run_program(node->job, program, &result, &node->error);
     hawser_run_free(result);

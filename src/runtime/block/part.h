@@ -71,6 +71,8 @@ typedef struct hw_part_kind {
     hawser_status (*keep)(hw_worker *worker, hw_state_part *part, void *values); /* copies them to kept_count numbers */
     /* Makes such a copy the part's values, between two phases. Every block does so, with copies of one point. */
     hawser_status (*put_back)(hw_worker *worker, hw_state_part *part, const void *values);
+    /* Records, for a history, that it was kept or put back. */
+    void (*record_point)(const hw_state_part *part, uint32_t point, bool back);
 
     /* Records: save and restore are one visit in two directions (hawser/record.h). It visits what later clocks of this block
      * depend on, between clocks. It does not visit what the block knows of others (clocks, parked updates), nor values on

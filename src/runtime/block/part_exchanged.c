@@ -198,6 +198,11 @@ static hawser_status put_back(hw_worker *worker, hw_state_part *part, const void
     return HAWSER_OK;
 }
 
+static void record_point(const hw_state_part *part, uint32_t point, bool back)
+{
+    hw_replica_record_point(part->replica, point, back);
+}
+
 static void visit(hw_state_part *part, hawser_record *record)
 {
     hawser_record_bytes(record, &part->unfilled, sizeof part->unfilled);
@@ -245,7 +250,8 @@ static hawser_status restore(hw_worker *worker, hw_state_part *part)
     .close = close_part, .begin_epoch = begin_epoch, .ready = ready, .merge = merge, .cut = cut, .settled = settled,        \
     .end_epoch = end_epoch, .read = read_all, .roll_back = roll_back, .accept = accept, .retire = retire,                   \
     .take_merged = take_merged, .merged = merged, .alike = true, .kept_count = kept_count, .keep = keep,                    \
-    .put_back = put_back, .visit = visit, .drop = drop, .remember = remember, .set_merged = set_merged, .restore = restore
+    .put_back = put_back, .record_point = record_point, .visit = visit, .drop = drop, .remember = remember,                 \
+    .set_merged = set_merged, .restore = restore
 
 const hw_part_kind hw_part_replicated = {EXCHANGED, .open = open_replicated, .write = write_all, .set_gain = set_gain};
 const hw_part_kind hw_part_partitioned = {EXCHANGED, .open = open_partitioned, .write = write_own};

@@ -46,14 +46,22 @@ void hw_points_close(hw_worker *worker)
     hw_messages_free(worker->orders);
 }
 
-/* Copies what the block has committed. */
-static hawser_status keep(hw_worker *worker, hw_point *point)
+static void record_point(const hw_state_part *part, uint32_t number, bool back)
 {
+    if (part->state->keeps && part->kind->record_point != NULL)
+        part->kind->record_point(part, number, back);
+}
+
+/* Copies what the block has committed. */
+static hawser_status keep(hw_worker *worker, uint32_t number)
+{
+    hw_point *point = &worker->points[number];
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
         point->fresh[i] = part->fresh;
         if (copies(worker, part))
             HAWSER_TRY(part->kind->keep(worker, part, point->values[i]));
+        record_point(part, number, false);
     }
     point->kept = true;
     return HAWSER_OK;
@@ -72,6 +80,7 @@ static hawser_status go_back(hw_worker *worker, uint32_t number, bool at_end)
             continue;
         const void *values = copies(worker, part) ? own->values[i] : first->values[i];
         HAWSER_TRY(part->kind->put_back(worker, part, values));
+        record_point(part, number, true);
         part->page_filled = false;
     }
     return HAWSER_OK;
@@ -95,8 +104,7 @@ static hawser_status carry_out_all(hw_worker *worker)
         const hw_point_order *orders = message->payload;
         hawser_status status = HAWSER_OK;
         for (uint64_t k = 0; k < message->envelope.count && status == HAWSER_OK; k++)
-            status = orders[k].returns != 0 ? go_back(worker, orders[k].point, false)
-                                            : keep(worker, &worker->points[orders[k].point]);
+            status = orders[k].returns != 0 ? go_back(worker, orders[k].point, false) : keep(worker, orders[k].point);
         worker->orders = message->next;
         worker->orders_last = worker->orders != NULL ? worker->orders_last : NULL; /* others may come while it replies */
         if (status == HAWSER_OK)
