@@ -271,7 +271,7 @@ MUTANTS = [
     ("stores: a barrier does not wait for clocks that an agreement overtakes", "src/runtime/store/ask.c", "HAWSER_THEN(all, hw_cluster_drain(store->job->cluster, &own));", "", WORLDS_OF_STORES),
     ("stores: a barrier is one meeting", "src/runtime/store/ask.c", "HAWSER_THEN(all, hw_cluster_agree(store->job->cluster, HAWSER_OK, &own));", "", ALL_ORDERS),
     ("stores: a client waits for the reply of a lost server", "src/runtime/store/remote.c", "while (remote->answer == NULL && !remote->lost &&", "while (remote->answer == NULL &&", WORLDS_OF_SERVERS),
-    ("simulator: a full window stops no connection", "src/sim/network.c", "channel->flying_bytes >= window_of(host)", "false", LINKS),
+    ("simulator: a full window stops no connection", "src/sim/network.c", "flow->flying_bytes >= window_of(host)", "false", LINKS),
     ("simulator: a stopped process loses a signal", "src/sim/world.c", "thread->facts.signals |= bit;", "if (process->state == SIM_RUNNING) thread->facts.signals |= bit;", SIGNALS),
     ("simulator: a goodbye overtakes what was sent before", "src/sim/mesh.c", "sim_send(&from->out, &parcel->item);", "if (what.kind == SIM_GOODBYE) { left(&parcel->item); arrived(&parcel->item); } else sim_send(&from->out, &parcel->item);", WORLDS),
     ("simulator: a mutex admits two", "src/sim/threads.c", "while (mutex->owner != NULL)", "while (mutex->owner != NULL && !sim_is_drawn())", WORLDS),
