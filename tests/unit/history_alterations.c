@@ -205,15 +205,13 @@ static bool of_one_block_rebuilt(const alteration *a)
     return of_one_block(a);
 }
 
-/* Returns whether the point was kept before the checkpoint. */
-static bool of_an_earlier_point(const alteration *a)
+/* Returns whether the job went on from a checkpoint. */
+static bool after_a_checkpoint(const alteration *a)
 {
-    for (size_t i = 0; i < a->at; i++) {
-        hw_event_record r = record_of(a->r, a->all->all[i]);
-        if (r.kind == HW_EVENT_KEPT && r.actor == a->before.actor)
-            return false;
-    }
-    return true;
+    for (size_t i = 0; i < a->all->count; i++)
+        if (record_of(a->r, a->all->all[i]).kind == HW_EVENT_RESUMED)
+            return true;
+    return false;
 }
 
 /* Returns whether it is the only credit of the block in its run. */
@@ -405,7 +403,8 @@ static const struct {
     {KIND(CREDIT) | KIND(TURN), ALL_FIELDS, false, by_no_other, "only the other blocks record the same loop and credit"},
     {KIND(RESUMED), ALL_FIELDS, false, by_no_other, "only the other blocks record where the run goes on"},
     {KIND(RESTORED), OF(first) | OF(last), false, everywhere, "what a filter holds is judged where it is sent"},
-    {KIND(BACK), OF(part), false, of_an_earlier_point, "points that were kept before the checkpoint are not known"},
+    {KIND(BACK), OF(part), false, after_a_checkpoint, "the points that a checkpoint has are not known"},
+    {KIND(KEPT), OF(part) | OF(kind), false, after_a_checkpoint, "a later return may be to a point of the checkpoint"},
     {KIND(RESTORED), OF(digest), false, of_one_block_rebuilt, "a rebuild replaces what was read"},
     {KIND(PASSED), OF(epoch) | OF(clock), false, of_the_first_use, "a part that was read may be of any use before"},
     {KIND(CREDIT), OF(first), false, of_the_only_credit, "nothing else records the own share of a block"},
