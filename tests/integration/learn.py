@@ -131,7 +131,7 @@ def runs_at_the_same_time_lose_no_line():
     for _ in range(2):
         runs = [subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=WORLD) for _ in range(6)]
         for run in runs:
-            stderr = run.communicate(timeout=100)[1]
+            stderr = [line for line in run.communicate(timeout=100)[1].splitlines() if line and "makecontext" not in line]  # a sanitizer's remark
             assert run.returncode == 0 and not stderr, stderr
     assert len(lines_of("shared")) == 12 and sorted(name for name in os.listdir(".") if name.startswith("shared")) == ["shared"], os.listdir(".")
 

@@ -110,7 +110,8 @@ static void keep_run(trial *t, const hawser_run *run)
     t->clocks = figures->clocks;
     assert_true(figures->change_count <= CHANGES_MOST);
     t->change_count = figures->change_count;
-    memcpy(t->changes, figures->changes, t->change_count * sizeof *t->changes);
+    if (t->change_count > 0)
+        memcpy(t->changes, figures->changes, t->change_count * sizeof *t->changes);
 }
 
 static void run_one(walk *made, trial *t)

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pyspark")
-pytestmark = pytest.mark.skipif(shutil.which("java") is None and not os.environ.get("JAVA_HOME"), reason="Java is not installed")
+pytestmark = [pytest.mark.skipif(shutil.which("java") is None and not os.environ.get("JAVA_HOME"), reason="Java is not installed"),
+              pytest.mark.skipif(not os.environ.get("HAWSER_TEST_LONG"), reason="a cluster of three executors takes long to start: script/test --long does it")]
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession  # noqa: E402
 
