@@ -299,11 +299,12 @@ static bool chosen(size_t k, size_t w)
 static void drops_do_not_change_models(void **state)
 {
     (void)state;
+    const uint64_t most = runs_long() ? 3 : 1;
     for (size_t k = 0; k < WORKS; k++)
         for (size_t w = 0; w < workers_of(k); w++) {
             seen.work = k;
             outcome kept = whole[k][w] = train(&works[k], workers[w], (drops){0});
-            for (uint64_t every = 1; every <= (w == 0 ? 5 : runs_long() ? 3 : 1); every += 2) {
+            for (uint64_t every = 1; every <= most + (w == 0 ? 2 : 0); every += 2) {
                 outcome dropped = train(&works[k], workers[w], (drops){.every = every, .seed = k});
                 if ((every == 1 && dropped.drops == 0) || (kept.repeatable && !same(kept, dropped)))
                     fail_msg("training %zu of %s, %s workers: after %" PRIu64 " drops it has other bits", k,
