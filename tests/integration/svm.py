@@ -250,6 +250,23 @@ def check_start():
     assert hinge["stop_reason"] == "gap" and abs(hinge["objective"] - other["objective"]) <= 1e-8 * other["objective"], (hinge, other)
 
 
+def check_scales():
+    """Columns whose scales differ by 1e8, and few entries in each row: the tolerance is met, from the dual's model and from the start."""
+    for seed in range(40 if LONG else 8):
+        draw = random.Random(seed)
+        scales = [10.0 ** draw.randint(-4, 4) for _ in range(90)]
+        truth = [draw.gauss(0, 1) for _ in scales]
+        with open("scales.svm", "w") as file:
+            for i in range(80):
+                row = [draw.gauss(0, 1) if draw.random() < 0.1 else 0.0 for _ in scales]
+                label = i % 2 if i < 2 else dot(row, truth) + 0.3 * draw.gauss(0, 1) > 0
+                values = [round(2 * v) / 2 * s for v, s in zip(row, scales)]
+                file.write(f"{int(label)} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(values) if v or j == 89) + "\n")
+        for solver in "auto", "primal":
+            got, _, _ = train("scales.svm", "--C", "80", "--solver", solver)
+            assert got["stop_reason"] == "gap" and got["gap"] <= 1e-4 * got["objective"], (seed, solver, got["stop_reason"], got["objective"], got["gap"])
+
+
 def held_out(metric, loss, y, margins):
     """The error of a row."""
     if metric == "accuracy":
@@ -531,6 +548,7 @@ if __name__ == "__main__":
         check_results()
         check_precision()
         check_start()
+        check_scales()
         check_optimum()
         check_few_rows()
         check_bits()

@@ -21,7 +21,10 @@
 #include "algorithms/svm/hessian.h"
 #include "algorithms/svm/pass.h"
 
-enum { CONJUGATE_MOST = 250, SEARCH_MOST = 40, IDLE_GROWS = 8 };
+enum { CONJUGATE_MOST = 250, SEARCH_MOST = 40 };
+/* The width grows after so many iterations without a smaller gap, and again after each further IDLE_GROWS: sooner, it would
+ * grow while steps are still short. */
+enum { IDLE_FIRST = 8, IDLE_GROWS = 32 };
 /* Iterations without a smaller gap after which a problem ends: if rounding may be the gap, and if not. */
 enum { IDLE_MOST = 50, IDLE_LAST = 1000 };
 
@@ -137,7 +140,7 @@ static bool is_narrow(const hw_svm_block *b, size_t s, size_t count, size_t prob
 {
     const double *last = b->primal.reduced + b->X.cols * 2 * count + s;
     const uint64_t idle = b->memory[problem].idle;
-    return (last[0] == 0.0 && last[count] == 0.0) || (idle > 0 && idle % IDLE_GROWS == 0);
+    return (last[0] == 0.0 && last[count] == 0.0) || idle % IDLE_GROWS == IDLE_FIRST;
 }
 
 /* Gives the first `settled` of these problems new centres, and all new widths, and computes their gradients. */
