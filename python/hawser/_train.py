@@ -435,8 +435,8 @@ def prepare(algorithm: str, data: Any, target: Any = None, *, weights: Any = Non
 
 
 def _tell_labels(files: Files | None, algorithm: Any, keywords: dict[str, Any]) -> None:
-    """Sets how files that are not read yet will be read: what the target is (several columns, or labels, whose whole numbers stay distinct over 64 bits), and
-    whether values are counts. Full files are stored densely, as the command does it, so that both have equal bits."""
+    """Sets how the files will be read, if they have not been: whether values are counts, and what the target is. It may be several columns, or labels. Labels
+    that are whole numbers stay distinct over 64 bits. Full files are stored densely, as the command does it, so that both have equal bits."""
     if files is not None:
         files.how.counts, files.how.full_dense = algorithm.contents.counts, not algorithm.contents.counts
     if files is not None and takes_several(algorithm.contents):

@@ -3,11 +3,15 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import hawser
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tests" / "helpers"))
+from sealed import sealed  # noqa: E402
 
 BINARY = os.environ.get("HAWSER_BINARY", "")
 SIMULATOR = pathlib.Path(BINARY).with_name("hawser-sim")
@@ -32,28 +36,6 @@ def data(tmp_path_factory):
 
 def trained(data, **options):
     return hawser.train("lasso", data, **{**ROUNDS, **options})
-
-
-def step(state, value):
-    state = (state ^ value) * 0x9FB21C651E98DF25 & 2**64 - 1
-    return state ^ state >> 32
-
-
-def digest(data):
-    """The checksum of a line (src/base/hash.c)."""
-    words = [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 8)] + ([0] if len(data) % 8 == 0 else [])
-    lanes, four = [step(0, k + 1) for k in range(4)], len(data) // 32 * 4
-    for place, word in enumerate(words[:four]):
-        lanes[place % 4] = step(lanes[place % 4], word)
-    found = step(0, len(data))
-    for word in (*lanes, *words[four:]):
-        found = step(found, word)
-    return step(found, len(data))
-
-
-def sealed(fields):
-    text = json.dumps(fields, separators=(",", ":"), ensure_ascii=False)[:-1]
-    return f'{text},"checksum":"{digest(text.encode()):016x}"}}\n'
 
 
 def write_decisions(path, changes):

@@ -131,11 +131,11 @@ void hw_decider_point(hw_decider *decider, double seconds, double clocks, double
 /* Forgets what was measured so far, because another fit begins with another metric. Settings stay. */
 void hw_decider_restart(hw_decider *decider);
 /* Begins with what an earlier run has decided, within the bounds: right after hw_decider_open. Its staleness begins after
- * two measurements under bsp. Settings whose trials it lost wait before they are tried again. `reason` is that of the
- * changes. */
+ * two measurements under bsp. A setting whose trial it lost waits before it is tried again. `reason` is the reason given for
+ * the changes. */
 void hw_decider_learn(hw_decider *decider, const hw_decided *from, const char *reason);
-/* Stores what has been decided. A change whose trial goes on counts as not made. Shares are written to `shares`, which has
- * one for each block. */
+/* Stores what has been decided. A change that is still being tried counts as not made. `shares` has one number for each
+ * block, and takes the shares. */
 void hw_decider_decided(const hw_decider *decider, double *shares, hw_decided *decided);
 /* Gives the next change to be made; false: there is none. */
 bool hw_decider_next(hw_decider *decider, hw_instruction *instruction);

@@ -1,4 +1,4 @@
-/* line.h - lines of files of decisions: JSON objects whose last member is a checksum of the text before it. Pure. */
+/* line.h - a line of a file of decisions is a JSON object. Its last member is a checksum of the text before it. Pure. */
 #ifndef HW_ADAPT_LINE_H
 #define HW_ADAPT_LINE_H
 

@@ -57,7 +57,7 @@ hawser_status hw_folder_find(hw_folder *folder, hawser_messages *messages, hw_ch
  * line, and left out. The caller frees *ends and each of them, also after a failure. */
 hawser_status hw_folder_ends(const hw_folder *folder, const hw_checkpoint *from, hawser_messages *messages,
                              hw_checkpoint ***ends, size_t *count, hawser_error *error) HAWSER_MUST_USE;
-/* Reads the newest manifest that is whole, and whose parts are there with their lengths, of any folder; changes nothing.
+/* Reads the newest sound manifest of a folder: it is whole, and all its parts are there with their lengths. Changes nothing.
  * *checkpoint is NULL if the folder has none. If a newer one is damaged, the result is HAWSER_OK, and *error names the file.
  * The caller frees *checkpoint. */
 hawser_status hw_folder_newest(const char *path, hw_checkpoint **checkpoint, hawser_error *error) HAWSER_MUST_USE;

@@ -103,7 +103,7 @@ static bool take_request(hw_cluster *cluster, uint32_t node, const hw_message *m
     return true;
 }
 
-/* Keeps the message, whose payload is the list from then on. */
+/* Keeps the message: its payload is the member list from then on. */
 static bool take_members(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     const hw_member *members = message->payload;

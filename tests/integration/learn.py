@@ -10,35 +10,12 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 from command import CLEAN, HAWSER  # noqa: E402
+from sealed import sealed  # noqa: E402
 
 SIM = os.path.join(os.environ["HAWSER_BUILD"], "src", "hawser-sim")
 ROUNDS = ("--solver", "cd", "--tol", "1e-4", "--lambda-ratio", "0.01", "--exchange-every", "1")
 SLOW_LINK = ("--nodes", "4", "--link", "10mbit", "--compute", "1us,100ns,0.5ns")
 WORLD = {**CLEAN, "ASAN_OPTIONS": "detect_leaks=0"}
-ALL = 2**64 - 1
-
-
-def step(state, value):
-    state = (state ^ value) * 0x9FB21C651E98DF25 & ALL
-    return state ^ state >> 32
-
-
-def digest(data):
-    """hw_hash of base/hash.h."""
-    words = [int.from_bytes(data[at:at + 8], "little") for at in range(0, len(data), 8)] + ([0] if len(data) % 8 == 0 else [])
-    lanes, four = [step(0, k + 1) for k in range(4)], len(data) // 32 * 4
-    for place, word in enumerate(words[:four]):
-        lanes[place % 4] = step(lanes[place % 4], word)
-    found = step(0, len(data))
-    for word in (*lanes, *words[four:]):
-        found = step(found, word)
-    return step(found, len(data))
-
-
-def line_of(fields):
-    """The line of a file of settings with these fields, which has its checksum."""
-    text = json.dumps({key: value for key, value in fields.items() if key != "checksum"}, separators=(",", ":"))[:-1]
-    return f'{text},"checksum":"{digest(text.encode()):016x}"}}\n'
 
 
 def lines_of(path):
@@ -88,7 +65,7 @@ def the_third_run_loses_half_of_the_first():
     assert third == first == {"encoding": "int8", "gain": 2}, (first, third)
     assert "began with the settings of an earlier run" in json.dumps(runs[2]), runs[2]
     learned = lines_of("f")
-    assert len(learned) == 3 and all(line_of(line) == text for line, text in zip(learned, open("f", encoding="utf-8"))), learned
+    assert len(learned) == 3 and all(sealed(line) == text for line, text in zip(learned, open("f", encoding="utf-8"))), learned
     assert learned[2]["clocks"] > learned[1]["clocks"] > learned[0]["clocks"]
     # The same settings from the start, given by hand, are as good: the learned ones held from the first clock on.
     assert abs(runs[2]["seconds_train"] / fixed[3]["seconds_train"] - 1) < 0.02, (runs[2]["seconds_train"], fixed[3]["seconds_train"])
@@ -100,27 +77,27 @@ def what_is_alike_is_used():
     cases = [({}, True), ({"program": "logistic"}, False), ({"loop": "other"}, False), ({"workers": 3, "shares": [1] * 3}, False), ({"exchange": 2}, False), ({"hosts": 8}, True),
              ({"hosts": 9}, False), ({"hosts": 2}, True), ({"hosts": 1}, False), ({"bytes": line["bytes"] * 2}, True), ({"bytes": line["bytes"] * 2.1}, False), ({"version": 2}, False)]
     for edits, used in cases:
-        write("edited", line_of({**line, **edits}))
+        write("edited", sealed({**line, **edits}))
         run = simulate(SLOW_LINK, "--auto", "--learn", "edited", "--max-clocks", "1")
         assert bool(run["changes"]) == used, (edits, run["changes"])
-        assert lines_of("edited") == [json.loads(line_of({**line, **edits}))]  # a run without a window leaves nothing
+        assert lines_of("edited") == [json.loads(sealed({**line, **edits}))]  # a run without a window leaves nothing
     # Bounds hold, whatever the file says, and shares are those of the same hosts.
     wide = {**line, "settings": {"encoding": 7, "quota": 1, "work": 100, "sync": 99, "gain": 0.001}, "shares": [1, 0.25, 0.001, 1]}
     for edits, shares in (({}, {1: 0.25, 2: 0.125}), ({"places": "0123456789abcdef"}, {})):
-        write("edited", line_of({**wide, **edits}))
+        write("edited", sealed({**wide, **edits}))
         run = simulate(SLOW_LINK, "--auto", "--learn", "edited", "--max-clocks", "3")
         assert {change["worker"]: change["new"] for change in run["changes"] if change["what"] == "share"} == shares, run["changes"]
         others = {change["what"]: change["new"] for change in run["changes"] if change["what"] != "share"}
         assert others["encoding"] == "int8" and others["work"] == 4 and "sync" not in others and "quota" not in others, run["changes"]
     # Settings that the options fix stay as they are given.
-    write("edited", line_of(line))
+    write("edited", sealed(line))
     run = simulate(SLOW_LINK, "--sync", "auto", "--learn", "edited", "--max-clocks", "3")
     assert run["changes"] == [] and run["repeatable"], run
 
 
 def staleness_begins_after_two_measurements():
     line = lines_of("f")[0]
-    write("edited", line_of({**line, "settings": {**line["settings"], "encoding": None, "gain": None, "sync": 2}}))
+    write("edited", sealed({**line, "settings": {**line["settings"], "encoding": None, "gain": None, "sync": 2}}))
     run = simulate(SLOW_LINK, "--sync", "auto", "--learn", "edited")
     syncs = [change for change in run["changes"] if change["what"] == "sync"]
     assert syncs[0]["new"] == "ssp:2" and "an earlier run ended" in syncs[0]["reason"] and run["stop_reason"] == "gap", run["changes"]
@@ -139,14 +116,14 @@ def runs_at_the_same_time_lose_no_line():
 def what_is_damaged_is_left_out():
     with open("f", encoding="utf-8") as file:
         lines = file.readlines()
-    foreign = line_of({**json.loads(lines[0]), "version": 2})
+    foreign = sealed({**json.loads(lines[0]), "version": 2})
     write("damaged", lines[0].replace("4", "5", 1) + foreign + lines[1] + lines[2][:50])
     done = call(*words_of(SLOW_LINK, "--auto", "--learn", "damaged"))
     note = "--learn: " + os.path.join(os.getcwd(), "damaged") + ":1: ignored, as it is damaged (2 of 4 lines)"
     assert done.stderr.count("--learn") == 1 and note in done.stderr and said(done)["changes"], done.stderr
     with open("damaged", encoding="utf-8") as file:
         after = file.readlines()
-    assert after[:2] == [foreign, lines[1]] and len(after) == 3 and line_of(json.loads(after[2])) == after[2], after
+    assert after[:2] == [foreign, lines[1]] and len(after) == 3 and sealed(json.loads(after[2])) == after[2], after
     # What has no line of settings may be a file of the user.
     for text in ("a,b\n1,2\n", lines[0][:-9], "\n", "\0\0"):
         write("other", text)
@@ -157,7 +134,7 @@ def what_is_damaged_is_left_out():
     write("empty", "")
     assert "ignored" not in call(*words_of(SLOW_LINK, "--auto", "--learn", "empty", "--max-clocks", "30")).stderr and len(lines_of("empty")) == 1
     # A file keeps the newest thousand lines.
-    write("long", "".join(line_of({**json.loads(lines[2]), "clocks": 1000 + clocks}) for clocks in range(1005)))
+    write("long", "".join(sealed({**json.loads(lines[2]), "clocks": 1000 + clocks}) for clocks in range(1005)))
     simulate(SLOW_LINK, "--auto", "--learn", "long", "--max-clocks", "30")
     long = lines_of("long")
     assert len(long) == 1000 and long[0]["clocks"] == 1006 and long[-2]["clocks"] == 2004, (len(long), long[0])

@@ -3,23 +3,13 @@
 and the processors; faults happen; wrong values are refused by name."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
-from command import CLEAN, HAWSER  # noqa: E402
-
-SIM = os.path.join(os.environ["HAWSER_BUILD"], "src", "hawser-sim")
-NUMBERS = ("objective", "gap", "nonzeros", "clocks", "lambda", "intercept", "stop_reason")
-
-
-def call(*words, code=0):
-    # A world ends with messages on their way, which nobody frees.
-    done = subprocess.run(words, capture_output=True, text=True, env={**CLEAN, "ASAN_OPTIONS": "detect_leaks=0"}, timeout=60)
-    assert done.returncode == code, (words, done.returncode, done.stderr)
-    return done
+from command import HAWSER  # noqa: E402
+from simulated import NUMBERS, SIM, call  # noqa: E402
 
 
 def simulate(*options, code=0):

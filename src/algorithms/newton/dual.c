@@ -182,11 +182,11 @@ static size_t find_variables(hw_newton_dual *dual, const hw_linear_problem *prob
     return count;
 }
 
-/* Returns entry i of a variable. */
+/* Returns entry i of a variable, not yet scaled. */
 static double variable_at(const hw_newton_dual *dual, const hw_linear_problem *problem, size_t a, size_t i)
 {
     const hw_newton_variable *own = &dual->variables[a];
-    return (problem->free_columns[own->column * problem->X->rows + i] - own->mean) / own->length;
+    return problem->free_columns[own->column * problem->X->rows + i] - own->mean;
 }
 
 /* Makes the quadratic model of the loss in the variables, within the bounds that are left. */
@@ -209,11 +209,12 @@ static void make_model(hw_newton_dual *dual, const hw_linear_problem *problem, c
             box->search.pull[a] += x * point->pull[i];
             dual->image[i] = x * point->curve[i];
         }
+        box->search.pull[a] /= own->length;
         for (size_t b = 0; b <= a; b++) {
             double sum = 0.0;
             for (size_t i = 0; i < n; i++)
                 sum += dual->image[i] * variable_at(dual, problem, b, i);
-            box->gram[a * count + b] = box->gram[b * count + a] = sum;
+            box->gram[a * count + b] = box->gram[b * count + a] = sum / own->length / dual->variables[b].length;
         }
     }
 }
@@ -224,7 +225,7 @@ static void make_image(hw_newton_dual *dual, const hw_linear_problem *problem, c
     for (size_t i = 0; i < problem->X->rows; i++) {
         double sum = 0.0;
         for (size_t a = 0; a < box->search.count; a++)
-            sum += box->search.step[a] * variable_at(dual, problem, a, i);
+            sum += box->search.step[a] / dual->variables[a].length * variable_at(dual, problem, a, i);
         dual->image[i] = sum;
     }
 }

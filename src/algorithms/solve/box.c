@@ -83,7 +83,7 @@ static double bend(const hw_linear_box *box)
 }
 
 /* Runs conjugate gradients over the coefficients that are not at a bound, up to the first bound. If columns are dependent,
- * directions whose pull and curvature are only rounding would allow steps of any length, so it ends there. */
+ * a direction's pull and curvature may be only rounding. A step along it could have any length, so the search ends there. */
 static void face(hw_linear_box *box)
 {
     hw_conjugate *search = &box->search;

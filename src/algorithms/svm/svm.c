@@ -67,7 +67,7 @@ static hawser_status step(hawser_context *context, void *block, hw_member_step *
     return HAWSER_OK;
 }
 
-/* Why the primal goes on where the dual began: the metric "turned", whose row in options.c says these numbers. */
+/* The metric "turned": why the dual was left for the primal. Its row in options.c explains these numbers. */
 enum { STAYS = 0, SLOW, TRIED };
 
 static const char *const reported[] = {"turned", NULL};
