@@ -133,9 +133,9 @@ static hawser_status prepare(hawser_context *context)
     return report(context, b, HW_END_GOES_ON);
 }
 
-/* Finishes a model: writes the block's shares of it. *ended becomes GOES_ON if another model follows, else the end that
- * weighs most. */
-static hawser_status end_member(hawser_context *context, hw_member_block *b, hw_row_end *ended)
+/* Finishes a model: writes the block's shares of it. `current`: block->model has it already. *ended becomes GOES_ON if
+ * another model follows, else the end that weighs most. */
+static hawser_status end_member(hawser_context *context, hw_member_block *b, bool current, hw_row_end *ended)
 {
     static const hw_addends errors = {.rest = "the errors of rows", .of = "the columns or weights"};
     double fields[HW_ROW_FIELDS], sums[2] = {0.0, 0.0};
@@ -145,7 +145,7 @@ static hawser_status end_member(hawser_context *context, hw_member_block *b, hw_
         HAWSER_TRY(hw_add_up(context, sums, 2, &errors));
         fields[HW_ROW_WEIGHT] = sums[0];
         fields[HW_ROW_ERROR] = sums[1] / sums[0];
-    } else
+    } else if (!current)
         b->path->method->model(b, b->model);
     *ended = hw_row_finish(context, b->path, &b->turn, b->model, fields, *ended);
     return HAWSER_OK;
@@ -169,7 +169,7 @@ static hawser_status step(hawser_context *context)
                        : hw_row_ends_early(b->path, &b->turn)     ? HW_END_EARLY
                                                                   : HW_END_GOES_ON;
     if (ended != HW_END_GOES_ON)
-        HAWSER_TRY(end_member(context, b, &ended));
+        HAWSER_TRY(end_member(context, b, did.changed, &ended));
     return report(context, b, ended);
 }
 

@@ -112,6 +112,16 @@ static inline double hw_softmax_weight(const hw_softmax_block *block, size_t row
     return own == UINT32_MAX ? 0.0 : hw_softmax_example(block, row) * (of_class != NULL ? of_class[own] : 1.0);
 }
 
+/* Returns whether a model has no coefficient of a column. Most columns of a sparse model have none. */
+static inline bool hw_softmax_no_coefficient(const hw_softmax_block *block, const double *model, size_t column)
+{
+    size_t k = block->softmax->path.classes;
+    for (size_t c = 0; c < k; c++)
+        if (model[column * k + c] != 0.0)
+            return false;
+    return true;
+}
+
 /* Returns the weights of the L1 norm and of half the squared norm for the coefficients of a column. */
 static inline double hw_softmax_l1(const hw_softmax_block *block, size_t column)
 {

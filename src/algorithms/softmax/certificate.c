@@ -103,8 +103,12 @@ static double error_of_objective(hw_softmax_block *b)
     size_t k = b->softmax->path.classes, d = b->X.cols;
     double size = 0.0;
     hw_softmax_uncentre(b, b->W);
-    for (size_t e = 0; e < d * k; e++)
-        size += fabs(b->W[e]) * sqrt(b->squares[e / k]);
+    for (size_t j = 0; j < d; j++) {
+        double root = sqrt(b->squares[j]);
+        for (size_t e = j * k; e < (j + 1) * k; e++)
+            if (b->W[e] != 0.0)
+                size += fabs(b->W[e]) * root;
+    }
     for (size_t c = 0; c < k; c++)
         size += fabs(b->intercepts[c]);
     return 2.0 * hw_rounding((double)d + 8.0) * (size + b->memory.objective);
@@ -128,7 +132,8 @@ static double error_of_dual(const hw_softmax_block *b, double entropy, double sh
 
 void hw_softmax_certify(hw_softmax_block *b)
 {
-    double entropy = mix(b), most = largest_factor(b, true), least = largest_factor(b, false), best = -INFINITY;
+    double entropy = mix(b), least = largest_factor(b, false), best = -INFINITY;
+    double most = b->softmax->share < 1.0 ? largest_factor(b, true) : least;
     double rows = hw_rounding((double)b->softmax->path.X->rows), share = 2.0 * (rows + hw_rounding(8.0));
     for (size_t k = 0; k <= TRIES; k++)
         best = fmax(best, dual(b, entropy, least + (most - least) * ((double)k / TRIES)));

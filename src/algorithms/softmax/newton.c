@@ -29,6 +29,8 @@ double hw_softmax_penalty(const hw_softmax_block *b, const double *model)
     double sum = 0.0;
     for (size_t j = 0; j < b->X.cols; j++) {
         double one = 0.0, two = 0.0;
+        if (hw_softmax_no_coefficient(b, model, j))
+            continue;
         for (size_t c = 0; c < k; c++) {
             double w = model[j * k + c];
             one += fabs(w);
@@ -194,6 +196,8 @@ void hw_softmax_shift(hw_softmax_block *b, double *model)
     size_t k = b->softmax->path.classes;
     for (size_t j = 0; b->softmax->share > 0.0 && j < b->X.cols; j++) {
         double *own = model + j * k;
+        if (hw_softmax_no_coefficient(b, model, j))
+            continue;
         memcpy(b->rank, own, k * sizeof *own);
         qsort(b->rank, k, sizeof *b->rank, hw_smaller_first);
         double shift = best_shift(b->rank, k, hw_softmax_l1(b, j), hw_softmax_l2(b, j));
@@ -204,12 +208,12 @@ void hw_softmax_shift(hw_softmax_block *b, double *model)
 
 static void accept(hw_softmax_block *b, const hw_softmax_memory *memory)
 {
-    size_t m = b->softmax->path.width;
-    double *before = b->W;
+    double *model = b->W, *gradient = b->gradient;
     b->memory = *memory;
     b->W = b->trial;
-    b->trial = before;
-    memcpy(b->gradient, b->reduced, m * sizeof *b->gradient);
+    b->trial = model;
+    b->gradient = b->reduced;
+    b->reduced = gradient;
     b->fresh = true;
 }
 

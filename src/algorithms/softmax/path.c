@@ -69,7 +69,8 @@ void hw_softmax_model(void *block, double *model)
     double mean = 0.0;
     memcpy(model, b->W, (d + 1) * k * sizeof *model);
     for (size_t j = 0; j < d; j++)
-        balance(b, j, model + j * k);
+        if (!hw_softmax_no_coefficient(b, model, j))
+            balance(b, j, model + j * k);
     hw_softmax_uncentre(b, model);
     for (size_t c = 0; c < k; c++)
         mean += hw_centre_undo(centre, b->intercepts[c], 0.0, model + c, k) / (double)k;

@@ -64,14 +64,16 @@ double hw_softmax_start(hw_softmax_block *b)
     }
     b->memory.zero = zero;
     for (size_t j = 0; j < d; j++) {
-        double column = 0.0;
+        double column = 0.0, most = 0.0;
         for (size_t c = 0; c < k; c++)
             column += b->sums[j * k + c];
         size = fmax(size, sqrt(b->squares[j]) / b->scale[j]);
         for (size_t c = 0; c < k; c++) {
             double p = s->path.intercept ? share[c] : 1.0 / (double)k;
-            largest = fmax(largest, fabs(column * p - b->sums[j * k + c]) / b->scale[j]);
+            double slope = fabs(column * p - b->sums[j * k + c]);
+            most = slope > most ? slope : most;
         }
+        largest = fmax(largest, most / b->scale[j]);
     }
     return largest > 1e-13 * size ? largest : 0.0;
 }

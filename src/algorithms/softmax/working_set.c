@@ -25,18 +25,20 @@ static const double flat = 1e-12;
 
 /* ---- the members ---- */
 
-static bool has_kink(const hw_softmax_block *b, size_t e)
+static bool has_kink(const hw_softmax_block *b, size_t column)
 {
-    size_t k = b->softmax->path.classes;
-    return e < b->X.cols * k && hw_softmax_l1(b, e / k) > 0.0;
+    return column < b->X.cols && hw_softmax_l1(b, column) > 0.0;
 }
 
 /* Returns how many entries are not zero or have no kink. */
 static size_t count_settled(const hw_softmax_block *b)
 {
-    size_t last = b->X.cols * b->softmax->path.classes, count = b->softmax->path.intercept ? b->softmax->path.classes : 0;
-    for (size_t e = 0; e < last; e++)
-        count += b->W[e] != 0.0 || !has_kink(b, e);
+    size_t k = b->softmax->path.classes, count = b->softmax->path.intercept ? k : 0;
+    for (size_t j = 0; j < b->X.cols; j++) {
+        bool smooth = !has_kink(b, j);
+        for (size_t e = j * k; e < (j + 1) * k; e++)
+            count += smooth || b->W[e] != 0.0;
+    }
     return count;
 }
 
@@ -61,14 +63,17 @@ static int by_class(const void *a, const void *b)
 static bool choose(hw_softmax_block *b)
 {
     hw_softmax_score *scores = b->set.scores;
-    size_t k = b->softmax->path.classes, last = b->X.cols * k, width = b->softmax->path.intercept ? last + k : last;
+    size_t k = b->softmax->path.classes, columns = b->softmax->path.intercept ? b->X.cols + 1 : b->X.cols;
     size_t most = hw_softmax_set_most(b->softmax), settled = count_settled(b), count = 0;
-    bool holds = settled + NEW_LEAST <= most || most >= width;
-    for (size_t e = 0; e < width; e++) {
-        bool stays = holds && (b->W[e] != 0.0 || !has_kink(b, e));
-        double score = stays ? INFINITY : b->slopes[e] * b->slopes[e] * b->conditioned[e];
-        if (score > 0.0)
-            scores[count++] = (hw_softmax_score){.score = score, .entry = (uint32_t)e, .class = (uint32_t)(e % k)};
+    bool holds = settled + NEW_LEAST <= most || most >= columns * k;
+    for (size_t j = 0; j < columns; j++) {
+        bool smooth = !has_kink(b, j);
+        for (size_t c = 0, e = j * k; c < k; c++, e++) {
+            bool stays = holds && (smooth || b->W[e] != 0.0);
+            double score = stays ? INFINITY : b->slopes[e] * b->slopes[e] * b->conditioned[e];
+            if (score > 0.0)
+                scores[count++] = (hw_softmax_score){.score = score, .entry = (uint32_t)e, .class = (uint32_t)c};
+        }
     }
     size_t limit = holds ? settled + (settled > NEW_LEAST ? settled : NEW_LEAST) : most;
     limit = limit < most ? limit : most;
