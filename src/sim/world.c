@@ -33,7 +33,7 @@ struct sim_thread {
     sim_thread *next; /* in the list in which it waits */
     sim_list *list;
     sim_list joiners;
-    uint64_t wait; /* number of its waits, so that a deadline of an earlier one wakes nothing */
+    size_t timer; /* 1 + the place of its deadline among the events; 0: it has none */
     bool waits, timed_out, ended;
     uint32_t looks;
     sim_facts facts;
@@ -96,29 +96,60 @@ static bool before(const sim_event *a, const sim_event *b)
     return a->time != b->time ? a->time < b->time : a->order < b->order;
 }
 
+static void time_out(void *argument, uint64_t unused)
+{
+    sim_thread *thread = argument;
+    (void)unused;
+    thread->timed_out = true;
+    sim_wake(thread);
+}
+
+/* Puts an event at a place of the heap. A thread knows where its deadline is. */
+static void put(size_t at, const sim_event *event)
+{
+    world->heap[at] = *event;
+    if (event->fire == time_out)
+        ((sim_thread *)event->argument)->timer = at + 1;
+}
+
+static void rise(size_t at, const sim_event *event)
+{
+    for (; at > 0 && before(event, &world->heap[(at - 1) / 2]); at = (at - 1) / 2)
+        put(at, &world->heap[(at - 1) / 2]);
+    put(at, event);
+}
+
+static void sink(size_t at, const sim_event *event)
+{
+    for (size_t child; (child = 2 * at + 1) < world->heap_count; at = child) {
+        child += child + 1 < world->heap_count && before(&world->heap[child + 1], &world->heap[child]);
+        if (!before(&world->heap[child], event))
+            break;
+        put(at, &world->heap[child]);
+    }
+    put(at, event);
+}
+
 void sim_at(uint64_t time, void (*fire)(void *argument, uint64_t value), void *argument, uint64_t value)
 {
     const sim_event event = {time < world->now ? world->now : time, world->order++, fire, argument, value};
     world->heap = grown(world->heap, &world->heap_capacity, world->heap_count + 1, sizeof *world->heap);
-    size_t at = world->heap_count++;
-    for (; at > 0 && before(&event, &world->heap[(at - 1) / 2]); at = (at - 1) / 2)
-        world->heap[at] = world->heap[(at - 1) / 2];
-    world->heap[at] = event;
+    rise(world->heap_count++, &event);
 }
 
-static sim_event next_event(void)
+/* Takes the event out that has a place. */
+static sim_event take_event(size_t at)
 {
-    sim_event first = world->heap[0], last = world->heap[--world->heap_count];
-    size_t at = 0, count = world->heap_count;
-    for (size_t child; (child = 2 * at + 1) < count; at = child) {
-        child += child + 1 < count && before(&world->heap[child + 1], &world->heap[child]);
-        if (!before(&world->heap[child], &last))
-            break;
-        world->heap[at] = world->heap[child];
-    }
-    if (count > 0)
-        world->heap[at] = last;
-    return first;
+    sim_event event = world->heap[at], last = world->heap[--world->heap_count];
+    if (event.fire == time_out)
+        ((sim_thread *)event.argument)->timer = 0;
+    if (at == world->heap_count)
+        return event;
+    if (at > 0 && before(&last, &world->heap[(at - 1) / 2]))
+        rise(at, &last);
+    else
+        sink(at, &last);
+    return event;
 }
 
 /* ------------------------------------------------------------------------------------------------------- threads ---- */
@@ -222,27 +253,17 @@ static void leave(sim_thread *self)
     errno = kept;
 }
 
-static void time_out(void *argument, uint64_t wait)
-{
-    sim_thread *thread = argument;
-    if (thread->waits && thread->wait == wait) {
-        thread->timed_out = true;
-        sim_wake(thread);
-    }
-}
-
 bool sim_wait(sim_list *list, uint64_t deadline)
 {
     sim_thread *self = world->self;
     self->waits = true;
     self->timed_out = false;
-    self->wait++;
     self->looks = 0;
     if (list != NULL)
         append(list, self);
     /* A wait takes time: a loop until a time between two nanoseconds would never reach it. */
     if (deadline != SIM_NEVER)
-        sim_at(deadline > world->now ? deadline : world->now + 1, time_out, self, self->wait);
+        sim_at(deadline > world->now ? deadline : world->now + 1, time_out, self, 0);
     leave(self);
     return !self->timed_out;
 }
@@ -253,6 +274,8 @@ void sim_wake(sim_thread *thread)
         return;
     if (thread->list != NULL)
         take_out(thread);
+    if (thread->timer > 0) /* large worlds would have millions of deadlines that nothing waits for */
+        (void)take_event(thread->timer - 1);
     thread->waits = false;
     make_ready(thread);
 }
@@ -564,7 +587,7 @@ sim_end sim_run(uint64_t limit)
         }
         if (world->heap_count == 0)
             return SIM_STUCK;
-        sim_event event = next_event();
+        sim_event event = take_event(0);
         if (event.time > limit)
             return SIM_LATE;
         world->now = event.time;

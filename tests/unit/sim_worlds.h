@@ -86,15 +86,15 @@ static inline void take_filter(void)
 }
 
 /* Runs the worlds of seeds 1 to `count`, or the part of them, or the one of HAWSER_SIM_SEED. With HAWSER_TEST_LONG, LONGER
- * times as many, which are about 100,000 in all tests. With HAWSER_SIM_PRINT, prints a line for each. Fails with the command
- * that repeats the first that was not as it should be. */
+ * times as many, which are about 100,000 in all tests. HAWSER_SIM_AFTER=N begins with seed N + 1, for as many worlds that
+ * no run has had. With HAWSER_SIM_PRINT, prints a line for each. Fails with the command that repeats the first that was not
+ * as it should be. */
 static inline void run_worlds(const char *test, world_body *body, uint64_t count, void *user)
 {
-    const char *one = getenv("HAWSER_SIM_SEED");
-    uint64_t first = one != NULL ? strtoull(one, NULL, 10) : 1;
-    uint64_t last = one != NULL ? first : runs_long() ? LONGER * count : count;
-    if (one == NULL)
-        last = (last + WORLDS_PART - 1) / WORLDS_PART;
+    const char *one = getenv("HAWSER_SIM_SEED"), *after = getenv("HAWSER_SIM_AFTER");
+    uint64_t worlds = one != NULL ? 1 : ((runs_long() ? LONGER * count : count) + WORLDS_PART - 1) / WORLDS_PART;
+    uint64_t first = one != NULL ? strtoull(one, NULL, 10) : after != NULL ? strtoull(after, NULL, 10) + 1 : 1;
+    uint64_t last = first + worlds - 1;
     for (uint64_t seed = first; seed <= last; seed++) {
         verdict said = run_world(body, seed, user);
         if (getenv("HAWSER_SIM_PRINT") != NULL)
