@@ -24,7 +24,8 @@ typedef enum hw_join_word {
     HW_JOIN_GO,          /* manager -> members: all are linked */
     HW_JOIN_REFUSED,     /* manager -> members: the cluster will not form; payload: the reason */
     HW_JOIN_LEAVE,       /* to all: this node leaves after envelope.session runs */
-    HW_JOIN_END          /* to all: it takes part in nothing more of job envelope.epoch; last: it has closed it */
+    HW_JOIN_END,         /* to all: it takes part in nothing more of job envelope.epoch; last: it has closed it */
+    HW_JOIN_LOST         /* to node 0, and from it to all: a node is lost (reports.c) */
 } hw_join_word;
 
 /* The kinds of HW_MESSAGE_DATA, in envelope.part. */
@@ -53,6 +54,7 @@ typedef struct hw_joiner {
     bool registered; /* the manager has its address */
     bool ready;
     bool left;                    /* it has sent a goodbye, after `runs` runs */
+    bool reported;                /* this node has reported its loss */
     hw_message *data, *data_last; /* received blocks of alltoalls, in order */
     uint32_t ends;                /* 1 + the last job that it has ended, after as many runs; 0: none */
     uint32_t closes;              /* 1 + the last job that it has closed: it sends nothing more of it */
@@ -156,6 +158,15 @@ void hw_cluster_watch_losses(hw_cluster *cluster);
 void hw_cluster_run_lost(void *run, const hw_member_event *event);
 /* Returns whether a node is lost to the present job. */
 bool hw_cluster_is_lost(const hw_cluster *cluster);
+/* reports.c: reports the loss of a node that node `by` has noticed to the nodes that may not notice it, once for each
+ * node. */
+void hw_cluster_report_loss(hw_cluster *cluster, const hw_loss *loss, uint32_t by);
+/* Reports the losses that were noted before the cluster had formed. */
+void hw_cluster_report_losses(hw_cluster *cluster);
+/* Reads a HW_JOIN_LOST. *news: this node has to note the loss, which it would not notice otherwise. Returns false if it is
+ * none that this sender may send. */
+bool hw_cluster_read_report(hw_cluster *cluster, uint32_t from, const hw_message *message, hw_loss *loss,
+                            bool *news) HAWSER_MUST_USE;
 /* facts.c: counts the processors of all hosts. */
 hawser_status hw_cluster_count_processors(hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 /* Records that a node has ended the present job only: the next job can have it again. */

@@ -196,6 +196,20 @@ static void left(void *argument, uint32_t node)
         hw_cluster_notify_left(cluster, node);
 }
 
+/* Node 0 passes it on before it notes the loss, so that the end of its own job does not overtake the report. */
+static bool take_report(hw_cluster *cluster, uint32_t node, const hw_message *message)
+{
+    hw_loss loss;
+    bool news;
+    if (!hw_cluster_read_report(cluster, node, message, &loss, &news))
+        return false;
+    if (news && cluster->self == 0)
+        hw_cluster_report_loss(cluster, &loss, node);
+    if (news)
+        hw_cluster_note_loss(cluster, &loss);
+    return true;
+}
+
 static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     bool fine = true, kept = false;
@@ -205,6 +219,8 @@ static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message
         hw_message_free(message);
         return;
     }
+    if (what == HW_JOIN_LOST)
+        fine = take_report(cluster, node, message);
     pthread_mutex_lock(&cluster->mutex);
     switch (what) {
     case HW_JOIN_REQUEST: fine = take_request(cluster, node, message); break;
@@ -213,7 +229,8 @@ static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message
     case HW_JOIN_GO: cluster->go = node == 0; break;
     case HW_JOIN_REFUSED: fine = take_refusal(cluster, node, message); break;
     case HW_JOIN_LEAVE:
-    case HW_JOIN_END: break;
+    case HW_JOIN_END:
+    case HW_JOIN_LOST: break;
     default: fine = false; break;
     }
     if (what == HW_JOIN_REFUSED)
@@ -708,6 +725,7 @@ hawser_status hw_cluster_join(hw_place *place, const hw_cluster_options *options
     cluster->formed = true;
     cluster->cancellation = NULL; /* from here on each call sets it */
     pthread_mutex_unlock(&cluster->mutex);
+    hw_cluster_report_losses(cluster);
     hw_cluster_set_phase(cluster, "between two runs");
     *out = cluster;
     return HAWSER_OK;

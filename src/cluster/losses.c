@@ -148,12 +148,14 @@ static void notify_inboxes(hw_cluster *cluster, hw_cluster_run *run, const hw_lo
     }
 }
 
-/* Reports the loss to the manager, whose own link to that node may still be good. */
-static void notify_driver(hw_cluster *cluster, const hw_cluster_run *run, const hw_loss *loss)
+/* Sends the loss to the driver, unless it is one that node 0 has: HW_JOIN_LOST reports the loss of a link. */
+static void notify_driver(hw_cluster *cluster, const hw_cluster_run *run, const hw_member_event *event)
 {
     hw_message *message = NULL;
     hawser_error ignored;
-    if (cluster->self == 0 || loss->node == 0 || loss->reported == HW_LOSS_OWN ||
+    const hw_loss *loss = &event->loss;
+    bool is_known = event->stays && loss->reported == 0 && loss->node < cluster->nodes;
+    if (cluster->self == 0 || loss->node == 0 || loss->reported == HW_LOSS_OWN || is_known ||
         hw_message_new(sizeof *loss, &message, &ignored) != HAWSER_OK)
         return;
     memcpy(message->payload, loss, sizeof *loss);
@@ -169,7 +171,7 @@ void hw_cluster_run_lost(void *argument, const hw_member_event *event)
 {
     hw_cluster_run *run = argument;
     notify_inboxes(run->cluster, run, &event->loss);
-    notify_driver(run->cluster, run, &event->loss);
+    notify_driver(run->cluster, run, event);
 }
 
 /* The cluster's own subscriber: the launcher receives the first cause, and the waits of collective calls look again. */
@@ -256,5 +258,6 @@ void hw_cluster_lost(void *argument, uint32_t node, const char *why, double sile
                  why, paused);
     else
         snprintf(loss.why, sizeof loss.why, "%.*s", (int)sizeof loss.why - 1, why);
+    hw_cluster_report_loss(cluster, &loss, cluster->self);
     hw_cluster_note_loss(cluster, &loss);
 }
