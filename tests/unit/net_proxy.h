@@ -134,8 +134,8 @@ static inline void *proxy_main(void *argument)
     return NULL;
 }
 
-/* One connection is served. */
-static inline void proxy_open(proxy *self, const char *address)
+/* It listens, and passes nothing on before it is started. */
+static inline void proxy_prepare(proxy *self, const char *address)
 {
     memset(self, 0, sizeof *self);
     self->listener = listen_anywhere(&self->port);
@@ -146,7 +146,18 @@ static inline void proxy_open(proxy *self, const char *address)
         assert_non_null(self->kept[i]);
     }
     (void)!snprintf(self->address, sizeof self->address, "tcp:127.0.0.1:%u", self->port);
+}
+
+static inline void proxy_start(proxy *self)
+{
     assert_int_equal(pthread_create(&self->thread, NULL, proxy_main, self), 0);
+}
+
+/* One connection is served. */
+static inline void proxy_open(proxy *self, const char *address)
+{
+    proxy_prepare(self, address);
+    proxy_start(self);
 }
 
 /* Ends the thread; what was kept can still be looked at. */

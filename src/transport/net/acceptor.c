@@ -14,6 +14,7 @@
 #include "transport/net/parts.h"
 
 enum { EVENTS = 64 };
+#define LONGEST       1e6 /* seconds; longer waits have no end */
 #define REPLACE_AFTER 0.5 /* seconds that a half-open connection has before another may replace it */
 
 static const char TOO_MANY[] = "too many half-open connections";
@@ -30,6 +31,7 @@ typedef struct net_acceptor {
     hw_net *net;
     half_open *oldest, *newest;
     uint32_t count;
+    struct hw_dial *dials;
     double notified_at; /* when the owner was last notified of a rejection; 0: never */
     uint64_t unreported;
 } net_acceptor;
@@ -87,6 +89,11 @@ static hawser_status admit(hw_net *net, hw_shake *shake, hawser_error *error)
     unsigned char message[HW_HANDSHAKE_MOST];
     const hw_net_hello *hello = &shake->peer.peer;
     uint32_t number = hello->node;
+    if (hw_net_prefers_own(net, number))
+        return hawser_fail(error, HAWSER_STOP, "%s is connecting to that node", net->self.name);
+    if (atomic_load(&net->closed_to_new) && hw_net_link(net, number) == NULL)
+        return hawser_fail(error, HAWSER_STOP, "%s is about to end", net->self.name);
+    HAWSER_TRY(hw_net_check_peer(net, number, hello->incarnation, error));
     if (net->events.admit != NULL)
         HAWSER_TRY(net->events.admit(net->events.argument, hello, &number, error));
     if (number == HW_NET_ANY)
@@ -237,14 +244,15 @@ static void *acceptor_main(void *argument)
     net_acceptor self = {.net = net};
     while (!atomic_load(&net->acceptor_ends)) {
         struct epoll_event events[EVENTS];
-        double left = self.oldest == NULL ? 0 : self.oldest->deadline - hw_seconds();
-        int wait = self.oldest == NULL ? -1 : left <= 0 ? 0 : (int)(left * 1e3) + 1;
+        double now = hw_seconds(), due = hw_dials_serve(net, &self.dials, now);
+        double left = (self.oldest != NULL && self.oldest->deadline < due ? self.oldest->deadline : due) - now;
+        int wait = left > LONGEST ? -1 : left <= 0 ? 0 : (int)(left * 1e3) + 1;
         int count = epoll_wait(net->acceptor_poll, events, EVENTS, wait);
         for (int i = 0; i < count; i++) {
             void *what = events[i].data.ptr;
             if (what == &net->acceptor_wakeup)
                 hw_wakeup_clear(net->acceptor_wakeup);
-            else if (!is_listener(net, what))
+            else if (!is_listener(net, what) && !hw_dials_event(self.dials, what))
                 advance(&self, what);
         }
         for (int i = 0; i < count; i++) /* last, because it may close connections that have events above */
@@ -254,6 +262,7 @@ static void *acceptor_main(void *argument)
     }
     while (self.oldest != NULL)
         unlink_half_open(&self, self.oldest);
+    hw_dials_free(self.dials);
     return NULL;
 }
 

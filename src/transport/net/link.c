@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/memory.h"
 #include "transport/net/parts.h"
 #include "transport/net/shared.h"
 
@@ -53,6 +54,26 @@ void hw_link_uncount(hw_link *link)
     if (!link->uncounted)
         atomic_fetch_sub_explicit(&link->net->queued, atomic_load(&link->queued), memory_order_relaxed);
     link->uncounted = true;
+}
+
+hawser_status hw_link_new(hw_net *net, uint32_t node, hw_link **out, hawser_error *error)
+{
+    hw_link *link = NULL;
+    HAWSER_TRY(HW_NEW(&link, 1, "a link", error));
+    link->stage = malloc(HW_STAGE); /* not zeroed, so that an idle link uses one page of it */
+    if (link->stage == NULL || pthread_mutex_init(&link->mutex, NULL) != 0) {
+        free(link->stage);
+        free(link);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a link and its buffer of %d bytes", HW_STAGE);
+    }
+    link->net = net;
+    link->node = node;
+    link->channel.fd = -1;
+    double now = hw_seconds();
+    atomic_store(&link->last_received, now);
+    atomic_store(&link->last_sent, now);
+    *out = link;
+    return HAWSER_OK;
 }
 
 void hw_link_free(hw_link *link)
@@ -360,7 +381,8 @@ hawser_status hw_link_gone(hw_link *link, hawser_error *error)
     hw_link_state state = atomic_load(&link->state);
     bool broken = state == HW_LINK_UP && link->broken; /* the reactor has not found out yet */
     bool left = state == HW_LINK_LEFT, ending = state == HW_LINK_UP && link->bidding;
-    (void)!snprintf(why, sizeof why, "%s", broken ? hw_channel_trouble(&link->channel, text, sizeof text) : link->why);
+    (void)!snprintf(why, sizeof why, "%s",
+                    broken && link->why[0] == '\0' ? hw_channel_trouble(&link->channel, text, sizeof text) : link->why);
     pthread_mutex_unlock(&link->mutex);
     const char *name = link->hello.name;
     if (left || (ending && !broken))
@@ -422,12 +444,25 @@ void hw_link_send_heartbeat(hw_link *link)
     hw_link_drain(link);
 }
 
+void hw_link_fail(hw_link *link, const char *why)
+{
+    pthread_mutex_lock(&link->mutex);
+    if (atomic_load(&link->dialling) && !link->broken) {
+        (void)!snprintf(link->why, sizeof link->why, "%s", why[0] != '\0' ? why : "it has left");
+        link->bidding |= why[0] == '\0';
+        link->broken = true;
+        hw_reactor_post(link);
+    }
+    pthread_mutex_unlock(&link->mutex);
+}
+
 void hw_link_bid(hw_link *link)
 {
     pthread_mutex_lock(&link->mutex);
     link->bidding = true;
+    bool by_fabric = link->by_fabric;
     pthread_mutex_unlock(&link->mutex);
-    if (link->by_fabric)
+    if (by_fabric)
         hw_reactor_post(link);
     else
         hw_link_drain(link);

@@ -18,8 +18,7 @@ hw_link *hw_net_link(const hw_net *net, uint32_t node)
     return page == NULL ? NULL : atomic_load_explicit(&page[node % HW_LINK_PAGE], memory_order_acquire);
 }
 
-/* Adds a link to the table. With the net's mutex held. */
-static hawser_status enter(hw_net *net, hw_link *link, hawser_error *error)
+hawser_status hw_net_enter(hw_net *net, hw_link *link, hawser_error *error)
 {
     uint32_t node = link->node;
     if (node == atomic_load(&net->self.node))
@@ -30,7 +29,7 @@ static hawser_status enter(hw_net *net, hw_link *link, hawser_error *error)
     const hw_link *old = hw_net_link(net, node);
     if (old != NULL)
         return hawser_fail(error, HAWSER_PEER_LOST, "there is already a link to a node %u: %s", node, old->hello.name);
-    if (atomic_load(&net->stopping))
+    if (atomic_load(&net->closed_to_new))
         return hawser_fail(error, HAWSER_PEER_LOST, "%s is about to end", net->self.name);
     _Atomic(hw_link *) *page = atomic_load(&net->pages[node / HW_LINK_PAGE]);
     if (page == NULL) {
@@ -44,8 +43,16 @@ static hawser_status enter(hw_net *net, hw_link *link, hawser_error *error)
     return HAWSER_OK;
 }
 
-static void describe(hw_link *link, const hw_shake *shake)
+/* Gives a link the channel of a handshake. With its mutex held, or before another thread can find it. */
+static void take_channel(hw_link *link, hw_shake *shake, const unsigned char *first, size_t first_size)
 {
+    link->channel.fd = shake->channel.fd;
+    link->channel.tls = shake->channel.tls;
+    link->channel.shared = shake->shared;
+    link->shared_bytes = shake->shared != NULL ? shake->shared->mapping.size : 0;
+    link->channel.handshake_left = shake->shared != NULL || shake->fabric ? first_size : 0;
+    link->by_fabric = shake->fabric;
+    memcpy(link->fabric, shake->peer.fabric, sizeof link->fabric);
     const char *transport = link->channel.shared != NULL       ? "shm"
                             : link->by_fabric                  ? "ucx"
                             : hw_unix_socket(link->channel.fd) ? "unix"
@@ -56,32 +63,7 @@ static void describe(hw_link *link, const hw_shake *shake)
     (near ? hw_socket_near : hw_socket_far)(link->channel.fd);
     (void)!snprintf(link->transport, sizeof link->transport, "%s%s", transport, link->encrypted ? "+tls" : "");
     hw_peer_text(link->channel.fd, link->peer);
-    link->hello = shake->peer.peer;
-    link->hello.node = link->node;
-}
-
-hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsigned char *first, size_t first_size,
-                         hawser_error *error)
-{
-    hw_link *link = NULL;
-    HAWSER_TRY(HW_NEW(&link, 1, "a link", error));
-    link->stage = malloc(HW_STAGE); /* not zeroed, so that an idle link uses one page of it */
-    if (link->stage == NULL || pthread_mutex_init(&link->mutex, NULL) != 0) {
-        free(link->stage);
-        free(link);
-        return hawser_fail(error, HAWSER_NO_MEMORY, "cannot allocate a link and its buffer of %d bytes", HW_STAGE);
-    }
-    link->net = net;
-    link->node = node;
-    link->channel.fd = shake->channel.fd;
-    link->channel.tls = shake->channel.tls;
-    link->channel.shared = shake->shared;
-    link->shared_bytes = shake->shared != NULL ? shake->shared->mapping.size : 0;
-    link->channel.handshake_left = shake->shared != NULL || shake->fabric ? first_size : 0;
-    link->by_fabric = shake->fabric;
-    memcpy(link->fabric, shake->peer.fabric, sizeof link->fabric);
-    describe(link, shake);
-    link->heartbeat = fmin(net->heartbeat, hw_net_heartbeat(fmax(shake->peer.failure_timeout / 1e3, TIMEOUT_LEAST)));
+    link->heartbeat = fmin(link->net->heartbeat, hw_net_heartbeat(fmax(shake->peer.failure_timeout / 1e3, TIMEOUT_LEAST)));
     double now = hw_seconds();
     atomic_store(&link->last_received, now);
     atomic_store(&link->last_sent, now);
@@ -90,31 +72,88 @@ hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsi
         link->pieces[0] = (struct iovec){link->stage, first_size};
         link->piece_count = 1;
     }
-    pthread_mutex_lock(&net->mutex);
-    hawser_status status = enter(net, link, error);
-    if (status == HAWSER_OK && first_size > 0)
-        net->figures.accepted++;
-    pthread_mutex_unlock(&net->mutex);
-    link->channel.fd = status == HAWSER_OK ? link->channel.fd : -1;
-    if (status != HAWSER_OK) {
-        link->channel.tls = NULL;
-        link->channel.shared = NULL;
-        hw_link_free(link);
-        return status;
-    }
     shake->channel.fd = -1;
     shake->channel.tls = NULL;
     shake->shared = NULL;
+}
+
+/* Makes a link of the channel. With the net's mutex held, as for the next. */
+static hawser_status add_new(hw_net *net, hw_shake *shake, uint32_t node, const unsigned char *first, size_t first_size,
+                             hw_link **out, hawser_error *error)
+{
+    hw_link *link = NULL;
+    if (atomic_load(&net->closed_to_new) && !shake->dials) /* the peer tries again until it learns that this node has left */
+        return hawser_fail(error, HAWSER_STOP, "%s is about to end", net->self.name);
+    HAWSER_TRY(hw_link_new(net, node, &link, error));
+    link->hello = shake->peer.peer;
+    link->hello.node = node;
+    pthread_mutex_lock(&link->mutex); /* once it is in the table, others may send */
+    hawser_status status = hw_net_enter(net, link, error);
+    if (status == HAWSER_OK)
+        take_channel(link, shake, first, first_size);
+    pthread_mutex_unlock(&link->mutex);
+    if (status != HAWSER_OK) {
+        hw_link_free(link);
+        return status;
+    }
+    *out = link;
+    return HAWSER_OK;
+}
+
+/* Gives the channel to the link that is being dialled. The dial ends when its thread next looks at it. */
+static hawser_status give(hw_link *link, hw_shake *shake, const unsigned char *first, size_t first_size, hawser_error *error)
+{
+    pthread_mutex_lock(&link->mutex);
+    bool waits = atomic_load(&link->dialling) && !link->broken && !link->shut;
+    if (waits) {
+        take_channel(link, shake, first, first_size);
+        atomic_store(&link->dialling, false);
+        atomic_fetch_sub(&link->net->dialling, 1);
+    }
+    pthread_mutex_unlock(&link->mutex);
+    return waits ? HAWSER_OK : hw_link_gone(link, error);
+}
+
+hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsigned char *first, size_t first_size,
+                         hawser_error *error)
+{
+    HAWSER_TRY(hw_net_check_peer(net, node, shake->peer.peer.incarnation, error));
+    pthread_mutex_lock(&net->mutex);
+    hw_link *link = hw_net_link(net, node);
+    hawser_status status;
+    if (link == NULL)
+        status = add_new(net, shake, node, first, first_size, &link, error);
+    else if (!atomic_load(&link->dialling))
+        status = hawser_fail(error, HAWSER_PEER_LOST, "there is already a link to a node %u: %s", node, link->hello.name);
+    else if (!shake->dials && hw_net_prefers_own(net, node))
+        status = hawser_fail(error, HAWSER_STOP, "%s is connecting to that node", net->self.name);
+    else
+        status = give(link, shake, first, first_size, error);
+    if (status == HAWSER_OK && !shake->dials)
+        net->figures.accepted++;
+    pthread_mutex_unlock(&net->mutex);
+    HAWSER_TRY(status);
     hw_reactor_post(link);
     return HAWSER_OK;
 }
 
+hawser_status hw_net_reach(hw_net *net, uint32_t node, hw_link **link, hawser_error *error)
+{
+    *link = hw_net_link(net, node);
+    if (*link != NULL)
+        return HAWSER_OK;
+    if (node < atomic_load_explicit(&net->known, memory_order_acquire) && node != hw_net_number(net))
+        return hw_first_use(net, node, link, error);
+    return hawser_fail(error, HAWSER_PEER_LOST, "there is no link to node %u", node);
+}
+
 hawser_status hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawser_error *error)
 {
-    hw_link *link = hw_net_link(net, node);
-    if (link == NULL) {
+    hw_link *link;
+    hawser_status status = hw_net_reach(net, node, &link, error);
+    if (status != HAWSER_OK) {
         hw_message_free(message);
-        return hawser_fail(error, HAWSER_PEER_LOST, "there is no link to node %u", node);
+        return status;
     }
     message->origin = hw_net_number(net);
     message->spread = 0;
@@ -159,10 +198,12 @@ bool hw_net_path_of(hw_net *net, uint32_t node, hw_net_path *path)
                           .bytes_sent = atomic_load(&link->bytes_sent),
                           .bytes_received = atomic_load(&link->bytes_received),
                           .queued = atomic_load(&link->queued),
-                          .busy = hw_link_busy(link),
-                          .shared = link->shared_bytes};
+                          .busy = hw_link_busy(link)};
+    pthread_mutex_lock(&link->mutex);
+    path->shared = link->shared_bytes;
     memcpy(path->transport, link->transport, sizeof path->transport);
     memcpy(path->peer, link->peer, sizeof path->peer);
+    pthread_mutex_unlock(&link->mutex);
     return true;
 }
 

@@ -97,9 +97,24 @@ void hw_net_stop_dials(hw_net *net);
 /* Sets options.ring for links that are dialled from now on. Only the dialling thread. */
 void hw_net_set_ring(hw_net *net, size_t bytes);
 
+/* Describes a known node: its incarnation, name and address, and not its number. Any thread, which may hold locks of the
+ * owner, so it takes none. An empty address: the node cannot be dialled. */
+typedef void hw_net_describe(void *argument, uint32_t node, hw_net_hello *hello);
+/* Makes the nodes below `nodes` known. From then on the first message to one of them that has no link makes the link, which
+ * the acceptor's thread dials; messages queue on it meanwhile. If no try succeeds within the failure timeout, the link is
+ * lost with the reason of the last one. A known node may also dial this one: of two connections that two nodes make at once,
+ * that of the higher number counts. `describe` gets the argument of the events. Once, after the own number is known. */
+hawser_status hw_net_know(hw_net *net, uint32_t nodes, hw_net_describe *describe, hawser_error *error) HAWSER_MUST_USE;
+/* Reports to the net that a known node has left (`why` is "") or is lost, as others have learned: its link is no longer
+ * dialled and ends, and none is made any more. A link that is up is left alone: it ends by itself. Never blocks; any
+ * thread. */
+void hw_net_gone(hw_net *net, uint32_t node, const char *why);
+/* Makes no further links. Connections of nodes that the net itself is dialling are still taken. Never blocks; any thread. */
+void hw_net_close_to_new(hw_net *net);
+
 /* Takes the message, also on failure, and queues it. A tail is written from its memory if it can be written at once,
  * otherwise copied; this is the fastest way to send large messages. Small messages to one peer are coalesced into one write.
- * Returns HAWSER_PEER_LOST if there is no link. Never blocks; any thread. */
+ * Returns HAWSER_PEER_LOST if there is no link and the node is not known (hw_net_know). Never blocks; any thread. */
 hawser_status hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
 /* Returns the seconds for which this process did not run until just now, because it was stopped or its machine slept: peers
@@ -118,7 +133,7 @@ hawser_status hw_net_route(hw_net *net, uint32_t origin, const uint32_t *childre
                            hawser_error *error) HAWSER_MUST_USE;
 /* Removes all routes. Only while no run is in progress. */
 void hw_net_clear_routes(hw_net *net);
-/* Sends to all other nodes by the routes of this node, or directly to each if there are none. */
+/* Sends to all other nodes by the routes of this node, or directly to each (linked or known) if there are none. */
 hawser_status hw_net_spread(hw_net *net, hw_message *message, hawser_error *error) HAWSER_MUST_USE;
 
 /* Ends one link: sends what is queued, then goodbye. If the peer does not close within the failure timeout, the link is
@@ -138,7 +153,7 @@ static inline uint32_t hw_net_short_incarnation(uint64_t incarnation)
 }
 /* Sets the view that the net writes into messages and expects in them; HW_VIEW_FIRST at first. Any thread. */
 void hw_net_set_view(hw_net *net, uint32_t view);
-bool hw_net_linked(const hw_net *net, uint32_t node);
+bool hw_net_linked(const hw_net *net, uint32_t node);               /* true also for a link that is being dialled */
 bool hw_net_path_of(hw_net *net, uint32_t node, hw_net_path *path); /* returns false if there never was such a link */
 /* Return the bytes in the queues of all links, and in that of the link to a node (0: there is none). */
 uint64_t hw_net_pending(const hw_net *net);

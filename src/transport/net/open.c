@@ -166,16 +166,18 @@ void hw_net_stop(hw_net *net, double seconds)
 {
     if (atomic_exchange(&net->stopping, true))
         return;
-    hw_acceptor_end(net);
+    hw_net_close_to_new(net); /* the reactor removes no links any more, either */
+    const bool dials = seconds > 0 && net->reactor_runs && atomic_load(&net->dialling) > 0;
+    if (!dials) /* else the messages that wait for connections would be lost */
+        hw_acceptor_end(net);
     if (!net->reactor_runs)
         return;
-    /* The reactor removes no links any more. */
-    pthread_mutex_lock(&net->mutex);
-    pthread_mutex_unlock(&net->mutex);
     for (hw_link *link = atomic_load(&net->links); link != NULL; link = link->next)
         hw_link_bid(link);
     if (seconds > 0)
         await_closed(net, seconds);
+    if (dials)
+        hw_acceptor_end(net);
     hw_reactor_end(net);
 }
 
@@ -204,5 +206,6 @@ void hw_net_free(hw_net *net)
     pthread_cond_destroy(&net->changed);
     pthread_mutex_destroy(&net->mutex);
     free(net->scratch);
+    free((void *)net->gone);
     free(net);
 }

@@ -57,6 +57,7 @@ typedef struct hw_link {
     bool polled;                  /* reactor only: is in that list */
     double moved_at;              /* reactor only: when the link last needed service */
     atomic_bool todo;             /* is in that list */
+    atomic_bool dialling;         /* it has no connection yet; set to false with the mutexes of net and link held */
     _Atomic(hw_link_state) state; /* the reactor alone changes it, and only once from UP */
     atomic_uint_fast64_t messages_sent, messages_received, bytes_sent, bytes_received, queued;
     _Atomic(double) dismissed;      /* time of hw_net_dismiss; 0: not called */
@@ -76,7 +77,7 @@ typedef struct hw_link {
     bool bidding;   /* no more messages: a goodbye follows what is queued */
     bool bid;       /* the goodbye was packed */
     bool shut;      /* the socket must be closed as soon as no thread writes */
-    char why[200];  /* the reason, if the state is LOST */
+    char why[200];  /* the reason, if the state is LOST or the link is broken and was never connected */
     hw_queue paced; /* messages that wait for the rate limit; the first of them may have been sent in part */
     /* number of waiting messages per (source, destination), by a hash: later messages of the pair must wait too */
     uint16_t pairs[HW_PAIRS];
@@ -162,9 +163,15 @@ struct hw_net {
     atomic_bool hurries;         /* since then, until hw_net_pace_again: a store's messages do not wait for the limit */
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
     _Atomic(hw_link *) links; /* all links since the start, except forgotten ones */
-    pthread_mutex_t mutex;    /* guards the list of links, the acceptor's figures, and: */
-    pthread_cond_t changed;   /* a link was announced or closed */
-    uint32_t open;            /* links that are not closed */
+    atomic_uint known;        /* the nodes below are known; set once, after the next two */
+    hw_net_describe *describe;
+    _Atomic(unsigned char) *gone; /* by known node: hw_net_gone, changed under the mutex */
+    atomic_uint dialling;         /* links that are being dialled; changed under the mutex */
+    pthread_mutex_t mutex;        /* guards the list of links, the acceptor's figures, and: */
+    struct hw_dial *dials;        /* that the acceptor has not taken yet */
+    atomic_bool closed_to_new;    /* no more links are made; changed under the mutex */
+    pthread_cond_t changed;       /* a link was announced or closed */
+    uint32_t open;                /* links that are not closed */
     hw_net_accept_figures figures;
 
     int reactor_poll, reactor_wakeup, reactor_timer, acceptor_poll, acceptor_wakeup, spare;
@@ -189,14 +196,37 @@ void hw_net_stamp(const hw_net *net, hw_envelope *envelope);
 /* Returns whether the message began at this node's present incarnation, in the view of this net. */
 bool hw_net_stamp_holds(const hw_net *net, uint32_t origin, const hw_envelope *envelope);
 
+enum { HW_GONE_LEFT = 1, HW_GONE_LOST };
+
 /* links.c */
 hw_link *hw_net_link(const hw_net *net, uint32_t node); /* returns NULL if there is none */
-/* Makes a link of a channel that has shaken hands; `first`: bytes to send before all others. Takes the channel on success.
- * Returns HAWSER_PEER_LOST if there is or was a link to that node. */
+/* Stores the link to a node. If it is known and has none, makes one, which is dialled. Returns HAWSER_PEER_LOST if there is
+ * none and none can be made. */
+hawser_status hw_net_reach(hw_net *net, uint32_t node, hw_link **link, hawser_error *error) HAWSER_MUST_USE;
+/* Adds a link to the table. With the net's mutex held. */
+hawser_status hw_net_enter(hw_net *net, hw_link *link, hawser_error *error) HAWSER_MUST_USE;
+/* Makes a link of a channel that has shaken hands, or gives the channel to the link that is being dialled; `first`: bytes to
+ * send before all others. Takes the channel on success. Returns HAWSER_PEER_LOST if there is or was a link to that node, and
+ * HAWSER_STOP if this node's own connection counts. */
 hawser_status hw_net_add(hw_net *net, hw_shake *shake, uint32_t node, const unsigned char *first, size_t first_size,
                          hawser_error *error) HAWSER_MUST_USE;
 
+/* first_use.c: links that the first message makes; the acceptor's thread, but for the first two. */
+/* Makes a link to a known node, which is dialled, unless another thread has made it. */
+hawser_status hw_first_use(hw_net *net, uint32_t node, hw_link **link, hawser_error *error) HAWSER_MUST_USE;
+/* Checks that a peer is the process that the owner knows by this number. */
+hawser_status hw_net_check_peer(const hw_net *net, uint32_t node, uint64_t incarnation, hawser_error *error) HAWSER_MUST_USE;
+/* Returns whether the own connection to a node is being made and counts, so that the node's own one is rejected. */
+bool hw_net_prefers_own(const hw_net *net, uint32_t node);
+/* Begins the dials that are due, ends those that are late, and returns when to call it again. *dials is the list. */
+double hw_dials_serve(hw_net *net, struct hw_dial **dials, double now);
+/* Continues a dial that has an event. Returns false if `what` is none of the list. */
+bool hw_dials_event(struct hw_dial *dials, const void *what);
+void hw_dials_free(struct hw_dial *dials);
+
 /* link.c: writing, any thread */
+/* Makes a link without a channel, which is in no table. */
+hawser_status hw_link_new(hw_net *net, uint32_t node, hw_link **link, hawser_error *error) HAWSER_MUST_USE;
 void hw_link_free(hw_link *link);
 void hw_queue_append(hw_queue *queue, hw_message *message);
 /* busy.c: returns the seconds in which the link had bytes to send that were held back or not yet confirmed. */
@@ -218,6 +248,8 @@ void hw_link_writable(hw_link *link);
 bool hw_link_close(hw_link *link);
 /* Sends a heartbeat if nothing else is sent. */
 void hw_link_send_heartbeat(hw_link *link);
+/* Ends a link that is being dialled; `why` is empty if the node has left. No effect on others. */
+void hw_link_fail(hw_link *link, const char *why);
 /* Makes a goodbye the last frame. */
 void hw_link_bid(hw_link *link);
 

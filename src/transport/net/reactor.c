@@ -66,6 +66,8 @@ static void note_closed(hw_net *net, hw_link *link)
     pthread_mutex_lock(&net->mutex);
     link->closed = true;
     net->open--;
+    if (atomic_exchange(&link->dialling, false))
+        atomic_fetch_sub(&net->dialling, 1);
     pthread_cond_broadcast(&net->changed);
     pthread_mutex_unlock(&net->mutex);
 }
@@ -389,6 +391,21 @@ static void drop_link(hw_net *net, hw_link *link)
     hw_link_free(link);
 }
 
+/* Returns whether a link has no connection. If it gets none, it ends. */
+static bool is_dialling(hw_net *net, hw_link *link)
+{
+    char text[200], why[sizeof link->why];
+    pthread_mutex_lock(&link->mutex);
+    const bool dialling = atomic_load(&link->dialling), fails = dialling && link->broken;
+    if (fails)
+        (void)!snprintf(why, sizeof why, "%s",
+                        link->why[0] != '\0' ? link->why : hw_channel_trouble(&link->channel, text, sizeof text));
+    pthread_mutex_unlock(&link->mutex);
+    if (fails)
+        end_link(net, link, why);
+    return dialling;
+}
+
 static void look_at(hw_net *net, hw_link *link)
 {
     if (link->closed) {
@@ -396,6 +413,8 @@ static void look_at(hw_net *net, hw_link *link)
             drop_link(net, link);
         return;
     }
+    if (is_dialling(net, link))
+        return;
     if (!link->announced)
         announce(net, link);
     pthread_mutex_lock(&link->mutex);

@@ -61,7 +61,7 @@ void hw_route_free(hw_net *net)
 }
 
 /* Forwards to one node. Of several failures the first is reported. */
-static void pass_on(hw_link *link, uint32_t node, uint32_t origin, const hw_message *message, hawser_status *status,
+static void pass_on(hw_net *net, uint32_t node, uint32_t origin, const hw_message *message, hawser_status *status,
                     hawser_error *error)
 {
     hw_message *copy;
@@ -70,12 +70,12 @@ static void pass_on(hw_link *link, uint32_t node, uint32_t origin, const hw_mess
     if (said == HAWSER_OK) {
         copy->origin = origin;
         copy->spread = 1;
-        if (link == NULL) {
+        hw_link *link;
+        said = hw_net_reach(net, node, &link, &own);
+        if (said != HAWSER_OK)
             hw_message_free(copy);
-            said = hawser_fail(&own, HAWSER_PEER_LOST, "node %u is not linked: a message for all did not reach it", node);
-        } else if (!hw_link_send(link, copy)) {
+        else if (!hw_link_send(link, copy))
             said = hw_link_gone(link, &own);
-        }
     }
     if (*status == HAWSER_OK && said != HAWSER_OK)
         *status = hawser_fail(error, said, "%s", own.text);
@@ -87,9 +87,16 @@ hawser_status hw_route_forward(hw_net *net, uint32_t origin, const hw_message *m
     pthread_rwlock_rdlock(&net->routing);
     const hw_route *route = find(net, origin);
     for (uint32_t i = 0; route != NULL && i < route->count; i++)
-        pass_on(hw_net_link(net, route->children[i]), route->children[i], origin, message, &status, error);
+        pass_on(net, route->children[i], origin, message, &status, error);
     pthread_rwlock_unlock(&net->routing);
     return status;
+}
+
+/* Returns whether a message for all leaves out a node. */
+static bool is_left(const hw_net *net, uint32_t node)
+{
+    const hw_link *link = hw_net_link(net, node);
+    return link != NULL ? atomic_load(&link->state) == HW_LINK_LEFT : atomic_load(&net->gone[node]) == HW_GONE_LEFT;
 }
 
 hawser_status hw_net_spread(hw_net *net, hw_message *message, hawser_error *error)
@@ -102,9 +109,13 @@ hawser_status hw_net_spread(hw_net *net, hw_message *message, hawser_error *erro
     pthread_rwlock_unlock(&net->routing);
     if (routed)
         status = hw_route_forward(net, self, message, error);
-    for (hw_link *link = routed ? NULL : atomic_load(&net->links); link != NULL; link = link->next)
+    const uint32_t known = atomic_load_explicit(&net->known, memory_order_acquire);
+    for (uint32_t node = 0; !routed && node < known; node++)
+        if (node != self && !is_left(net, node))
+            pass_on(net, node, self, message, &status, error);
+    for (hw_link *link = routed || known > 0 ? NULL : atomic_load(&net->links); link != NULL; link = link->next)
         if (atomic_load(&link->state) != HW_LINK_LEFT)
-            pass_on(link, link->node, self, message, &status, error);
+            pass_on(net, link->node, self, message, &status, error);
     hw_message_free(message);
     return status;
 }

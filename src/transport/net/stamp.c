@@ -16,7 +16,13 @@ void hw_net_stamp(const hw_net *net, hw_envelope *envelope)
 bool hw_net_stamp_holds(const hw_net *net, uint32_t origin, const hw_envelope *envelope)
 {
     const hw_link *link = hw_net_link(net, origin);
-    if (link == NULL || envelope->incarnation != hw_net_short_incarnation(link->hello.incarnation))
+    hw_net_hello known;
+    if (link == NULL && origin < atomic_load_explicit(&net->known, memory_order_acquire)) /* it came over relays */
+        net->describe(net->events.argument, origin, &known);
+    else if (link == NULL)
+        return false;
+    uint64_t incarnation = link != NULL ? link->hello.incarnation : known.incarnation;
+    if (envelope->incarnation != hw_net_short_incarnation(incarnation))
         return false;
     return hw_message_scope(envelope->kind) == HW_SCOPE_CLUSTER ||
            envelope->view == atomic_load_explicit(&net->view, memory_order_acquire);
