@@ -367,6 +367,11 @@ static void lose(hw_decider *d, double ratio)
     if (trial->stage == HW_TRIAL_NEW)
         set(d, trial->knob, trial->block, trial->from);
     trial->stage = HW_TRIAL_NONE;
+    if (trial->behind) { /* bsp, with which it was compared anew, is as good */
+        d->barred[trial->knob] = true;
+        d->changed = false;
+        count_undone(d);
+    }
 }
 
 /* Ends a trial: the new value stays. */
@@ -390,6 +395,8 @@ static void step_trial(hw_decider *d, double rate)
 {
     hw_trial *trial = &d->trial;
     if (trial->stage == HW_TRIAL_WAITS) {
+        if (d->bounds.often && !d->steady)
+            return;
         trial->stage = HW_TRIAL_NEW;
         trial->before = rate;
         trial->began = d->clocks;
@@ -467,12 +474,34 @@ static bool guard(hw_decider *d, double y)
     return true;
 }
 
-/* Takes progress per clock of a measurement. Returns whether it has undone something. */
-static bool take_progress(hw_decider *d, double per_clock)
+/* Compares a staleness that was kept with bsp anew, because progress per clock has fallen behind that of bsp, which was
+ * measured long ago. Bsp begins at once. Returns false if the staleness must be undone instead. */
+static bool compare_anew(hw_decider *d, double per_clock, double rate)
+{
+    if (!d->bounds.often || d->trial.stage == HW_TRIAL_NEW || !(rate > 0))
+        return false;
+    d->trial = (hw_trial){.stage = HW_TRIAL_BACK,
+                          .knob = HW_KNOB_SYNC,
+                          .to = d->value[HW_KNOB_SYNC],
+                          .before = DBL_MIN, /* bsp alone counts */
+                          .after = rate,
+                          .began = d->clocks,
+                          .behind = true};
+    say(d, "bsp for a measurement: progress per clock is %.2f of what it was under bsp (limit 1/%g)", per_clock / d->in_step,
+        HW_FALLS_BEHIND);
+    (void)snprintf(d->trial.reason, sizeof d->trial.reason, "bsp was measured again");
+    set(d, HW_KNOB_SYNC, 0, 0);
+    return true;
+}
+
+/* Takes progress per clock and per second of a measurement. Returns whether it has undone something. */
+static bool take_progress(hw_decider *d, double per_clock, double rate)
 {
     if (d->value[HW_KNOB_SYNC] > 0) {
         if (!(d->in_step > 0) || per_clock >= d->in_step / HW_FALLS_BEHIND)
             return false;
+        if (compare_anew(d, per_clock, rate))
+            return true;
         d->barred[HW_KNOB_SYNC] = true;
         if (d->trial.stage == HW_TRIAL_NEW)
             d->lost += d->clocks - d->trial.began;
@@ -496,7 +525,10 @@ static bool take_progress(hw_decider *d, double per_clock)
     }
     if (checks)
         d->trial.stage = HW_TRIAL_NONE;
-    if (d->trial.stage == HW_TRIAL_NONE || d->trial.stage == HW_TRIAL_WAITS) {
+    const bool bsp_again = d->trial.stage == HW_TRIAL_BACK && d->trial.knob == HW_KNOB_SYNC;
+    if (d->trial.stage == HW_TRIAL_NONE || d->trial.stage == HW_TRIAL_WAITS || bsp_again) {
+        const double last = d->last_in_step;
+        d->steady = d->measured > 0 && last > 0 && per_clock < HW_STEADY * last && last < HW_STEADY * per_clock;
         d->in_step = d->measured++ == 0 ? per_clock : fmin(d->last_in_step, per_clock);
         d->last_in_step = per_clock;
     }
@@ -537,11 +569,12 @@ void hw_decider_point(hw_decider *d, double seconds, double clocks, double metri
         return;
     double fall = from.y - y - (d->bounds.is_gap ? 0 : d->noise);
     d->interval = clocks - from.clocks;
-    if (take_progress(d, fall / d->interval))
+    const double rate = fall / (seconds - from.seconds);
+    if (take_progress(d, fall / d->interval, rate))
         return;
     if (begin_learned_sync(d))
         return;
-    step_trial(d, fall / (seconds - from.seconds));
+    step_trial(d, rate);
 }
 
 /* ------------------------------------------------------------------------------------------------- earlier runs ---- */

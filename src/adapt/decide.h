@@ -31,6 +31,7 @@ enum { HW_REASON = 160 };
 #define HW_SHORTER       1.1 /* times that clocks get shorter by another encoding or quota, and progress per second larger */
 #define HW_PLAINLY       1.5 /* times that progress per second is larger: a trial is kept without the old value again */
 #define HW_FALLS_BEHIND  1.5 /* times that progress per clock is smaller: a change is undone */
+#define HW_STEADY        1.5 /* times that progress per clock changes at most where it is steady */
 #define HW_MOVED         1.5 /* times that clocks change their length in two windows by themselves: trials wait no longer */
 #define HW_LOST_SHARE    0.05 /* of all clocks, which lost trials take at most after the first one */
 #define HW_UNITS_OVERLAP 0.3  /* of a clock that units take, for sending to overlap with them: s = 1 */
@@ -42,6 +43,7 @@ typedef struct hw_bounds {
     double start[HW_KNOBS], least[HW_KNOBS], most[HW_KNOBS];
     bool measured; /* there is a metric; else only encoding and quota change */
     bool is_gap;   /* it falls to 0, so progress is the fall of its logarithm */
+    bool often;    /* it is measured in every window, so trials wait until progress per clock is steady */
 } hw_bounds;
 
 /* A window. Shares are of the time of the median block. */
@@ -95,6 +97,7 @@ typedef struct hw_decider {
     double in_step;                    /* progress per clock under bsp: the smaller of the last two; NaN: not measured yet */
     double last_in_step;               /* the last one */
     uint64_t measured;                 /* how often, in this fit */
+    bool steady;                       /* the last two differed little */
     double noise;                      /* largest rise of y within measurements under bsp */
     double best;                       /* least y at a point */
     uint32_t rises;                    /* points in a row above it */

@@ -46,6 +46,7 @@ static void put_loop(json_t *object, const hw_log_line *line, bool *ok)
     const hw_bounds *bounds = &line->bounds;
     hw_json_take(object, "measured", json_boolean(bounds->measured), ok);
     hw_json_take(object, "gap", json_boolean(bounds->is_gap), ok);
+    hw_json_take(object, "often", json_boolean(bounds->often), ok);
     put_list(object, "start", bounds->start, HW_KNOBS, ok);
     put_list(object, "least", bounds->least, HW_KNOBS, ok);
     put_list(object, "most", bounds->most, HW_KNOBS, ok);
@@ -215,6 +216,7 @@ static hawser_status get_loop(log_reader *r, hw_log_line *line, hawser_error *er
     hw_bounds *bounds = &line->bounds;
     bounds->measured = get_flag(r, "measured");
     bounds->is_gap = get_flag(r, "gap");
+    bounds->often = get_flag(r, "often");
     get_list(r, "start", bounds->start, HW_KNOBS);
     get_list(r, "least", bounds->least, HW_KNOBS);
     get_list(r, "most", bounds->most, HW_KNOBS);

@@ -521,6 +521,20 @@ const hawser_operator *hw_operator_loop(const hawser_operator *op)
     return above;
 }
 
+bool hw_loop_is_inner(const hawser_operator *loop)
+{
+    const hawser_operator *above = loop->parent;
+    while (above != NULL && above->kind != HW_LOOP)
+        above = above->parent;
+    return above != NULL;
+}
+
+bool hw_loop_measures(const hawser_operator *loop)
+{
+    bool paused = loop->sync.tightness == HAWSER_BSP || loop->sync.tightness == HAWSER_SSP;
+    return loop->metric != UINT32_MAX && (hw_loop_is_inner(loop) || paused);
+}
+
 uint32_t hw_loop_branches(const hawser_operator *loop)
 {
     const hawser_program *program = loop->program;

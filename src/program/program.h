@@ -196,6 +196,11 @@ uint64_t hw_state_delay(const hawser_state *state);
 /* Returns true for a loop that is sent to the blocks as a whole: its body has only units, and sequences of them, or it is
  * under ssp or tap. A loop inside such a loop under ssp or tap is a part of its clock. */
 bool hw_operator_shipped(const hawser_operator *op);
+/* Returns whether a loop is inside another one. It is then begun again and again, and blocks are in step in between. */
+bool hw_loop_is_inner(const hawser_operator *loop);
+/* Returns whether an adapted loop has a metric and points at which all blocks are in step, so that the metric counts: those
+ * of the loop around it, clocks under bsp, or ends of phases under ssp. */
+bool hw_loop_measures(const hawser_operator *loop);
 /* Returns the shipped loop whose clocks run an operator, or NULL. */
 const hawser_operator *hw_operator_loop(const hawser_operator *op);
 /* Branches of a shipped loop are chosen for a whole clock, when the clock gets its credit: returns the bit of a branch in

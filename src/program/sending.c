@@ -174,15 +174,6 @@ bool hw_plan_any_narrows(const hw_plan *plan)
     return false;
 }
 
-/* Returns whether a loop is begun again and again. Between two times all blocks are in step, where staleness is judged. */
-static bool is_inner(const hawser_operator *loop)
-{
-    for (const hawser_operator *op = loop->parent; op != NULL; op = op->parent)
-        if (op->kind == HW_LOOP)
-            return true;
-    return false;
-}
-
 uint32_t hw_plan_staleness_most(const hw_plan *plan, const hawser_operator *loop, const char **why)
 {
     const uint32_t let = (plan->settings.adapts & HW_ADAPTS_SYNC) != 0 ? plan->settings.staleness_most : 0;
@@ -191,9 +182,9 @@ uint32_t hw_plan_staleness_most(const hw_plan *plan, const hawser_operator *loop
            : hw_loop_branches(loop) > 0       ? "its loop has branches, which are chosen in step"
            : hw_operator_stores(loop)         ? "its loop has stored states, which the store orders"
            : hw_operator_moves(loop)          ? "its loop has states that move between workers in step"
-           : !is_inner(loop) ? "its loop is in no other one, so that blocks are never in step under ssp to measure it"
-           : loop->staleness_most == 0 ? "the HAWSER_ADAPT of its loop has no .staleness_most"
-                                       : NULL;
+           : loop->metric == UINT32_MAX       ? "the HAWSER_ADAPT of its loop has no .metric, by which it is judged"
+           : loop->staleness_most == 0        ? "the HAWSER_ADAPT of its loop has no .staleness_most"
+                                              : NULL;
     if (*why != NULL)
         return 0;
     return loop->staleness_most < let ? loop->staleness_most : let;
@@ -233,6 +224,8 @@ static const char *nothing_of_loop(const hw_plan *plan, const hawser_operator *l
         return "the HAWSER_ADAPT of its loop has no .metric, by which changes are judged";
     if (strcmp(key, "sync") == 0)
         return hw_plan_staleness_most(plan, loop, &why) > 0 ? NULL : why;
+    if (!hw_loop_measures(loop))
+        return "its loop has a sync under which workers are never in step, where changes are judged";
     return loop->work_least < loop->work_most || loop->shares
                ? NULL
                : "the HAWSER_ADAPT of its loop has neither .work_least and .work_most nor .shares";

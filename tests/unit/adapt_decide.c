@@ -126,6 +126,47 @@ static void a_busy_link_gets_a_quota(void **state)
     hw_decider_close(&r.decider);
 }
 
+/* Where the metric is measured in every window, trials wait until progress per clock is steady. A staleness that was kept
+ * is compared with bsp anew once progress per clock has fallen behind: it comes back, or it is barred. */
+static void a_staleness_is_compared_with_bsp_anew(void **state)
+{
+    (void)state;
+    for (int faster = 0; faster < 2; faster++) {
+        hw_bounds bounds = wide;
+        bounds.often = true;
+        bounds.least[HW_KNOB_SHARE] = 1;
+        run r = open_run(&bounds);
+        hw_feedback turns = feedback_of(HAWSER_CAUSE_TURNS, 1), none = feedback_of(HAWSER_CAUSE_OTHER, 0.5);
+        double fall = 1;
+        pass(&r, turns, fall);
+        for (int i = 0; i < 5; i++, fall /= 1.6) {
+            pass(&r, turns, fall);
+            expect_none(&r);
+        }
+        pass(&r, turns, fall);
+        pass(&r, turns, fall);
+        expect_change(&r, HW_KNOB_SYNC, 0, 1);
+        pass(&r, none, fall);
+        pass(&r, none, fall); /* clocks take half the time: kept at once */
+        expect_none(&r);
+        pass(&r, none, fall / 1.4);
+        expect_none(&r);
+        pass(&r, none, fall / 1.6);
+        expect_change(&r, HW_KNOB_SYNC, 1, 0);
+        const hw_feedback bsp = feedback_of(HAWSER_CAUSE_OTHER, faster ? 1 : 0.5);
+        pass(&r, bsp, fall / 1.6);
+        pass(&r, bsp, fall / 1.6);
+        if (faster)
+            expect_change(&r, HW_KNOB_SYNC, 0, 1);
+        else
+            expect_none(&r);
+        assert_true(r.decider.barred[HW_KNOB_SYNC] == !faster);
+        pass(&r, none, fall / 1.8); /* what bsp does now is known */
+        expect_none(&r);
+        hw_decider_close(&r.decider);
+    }
+}
+
 /* Takes a window of any other known cause than a link. */
 static void pass_without_link(run *r, double clock_seconds)
 {
@@ -460,6 +501,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_busy_link_gets_fewer_bits_and_then_more_work),
         cmocka_unit_test(a_busy_link_gets_a_quota),
+        cmocka_unit_test(a_staleness_is_compared_with_bsp_anew),
         cmocka_unit_test(a_quota_rises_while_clocks_stay_as_long),
         cmocka_unit_test(a_gain_is_halved_once_for_any_known_cause),
         cmocka_unit_test(an_encoding_is_undone_if_clocks_stay_as_long),

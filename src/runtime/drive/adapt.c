@@ -24,8 +24,14 @@ struct hw_adapter {
     double fits[HAWSER_FIT_METRICS]; /* the fit then */
     double bytes;                    /* of all blocks at the last window */
     bool begun;
-    hw_log_place at; /* points so far at the present number of clocks */
+    hw_log_place at;     /* points so far at the present number of clocks */
+    uint64_t window;     /* clocks of the last window */
+    uint32_t unmeasured; /* points in a row without a new metric */
 };
+
+/* Clocks under ssp after which the driver makes a point, if the program makes none; and points in a row without a new metric
+ * after which it makes no more. */
+enum { POINT_EVERY = 50, UNMEASURED_MOST = 3, AHEAD_MOST = 256 };
 
 static const double LEAST_GAIN = 0.5, LEAST_SHARE = 0.125, LEAST_QUOTA = 256;
 
@@ -40,7 +46,7 @@ static hw_bounds bounds_of(const hw_driver *driver, const hawser_operator *loop)
     const unsigned adapts = plan->settings.adapts;
     const hawser_state *state = loop->adapts;
     const char *why;
-    hw_bounds bounds = {.is_gap = loop->metric_is_gap, .measured = loop->metric != UINT32_MAX};
+    hw_bounds bounds = {.is_gap = loop->metric_is_gap, .measured = hw_loop_measures(loop), .often = !hw_loop_is_inner(loop)};
     for (int k = 0; k < HW_KNOBS; k++)
         bounds.start[k] = bounds.least[k] = bounds.most[k] =
             k == HW_KNOB_WORK || k == HW_KNOB_GAIN || k == HW_KNOB_SHARE ? 1 : 0;
@@ -270,6 +276,7 @@ void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw
     const hw_feedback feedback = {
         .found = *found, .units = shares->units, .exchanging = shares->exchanging, .sent = sent, .pace = shares->pace};
     adapter->bytes = driver->bytes;
+    adapter->window = found->clocks;
     save(driver, loop, (hw_log_line){.kind = HW_LOG_WINDOW, .feedback = feedback});
     hw_decider_window(&adapter->decider, &feedback);
     obey_all(driver, loop, adapter, 0);
@@ -319,8 +326,37 @@ void hw_adapt_point(hw_driver *driver, const hawser_operator *loop)
         replay(driver, loop, adapter, adapter->at.point);
         return;
     }
-    if (take_metric(driver, loop, adapter))
-        obey_all(driver, loop, adapter, adapter->at.point);
+    adapter->unmeasured++;
+    if (!take_metric(driver, loop, adapter))
+        return;
+    adapter->unmeasured = 0;
+    obey_all(driver, loop, adapter, adapter->at.point);
+}
+
+bool hw_adapt_wants_point(const hw_driver *driver, const hawser_operator *loop)
+{
+    if (!hw_loop_adapts(driver, loop) || hw_loop_is_inner(loop) || driver->syncs[loop->number].tightness != HAWSER_SSP)
+        return false;
+    const struct hw_adapter *adapter = driver->adapters[loop->number];
+    const hw_decider *decider = &adapter->decider;
+    const bool judges = decider->bounds.measured && !decider->defaulted && !replays(driver);
+    const uint64_t clocks = driver->clocks - adapter->at.clocks; /* since the last point */
+    if (!judges || !adapter->begun || adapter->unmeasured >= UNMEASURED_MOST || clocks == 0)
+        return false;
+    return !decider->measuring.begun ||
+           (decider->measuring.windows > 0 && (decider->trial.stage != HW_TRIAL_NONE || clocks >= POINT_EVERY));
+}
+
+bool hw_adapt_paces(const hw_driver *driver, const hawser_operator *loop)
+{
+    return hw_loop_adapts(driver, loop) && hw_loop_untested(loop) && !replays(driver);
+}
+
+uint64_t hw_adapt_ahead(const hw_driver *driver, const hawser_operator *loop)
+{
+    uint64_t window = driver->adapters[loop->number]->window;
+    window = window < HW_WINDOW_CLOCKS ? HW_WINDOW_CLOCKS : window > AHEAD_MOST ? AHEAD_MOST : window;
+    return window - hw_causes_clocks(driver) % window;
 }
 
 void hw_adapt_last(hw_driver *driver)

@@ -64,7 +64,8 @@ void hw_causes_add(hw_driver *driver)
         hw_window_empty(&causes->window);
         return;
     }
-    if (!hw_window_add(&causes->window, &(hw_clock_times){seconds, units, waits, input}))
+    bool full = hw_window_add(&causes->window, &(hw_clock_times){seconds, units, waits, input});
+    if (!full || (driver->paced && driver->clocks + 1 < driver->announced))
         return;
     uint32_t node = 0;
     double busy = hw_status_table_link(driver->session->status_table, &node);
@@ -72,6 +73,11 @@ void hw_causes_add(hw_driver *driver)
     hw_finding found = hw_window_find(&causes->window, busy, node);
     add(&causes->found[found.cause], &found);
     hw_adapt_window(driver, &shares, &found);
+}
+
+uint64_t hw_causes_clocks(const hw_driver *driver)
+{
+    return driver->causes->window.clocks;
 }
 
 void hw_causes_figures(const hw_driver *driver, hawser_cause_figures figures[HAWSER_CAUSES])

@@ -15,6 +15,8 @@ typedef struct hw_shipment {
     uint64_t cap;      /* clocks of this phase after which a limit of clocks ends the loop */
     uint64_t limit;    /* credit given */
     bool at_once;      /* all credit at the begin */
+    bool paced;        /* credit up to the end of a window of an adapted loop */
+    bool constant;     /* blocks keep the metrics that they get at the loop's begin: nothing tests what its clocks report */
     bool final;
     bool paused;        /* the end of this phase has been agreed already */
     const char *reason; /* why the loop ends, once it does */
@@ -72,7 +74,7 @@ static bool must_hold(const hw_shipment *shipment)
 /* Returns whether a checkpoint is due that blocks with credit for more clocks must pause for. */
 static bool pause_is_due(hw_shipment *shipment)
 {
-    bool ahead = shipment->at_once || shipment->sync.tightness != HAWSER_BSP;
+    bool ahead = shipment->at_once || shipment->paced || shipment->sync.tightness != HAWSER_BSP;
     bool may = ahead && !shipment->paused && may_record(shipment) && shipment->driver->done == 0;
     shipment->due = shipment->due || (may && hw_record_due(shipment->driver));
     return shipment->due && may;
@@ -90,11 +92,27 @@ static uint64_t window_of(const hw_shipment *shipment)
     return hw_loop_window(shipment->loop, shipment->sync);
 }
 
+/* Returns how many clocks blocks get credit for beyond those that are combined. */
+static uint64_t ahead_of(const hw_shipment *shipment)
+{
+    return shipment->paced ? hw_adapt_ahead(shipment->driver, shipment->loop) : window_of(shipment);
+}
+
+/* Notes for which clocks blocks have credit. */
+static void announce(hw_shipment *shipment, uint64_t limit)
+{
+    shipment->limit = limit;
+    shipment->driver->announced = shipment->driver->clocks + limit - shipment->combined;
+}
+
 /* Ends the phase early, at the first clock that no block has begun: under TAP, or if a person waits for the end. */
 static hawser_status end_now(hw_shipment *shipment, bool passes)
 {
+    uint64_t limit = shipment->limit;
     shipment->final = shipment->paused = true;
-    return hw_driver_pause(shipment->driver, shipment->sync, passes, &shipment->limit);
+    hawser_status status = hw_driver_pause(shipment->driver, shipment->sync, passes, &limit);
+    announce(shipment, limit);
+    return status;
 }
 
 /* Calls the tests of the branches that a clock reaches in an operator, and adds the bits of those that are true. */
@@ -147,17 +165,30 @@ static hawser_status choose(hw_shipment *shipment, uint64_t begin)
     return HAWSER_OK;
 }
 
+static hawser_status give(hw_shipment *shipment)
+{
+    hw_driver *driver = shipment->driver;
+    double now[HW_METRICS_MOST];
+    memcpy(now, driver->metrics, sizeof now);
+    if (shipment->constant)
+        memcpy(driver->metrics, driver->shown, sizeof now);
+    hawser_status status = hw_driver_credit(driver, shipment->sync, shipment->limit, shipment->final);
+    memcpy(driver->metrics, now, sizeof now);
+    return status;
+}
+
 static hawser_status extend(hw_shipment *shipment)
 {
-    uint64_t window = window_of(shipment), before = shipment->limit;
-    uint64_t limit = least(shipment->cap, shipment->combined + window);
+    if (shipment->paced && shipment->combined < shipment->limit)
+        return HAWSER_OK;
+    uint64_t before = shipment->limit, limit = least(shipment->cap, shipment->combined + ahead_of(shipment));
     bool waits = hw_record_waits(shipment->driver) && hw_loop_branches(shipment->loop) > 0; /* nothing is chosen meanwhile */
     if (shipment->final || limit <= shipment->limit || waits)
         return HAWSER_OK;
-    shipment->limit = limit;
+    announce(shipment, limit);
     HAWSER_TRY(choose(shipment, before));
     shipment->final = limit == shipment->cap;
-    return hw_driver_credit(shipment->driver, shipment->sync, limit, shipment->final);
+    return give(shipment);
 }
 
 /* Returns whether the policy has changed: a new policy needs a new phase of the loop. */
@@ -185,7 +216,7 @@ static hawser_status stop_credit(hw_shipment *shipment)
 static hawser_status record_here(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
-    bool in_step = !shipment->at_once && shipment->sync.tightness == HAWSER_BSP;
+    bool in_step = !shipment->at_once && !shipment->paced && shipment->sync.tightness == HAWSER_BSP;
     if (!in_step || shipment->final || !may_record(shipment) || !hw_record_due(driver))
         return HAWSER_OK;
     HAWSER_TRY(hw_record_order(driver, shipment->combined, false));
@@ -217,6 +248,15 @@ static hawser_status record_ahead(hw_shipment *shipment)
     return hw_record_go_on(shipment->driver);
 }
 
+/* Returns whether all blocks have begun the last combined clock with the same values. A change then holds from the next one,
+ * or from the next phase. */
+static bool is_point(const hw_shipment *shipment)
+{
+    if (shipment->sync.tightness == HAWSER_BSP)
+        return !shipment->paced || shipment->combined == shipment->limit;
+    return shipment->combined == 1;
+}
+
 /* Handles one combined clock: observers, the stop test, then more credit or none. */
 static hawser_status judge(hw_shipment *shipment)
 {
@@ -233,10 +273,11 @@ static hawser_status judge(hw_shipment *shipment)
         /* the last clocks count for a run that goes on, too */
         shipment->early = hw_until_ends(&shipment->until, driver, clock) == NULL;
     }
-    if (shipment->reason == NULL && shipment->sync.tightness == HAWSER_BSP)
+    if (shipment->reason == NULL && is_point(shipment))
         hw_adapt_point(driver, shipment->loop);
     HAWSER_TRY(driver->error.status);
-    if ((sync_changed(shipment) || driver->points.ends_phase) && !shipment->final)
+    bool ends = sync_changed(shipment) || driver->points.ends_phase;
+    if ((ends || hw_adapt_wants_point(driver, shipment->loop)) && !shipment->final)
         return end_now(shipment, !sync_changed(shipment)); /* clocks before a change of policy are run by all blocks */
     if (shipment->early || shipment->reason == NULL)
         HAWSER_TRY(hw_record_place(driver, shipment->combined));
@@ -292,23 +333,25 @@ static void plan_phase(hw_shipment *shipment)
      * moving ones, whose parts would pile up before a slow block. */
     bool tied = shipment->sync.tightness != HAWSER_TAP && !hw_operator_moves(shipment->loop) &&
                 (shipment->sync.tightness == HAWSER_CENTRIC || !hw_operator_stores(shipment->loop));
-    shipment->at_once = hw_loop_untested(shipment->loop) && tied && !hw_loop_adapts(driver, shipment->loop);
-    uint64_t window = window_of(shipment);
-    shipment->limit = shipment->at_once ? shipment->cap : least(shipment->cap, shipment->step + window);
+    shipment->constant = hw_loop_untested(shipment->loop) && tied;
+    shipment->at_once = shipment->constant && !hw_loop_adapts(driver, shipment->loop);
+    shipment->paced = driver->paced =
+        tied && shipment->sync.tightness == HAWSER_BSP && hw_adapt_paces(driver, shipment->loop);
+    announce(shipment, shipment->at_once ? shipment->cap : least(shipment->cap, shipment->step + ahead_of(shipment)));
     shipment->final = shipment->limit == shipment->cap;
     if (driver->session->blocks > 1 && driver->repeatable == NULL)
         driver->repeatable = not_repeatable(shipment);
 }
 
-/* Begins a phase. Blocks that get all credit at once keep the metrics that they get now; if the loop goes on, they get those
- * that they had before. */
+/* Begins a phase. Blocks that keep their metrics get those of now with the loop's first phase, or those that they had before
+ * if the loop goes on. */
 static hawser_status trigger(hw_shipment *shipment)
 {
     hw_driver *driver = shipment->driver;
     double now[HW_METRICS_MOST];
     memcpy(now, driver->metrics, sizeof now);
-    bool same = shipment->at_once && !shipment->begun && shipment->until.shown != NULL;
-    memcpy(driver->shown, same ? shipment->until.shown : now, sizeof now);
+    const double *before = shipment->begun ? driver->shown : shipment->until.shown;
+    memmove(driver->shown, shipment->constant && before != NULL ? before : now, sizeof now);
     memcpy(driver->metrics, driver->shown, sizeof now);
     hawser_status status =
         hw_driver_trigger(driver, shipment->loop, shipment->sync, shipment->first, shipment->limit, shipment->final);

@@ -149,7 +149,9 @@ typedef struct hw_driver {
     uint64_t agreed;     /* the least number of clocks that one of them has ended */
     uint64_t around;     /* iteration of the innermost loop that the driver steps; 0: there is none */
     uint64_t entries;    /* triggers so far */
-    uint64_t clocks;     /* combined clocks of shipped loops so far */
+    uint64_t clocks;     /* combined clocks of shipped loops so far, */
+    uint64_t announced;  /* and how many there are once blocks have no credit left */
+    bool paced;          /* blocks have credit up to the end of a window: settings change there, and not before */
     double *parts;       /* memory to combine one metric */
     uint64_t *choices;   /* of the clocks that the next trigger or credit announces, if the loop has branches */
     size_t choice_count, choice_capacity;
@@ -215,6 +217,8 @@ void hw_policies_report(const hw_driver *driver);
 hawser_status hw_causes_open(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
 void hw_causes_close(hw_driver *driver);
 void hw_causes_add(hw_driver *driver);
+/* Returns the clocks in the present window. */
+uint64_t hw_causes_clocks(const hw_driver *driver);
 void hw_causes_figures(const hw_driver *driver, hawser_cause_figures figures[HAWSER_CAUSES]);
 /* knobs.c: hw_knobs_share returns the bits of a block's share in the work of an operator. hw_knobs_save puts all work and
  * shares into a position, from which hw_knobs_restore takes them; `told`: blocks have been told of them. hw_knobs_spoil
@@ -235,6 +239,12 @@ bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop);
 void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found);
 void hw_adapt_clock(hw_driver *driver);
 void hw_adapt_point(hw_driver *driver, const hawser_operator *loop);
+/* Returns whether the phase of a loop under ssp must end: its next clock, which blocks begin in step, is then a point. */
+bool hw_adapt_wants_point(const hw_driver *driver, const hawser_operator *loop);
+/* Returns whether blocks get credit for a loop up to the end of a window: clocks alone end it, and something decides on
+ * it. hw_adapt_ahead returns how many clocks these are. */
+bool hw_adapt_paces(const hw_driver *driver, const hawser_operator *loop);
+uint64_t hw_adapt_ahead(const hw_driver *driver, const hawser_operator *loop);
 /* For later runs (--learn): hw_adapt_last looks at the last metrics of a run, which may decide a trial. hw_adapt_end leaves
  * what was decided, once the run has ended well. */
 void hw_adapt_last(hw_driver *driver);
