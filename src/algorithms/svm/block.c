@@ -64,11 +64,10 @@ static void new_primal(hw_svm_block *b)
     double **models[] = {&q->W, &q->best, &q->gradient, &q->step, &q->residual, &q->direction, &q->conditioned, &q->packed};
     for (size_t a = 0; a < sizeof models / sizeof *models; a++)
         *models[a] = hw_array_new(&b->arrays, all, sizeof(double));
-    b->squares = hw_array_new(&b->arrays, n + 1, sizeof *b->squares);
     q->squares = hw_array_new(&b->arrays, b->width, sizeof *q->squares);
     q->costs = hw_array_new(&b->arrays, n * k + 1, sizeof *q->costs);
     q->margins = hw_array_new(&b->arrays, n * k + 1, sizeof *q->margins);
-    q->moves = q->bends = hw_array_new(&b->arrays, n * k + 1, sizeof *q->moves);
+    q->moved = q->bends = hw_array_new(&b->arrays, n * k + 1, sizeof *q->moved);
     q->centres = b->svm->squared ? NULL : hw_array_new(&b->arrays, n * k + 1, sizeof *q->centres);
     q->hessian = hessian > 0 ? hw_array_new(&b->arrays, hessian, sizeof *q->hessian) : NULL;
     q->tile = hw_array_new(&b->arrays, 2 * HW_ROW_TILE * k, sizeof *q->tile);
@@ -91,7 +90,9 @@ static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
     size_t k = b->svm->path.outputs;
     b->memory = hw_array_new(&b->arrays, k, sizeof *b->memory);
     b->newton ? new_primal(b) : new_dual(b);
-    if (!b->newton)
+    if (b->newton)
+        b->squares = hw_array_new(&b->arrays, b->X.rows + 1, sizeof *b->squares);
+    else
         b->best = hw_array_new(&b->of_best, k * b->width, sizeof *b->best);
     HAWSER_TRY(check_memory(b, error));
     for (size_t p = 0; p < k; p++)
@@ -158,7 +159,6 @@ static hawser_status take_over(hw_svm_block *b, hawser_error *error)
     HAWSER_TRY(hawser_dataset_beside(b->svm->path.data, b->X.first, b->X.rows, &b->beside, error));
     new_primal(b);
     HAWSER_TRY(check_memory(b, error));
-    hawser_row_squares(&b->X, b->squares);
     hw_transpose(b->best, k, b->width, b->primal.best);
     memcpy(b->primal.W, b->primal.best, k * b->width * sizeof *b->primal.W);
     for (size_t p = 0; p < k; p++)

@@ -52,8 +52,8 @@ typedef struct hw_svm_primal {
     bool fresh;      /* the margins are those of W */
     double *costs;   /* by problem, then by row: c_i, negative if y_i is -1; 0: the row does not count */
     double *margins; /* likewise, with the intercept */
-    double *moves;   /* likewise: what the whole step adds to the margins */
-    double *bends;   /* likewise, before the moves, in the same array: the losses' second derivatives */
+    double *moved;   /* likewise (hw_svm_move) */
+    double *bends;   /* likewise, before these, in the same array: the losses' second derivatives */
     double *step, *residual, *direction, *conditioned, *packed;
     double *hessian; /* (hessian.h); NULL: there are several problems, or many columns */
     double *tile;    /* HW_ROW_TILE x 2 problems */

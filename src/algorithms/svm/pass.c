@@ -35,13 +35,25 @@ static void multiply_all(hw_svm_block *b, const double *models, const size_t *li
 
 void hw_svm_refresh(hw_svm_block *b, const size_t *list, size_t count)
 {
-    multiply_all(b, b->primal.W, list, count, b->primal.margins);
+    bool moved = false;
+    for (size_t e = 0; e < b->width * b->svm->path.outputs && !moved; e++)
+        moved = b->primal.W[e] != 0.0;
+    if (moved)
+        multiply_all(b, b->primal.W, list, count, b->primal.margins);
+    else
+        memset(b->primal.margins, 0, b->X.rows * b->svm->path.outputs * sizeof *b->primal.margins);
     b->primal.fresh = true;
 }
 
 void hw_svm_move(hw_svm_block *b, const size_t *list, size_t count)
 {
-    multiply_all(b, b->primal.step, list, count, b->primal.moves);
+    multiply_all(b, b->primal.direction, list, count, b->primal.moved);
+}
+
+void hw_svm_arrive(hw_svm_block *b, size_t problem)
+{
+    size_t n = b->X.rows;
+    memcpy(b->primal.margins + problem * n, b->primal.moved + problem * n, n * sizeof *b->primal.margins);
 }
 
 /* ---- the part of a row ---- */
@@ -133,7 +145,6 @@ void hw_svm_look(hw_svm_block *b, const size_t *list, size_t count)
 {
     hw_svm_primal *q = &b->primal;
     size_t apart = b->svm->path.intercept ? count : 0; /* without an intercept one sum of both sides suffices */
-    hw_svm_refresh(b, list, count);
     memset(q->reduced, 0, (b->width * 2 + HW_SVM_SCALARS) * count * sizeof *q->reduced);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
         for (size_t s = 0; s < count; s++)
@@ -206,12 +217,13 @@ void hw_svm_slope(hw_svm_block *b, const size_t *list, size_t count)
 {
     for (size_t s = 0; s < count; s++) {
         problem of = problem_of(b, list[s]);
-        const double *moves = b->primal.moves + list[s] * b->X.rows, *margins = b->primal.margins + list[s] * b->X.rows;
+        const double *moved = b->primal.moved + list[s] * b->X.rows, *margins = b->primal.margins + list[s] * b->X.rows;
         double length = b->primal.lines[list[s]].length, slope = 0.0, bend = 0.0;
         for (size_t i = 0; i < b->X.rows; i++) {
-            stake at = stake_at(&of, i, margins[i] + length * moves[i]);
-            slope -= at.c > 0.0 ? at.beta * moves[i] : 0.0;
-            bend += at.bends ? moves[i] * moves[i] * at.rate : 0.0;
+            double move = of.squared ? moved[i] - margins[i] : moved[i];
+            stake at = stake_at(&of, i, margins[i] + length * move);
+            slope -= at.c > 0.0 ? at.beta * move : 0.0;
+            bend += at.bends ? move * move * at.rate : 0.0;
         }
         b->primal.reduced[2 * s] = slope;
         b->primal.reduced[2 * s + 1] = bend;

@@ -8,7 +8,7 @@
 void hw_svm_price(hw_svm_block *block);
 /* Computes the margins of W. */
 void hw_svm_refresh(hw_svm_block *block, const size_t *list, size_t count);
-/* Computes the margins of W, and in `reduced` the block's share of sums over the rows, with the dual variables of the
+/* Computes in `reduced` the block's share of sums over the rows, with the dual variables of the
  * margins: (columns + 1) x 2 count numbers, of which the first `count` of a row are sums of beta_i x_i over positive beta_i,
  * the others over negative ones; then HW_SVM_SCALARS numbers per problem. */
 void hw_svm_look(hw_svm_block *block, const size_t *list, size_t count);
@@ -26,9 +26,12 @@ void hw_svm_recentre(hw_svm_block *block, const size_t *list, size_t count);
 void hw_svm_bends(hw_svm_block *block, const size_t *list, size_t count);
 /* Computes the product of the losses' second derivative, from `bends`, with `direction`: (columns + 1) x count numbers. */
 void hw_svm_bend(hw_svm_block *block, const size_t *list, size_t count);
-/* Computes `moves` from `step`. */
+/* Computes `moved`, the products with `direction`: what the whole step adds to the margins, or, for a squared loss, the
+ * margins after it. */
 void hw_svm_move(hw_svm_block *block, const size_t *list, size_t count);
-/* Computes the first and the second derivative of the losses along `moves`, at the length of each line: 2 x count
+/* Makes `moved` the margins of a problem. */
+void hw_svm_arrive(hw_svm_block *block, size_t problem);
+/* Computes the first and the second derivative of the losses along the step, at the length of each line: 2 x count
  * numbers. */
 void hw_svm_slope(hw_svm_block *block, const size_t *list, size_t count);
 

@@ -30,6 +30,9 @@ enum { IDLE_MOST = 50, IDLE_LAST = 1000 };
 
 /* Factors of the width. With a smaller one for shrinking there are fewer steps, each of more conjugate gradients. */
 static const double shrinking = 0.7, growing = 16.0;
+/* Shares of the slope at the start that may be left after a step, and after a whole step for a squared loss. Any other
+ * length takes one more product with the rows there. */
+static const double exact = 1e-3, whole = 0.1;
 
 /* ---- the model's objective and bound ---- */
 
@@ -340,14 +343,12 @@ static hawser_status find_step(hawser_context *context, hw_svm_block *b, size_t 
 
 /* ---- its length ---- */
 
-/* Improves the length by the derivatives there. Returns whether it is not exact yet. */
-static bool improve(hw_svm_line *line, double slope, double bend, size_t round)
+/* Improves the length by the derivatives there. Returns whether it is not good enough yet. */
+static bool improve(hw_svm_line *line, double slope, double bend, bool squared)
 {
     slope += line->along + line->length * line->square;
     bend += line->square;
-    if (round == 0) /* at length 0 */
-        line->first = fabs(slope);
-    if (fabs(slope) <= (round == 0 ? 0.0 : 1e-3) * line->first)
+    if (fabs(slope) <= (squared && line->length == 1.0 ? whole : exact) * line->first)
         return false;
     *(slope < 0.0 ? &line->low : &line->high) = line->length;
     double to = bend > 0.0 ? line->length - slope / bend : INFINITY;
@@ -357,37 +358,67 @@ static bool improve(hw_svm_line *line, double slope, double bend, size_t round)
     return true;
 }
 
+/* Starts at the whole step. Stores in block->primal.direction the model after it for a squared loss, and the step itself for
+ * the others, whose narrow pieces need more digits of the moves than a difference of margins has. */
+static void start_line(hw_svm_block *b, size_t problem)
+{
+    hw_svm_primal *q = &b->primal;
+    hw_svm_line *line = &q->lines[problem];
+    size_t k = b->svm->path.outputs;
+    *line = (hw_svm_line){.bends = line->bends, .length = 1.0, .high = INFINITY};
+    for (size_t e = problem; e < b->width * k; e += k) {
+        double step = q->step[e], own = e / k < b->X.cols ? step : 0.0;
+        q->direction[e] = b->svm->squared ? q->W[e] + step : step;
+        line->first -= step * q->gradient[e];
+        line->along += own * q->W[e];
+        line->square += own * own;
+    }
+    line->first = fabs(line->first);
+}
+
 static hawser_status find_lengths(hawser_context *context, hw_svm_block *b, size_t open)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->path.outputs, count = open;
+    size_t count = open;
+    for (size_t s = 0; s < open; s++)
+        start_line(b, q->open[s]);
     hw_svm_move(b, q->open, open);
     memcpy(q->running, q->open, open * sizeof *q->running);
-    for (size_t s = 0; s < open; s++) {
-        hw_svm_line *line = &q->lines[q->open[s]];
-        *line = (hw_svm_line){.bends = line->bends, .high = INFINITY};
-        for (size_t j = 0; j < b->X.cols; j++) {
-            double step = q->step[j * k + q->open[s]];
-            line->along += step * q->W[j * k + q->open[s]];
-            line->square += step * step;
-        }
-    }
     for (size_t round = 0; round < SEARCH_MOST && count > 0; round++) {
         size_t left = 0, before = count;
         hw_svm_slope(b, q->running, count);
         HAWSER_TRY(hawser_allreduce(context, q->reduced, 2 * count, HAWSER_SUM));
         for (size_t s = 0; s < before; s++)
-            if (improve(&q->lines[q->running[s]], q->reduced[2 * s], q->reduced[2 * s + 1], round))
+            if (improve(&q->lines[q->running[s]], q->reduced[2 * s], q->reduced[2 * s + 1], b->svm->squared))
                 q->running[left++] = q->running[s];
         count = left;
     }
     return HAWSER_OK;
 }
 
+/* Takes the steps. Computes the margins, except where a squared loss takes the whole step. */
+static void take_steps(hw_svm_block *b, size_t open)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->path.outputs, count = 0;
+    for (size_t s = 0; s < open; s++) {
+        size_t problem = q->open[s];
+        double length = q->lines[problem].length;
+        for (size_t e = problem; e < b->width * k; e += k)
+            q->W[e] += length * q->step[e];
+        if (length == 1.0 && b->svm->squared)
+            hw_svm_arrive(b, problem);
+        else
+            q->running[count++] = problem;
+    }
+    if (count > 0)
+        hw_svm_refresh(b, q->running, count);
+}
+
 static hawser_status step(hawser_context *context, hw_svm_block *b)
 {
     hw_svm_primal *q = &b->primal;
-    size_t k = b->svm->path.outputs, count = list_open(b);
+    size_t count = list_open(b);
     if (count == 0)
         return HAWSER_OK;
     if (!q->fresh) {
@@ -397,9 +428,7 @@ static hawser_status step(hawser_context *context, hw_svm_block *b)
     HAWSER_TRY(find_conditions(context, b, count));
     HAWSER_TRY(find_step(context, b, count));
     HAWSER_TRY(find_lengths(context, b, count));
-    for (size_t s = 0; s < count; s++)
-        for (size_t e = q->open[s]; e < b->width * k; e += k)
-            q->W[e] += q->lines[q->open[s]].length * q->step[e];
+    take_steps(b, count);
     return look(context, b, count);
 }
 
@@ -448,7 +477,9 @@ hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
         b->memory[p].width = first_width(b, weight[0], weight[1], weight[2]);
     }
     hw_svm_price(b);
-    return look(context, b, list_open(b));
+    size_t count = list_open(b);
+    hw_svm_refresh(b, b->primal.open, count);
+    return look(context, b, count);
 }
 
 hawser_status hw_svm_primal_step(hawser_context *context, hw_svm_block *b)
