@@ -4,13 +4,14 @@
 
 #include "sim/world.h"
 
-enum { FRAME = 64 << 10, SEGMENT = 1448, HEADS = 66 };
+enum { FRAME = 64 << 10, SEGMENT = 1448, HEADS = 66, FRAMES_PER_SECOND = 1000 };
 
 typedef struct sim_host {
     bool busy;                 /* the up-link sends a frame */
     sim_channel *first, *last; /* whose turn it is */
     uint64_t free;             /* when the down-link has received what has arrived */
     uint64_t bytes;
+    uint64_t owed;     /* bytes of acknowledgements that leave with the next frame */
     double slow, rate; /* rate: bytes per second; 0: no limit */
 } sim_host;
 
@@ -19,7 +20,8 @@ typedef struct sim_frame {
     struct sim_frame *next, **place; /* among all that have not arrived */
     sim_channel *channel;
     sim_item *first, *last;
-    uint64_t bytes; /* heads included */
+    uint64_t bytes;        /* heads included */
+    uint64_t acknowledged; /* bytes by which the receiver acknowledges it */
 } sim_frame;
 
 typedef struct sim_network {
@@ -141,6 +143,24 @@ uint64_t sim_busy(const sim_channel *channel)
 
 static void go_on(sim_channel *channel);
 
+/* Returns the bytes of a frame: what a link sends in a millisecond, at least two segments, as Linux sizes what TCP gives to
+ * a card. */
+static uint64_t frame_of(const sim_host *host)
+{
+    double most = host->rate / host->slow / FRAMES_PER_SECOND;
+    return host->rate <= 0 || most >= FRAME ? FRAME : most > 2 * SEGMENT ? (uint64_t)most : 2 * SEGMENT;
+}
+
+/* A frame was received. An up-link without other work sends the acknowledgement at once. */
+static void acknowledge(const sim_frame *frame)
+{
+    sim_host *host = &network.hosts[frame->channel->to];
+    if (frame->channel->from == frame->channel->to)
+        return;
+    host->bytes += frame->acknowledged;
+    host->owed += host->busy ? frame->acknowledged : 0;
+}
+
 /* Returns the bytes that a channel may have on its way, as TCP's window and the buffers of switches limit them: 256 KiB, or
  * what its up-link sends in two round trips. */
 static uint64_t window_of(const sim_host *host)
@@ -156,6 +176,7 @@ static void arrive(void *argument, uint64_t unused)
     (void)unused;
     channel->flow->flying--;
     channel->flow->flying_bytes -= frame->bytes;
+    acknowledge(frame);
     rest(channel);
     hand_over(channel, frame->first);
     land(frame);
@@ -205,7 +226,9 @@ static sim_frame *next_frame(sim_channel *channel, uint64_t most)
         *(frame->first == NULL ? &frame->first : &frame->last->next) = item;
         frame->last = item;
     }
-    frame->bytes = taken + (taken + SEGMENT - 1) / SEGMENT * HEADS;
+    uint64_t segments = (taken + SEGMENT - 1) / SEGMENT;
+    frame->bytes = taken + segments * HEADS;
+    frame->acknowledged = segments / 2 * HEADS;
     flow->flying_bytes += frame->bytes;
     return frame;
 }
@@ -258,10 +281,11 @@ static void serve(sim_host *host)
         serve(host);
         return;
     }
-    sim_frame *frame = next_frame(channel, FRAME);
-    uint64_t sent = sim_now() + duration(frame->bytes, host->rate, host->slow);
+    sim_frame *frame = next_frame(channel, frame_of(host));
+    uint64_t sent = sim_now() + duration(host->owed + frame->bytes, host->rate, host->slow);
     uint64_t latency = latency_of(network.rates.latency), begin = sim_now() + latency;
     host->busy = true;
+    host->owed = 0;
     host->bytes += frame->bytes;
     flow->reaches = begin > flow->reaches ? begin : flow->reaches;
     sim_at(sent, leave, frame, 0);

@@ -1,10 +1,11 @@
 /*
  * network.h - how long bytes take between the hosts of a world.
  *
- * Each host has an up-link and a down-link of a rate. Frames of at most 64 KiB leave an up-link, in turn over the channels
- * that have something to send, and queue at the down-link of their host. A frame arrives `latency` after it has left. A
- * channel with a full window (256 KiB, or two round trips of its up-link) waits until a frame has arrived. The heads of
- * Ethernet, IP and TCP are 66 bytes per 1,448. Within a host bytes cost a rate and no link.
+ * Each host has an up-link and a down-link of a rate. Frames leave an up-link, in turn over the channels that have something
+ * to send, and queue at the down-link of their host. A frame is what the link sends in 1 ms, 2,896 bytes to 64 KiB. It
+ * arrives `latency` after it has left. A channel with a full window (256 KiB, or two round trips of its up-link) waits until
+ * a frame has arrived. The heads of Ethernet, IP and TCP are 66 bytes per 1,448, and the receiver's up-link sends 66 for
+ * every two of these. Within a host bytes cost a rate and no link.
  */
 #ifndef HW_SIM_NETWORK_H
 #define HW_SIM_NETWORK_H

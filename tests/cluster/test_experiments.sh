@@ -12,6 +12,7 @@ PATH=$(dirname "$python"):$PATH
 "$top/experiments/alt/hosts" --quick --work "$work" --out "$work/alt" 5-3 5-4
 "$top/experiments/malt/run" --quick --work "$work" --out "$work/malt" 10
 "$top/experiments/pet/run" --quick --work "$work" --out "$work/pet" 8 9
+"$top/experiments/simulator/run" --quick --work "$work" --out "$work/simulator"
 python3 - "$work" "$top" <<'END'
 import csv, math, pathlib, sys
 work, top = map(pathlib.Path, sys.argv[1:])
@@ -46,6 +47,9 @@ assert all(math.isfinite(float(row["seconds"])) for row in stale)
 pet = rows("pet/figure-9")
 paced = lambda label: [(row["clock"], row["objective"]) for row in of(pet, label)]
 assert paced("BSP burst") == paced("BSP burst, paced") != [], "pacing changed a result under BSP"
+with open(work / "simulator/hosts.csv", encoding="utf-8") as file:
+    sent, = csv.DictReader(file)
+assert 0.9 < float(sent["bytes_ratio"]) < 1.05 and 0.9 < float(sent["busiest_ratio"]) < 1.05, sent
 assert float(of(pet, "budget: absolute")[-1]["card_MB"]) < float(of(pet, "SSP continuous")[-1]["card_MB"])
 END
 

@@ -15,7 +15,7 @@ PATH=$(dirname "$python"):$PATH
 "$top/experiments/adaptive/run" --quick --out "$work/adaptive" --work "$work/data"
 "$top/experiments/scale/run" --quick --out "$work/scale"
 # The pages' tables of claims are those of the committed CSVs.
-for script in adaptive/run alt/run alt/hosts malt/run pdb/run pet/run ps/run scale/run; do
+for script in adaptive/run alt/run alt/hosts malt/run pdb/run pet/run ps/run scale/run simulator/run; do
     page=README.md
     [ $script != alt/hosts ] || page=hosts.md
     mkdir -p "$work/committed/$script"

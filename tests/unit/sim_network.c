@@ -75,12 +75,16 @@ static void end(void)
     sim_close();
 }
 
-/* Bytes on the wire: a head of 66 bytes for each 1,448 of every frame of 64 KiB. */
+/* Bytes on the wire: a head of 66 bytes for each 1,448. Frames are of two of these at this rate. */
 static double wire(double bytes)
 {
-    const double frame = 65536;
-    double whole = floor(bytes / frame), rest = bytes - whole * frame;
-    return bytes + 66 * (whole * ceil(frame / 1448) + ceil(rest / 1448));
+    return bytes + 66 * ceil(bytes / 1448);
+}
+
+/* Bytes by which a message is acknowledged. */
+static double acknowledgements(double bytes)
+{
+    return 66 * floor(ceil(bytes / 1448) / 2);
 }
 
 static void assert_near(double seconds, double expected)
@@ -101,7 +105,7 @@ static void a_message_takes_its_bytes_and_the_latency(void **state)
     run(0, one_message);
     assert_near(all.at[0], wire(1000000) / RATE + LATENCY);
     assert_int_equal(sim_link_bytes(0), (uint64_t)wire(1000000));
-    assert_int_equal(sim_link_bytes(1), 0);
+    assert_int_equal(sim_link_bytes(1), (uint64_t)acknowledgements(1000000));
     end();
 }
 
@@ -125,7 +129,7 @@ static void messages_share_the_link_where_they_meet(void **state)
     void (*const plans[])(all_traffic *) = {two_to_one, one_to_two};
     for (int p = 0; p < 2; p++) {
         run(0, plans[p]);
-        double frame = wire(65536) / RATE, whole = 2 * wire(500000) / RATE + LATENCY;
+        double frame = wire(2896) / RATE, whole = 2 * wire(500000) / RATE + LATENCY;
         assert_near(all.at[1], whole);
         assert_true(all.at[0] >= whole - 2 * frame); /* they take turns, so both end late */
         end();
@@ -140,12 +144,34 @@ static void apart(all_traffic *traffic)
     give(1, 0, 500000);
 }
 
+/* But for the acknowledgements of what comes the other way, the last ones of which arrive too late to delay anything. */
 static void other_links_and_directions_are_free(void **state)
 {
     (void)state;
+    const double alone = wire(500000), both = alone + acknowledgements(500000), late = 3 * 66;
     run(0, apart);
-    for (int i = 0; i < 3; i++)
-        assert_near(all.at[i], wire(500000) / RATE + LATENCY);
+    assert_int_equal(all.numbers[0], 1);
+    assert_near(all.at[0], alone / RATE + LATENCY);
+    for (int i = 1; i < 3; i++)
+        assert_true(all.at[i] <= both / RATE + LATENCY && all.at[i] >= (both - late) / RATE + LATENCY);
+    end();
+}
+
+static void fast(all_traffic *traffic)
+{
+    (void)traffic;
+    sim_set_link_rate(0, 1e9);
+    give(0, 1, 3 * 65536);
+    give(0, 2, 1);
+}
+
+/* A fast link sends 64 KiB of a message before it is another's turn, and no more. */
+static void frames_are_no_larger_than_64_kib(void **state)
+{
+    (void)state;
+    run(0, fast);
+    assert_int_equal(all.numbers[0], 1);
+    assert_near(all.at[0], wire(65536) / 1e9 + LATENCY + 67 / RATE);
     end();
 }
 
@@ -265,7 +291,7 @@ static void what_was_not_sent_can_be_taken_back(void **state)
     (void)state;
     run(0, taken_back);
     assert_int_equal(all.arrived, 4);
-    assert_near(all.at[3], 4 * wire(65536) / RATE + LATENCY);
+    assert_near(all.at[3], wire(4 * 65536.) / RATE + LATENCY);
     end();
 }
 
@@ -275,6 +301,7 @@ int main(void)
         cmocka_unit_test(a_message_takes_its_bytes_and_the_latency),
         cmocka_unit_test(messages_share_the_link_where_they_meet),
         cmocka_unit_test(other_links_and_directions_are_free),
+        cmocka_unit_test(frames_are_no_larger_than_64_kib),
         cmocka_unit_test(a_host_has_no_link_to_itself),
         cmocka_unit_test(a_slow_link_takes_its_factor),
         cmocka_unit_test(a_slow_receiver_leaves_the_link_to_others),
