@@ -111,7 +111,9 @@ with tempfile.TemporaryDirectory() as folder:
     assert 2 * usual["seconds_train"] < turns["seconds_train"] < always["seconds_train"]
     assert turns["seconds_train"] != first["seconds_train"] and turns["objective"] == usual["objective"]
 
-    table = call(SIM, "--sweep", "nodes=1,2,4", "--", *TRAIN).stdout.splitlines()
+    plain = [word for word in TRAIN if word != "--json"] # the table needs no --json
+    assert len(plain) < len(TRAIN)
+    table = call(SIM, "--sweep", "nodes=1,2,4", "--", *plain).stdout.splitlines()
     assert table[0].split() == ["nodes", "seconds_train", "wait_seconds", "bytes_busiest", "efficiency"]
     rows = [line.split() for line in table[1:]]
     assert [row[0] for row in rows] == ["1", "2", "4"] and float(rows[0][4]) == 1 and rows[0][3] == "0", rows
@@ -137,10 +139,15 @@ with tempfile.TemporaryDirectory() as folder:
             (("--link", "10"), "--link = '10': expected a rate above 0"),
             (("--latency", "-1us"), "--latency = '-1us': expected a time of at least 0"),
             (("--compute", "1us,2ns"), "--compute = '1us,2ns': expected three times"),
+            (("--compute", "no-such"), "--compute = 'no-such': there is no such file, and three times have commas"),
             (("--compute", "1us,2ns,1,4"), "--compute = '1': expected a time"),
             (("--seed", "-1"), "--seed: '-1' is not within [0,inf)"),
             (("--sweep", "workers=1"), "--sweep = 'workers=1': expected nodes=N,N"),
             (("--sweep", "nodes=1,x"), "--sweep nodes = '1,x': expected"),
+            (("--sweep", "nodes=1,2", "--nodes", "3"), "--sweep lists the numbers of nodes: leave --nodes out"),
+            (("--sweep", "nodes=1,2", "--fault", "t=1 kill 1"), "--fault:1: 't=1 kill 1': expected"),
+            (("--calibrate", "costs", "--link", "1gbit"), "--calibrate runs the command for real: --link would have no effect"),
+            (("--calibrate", "costs", "--sweep", "nodes=1,2"), "--calibrate runs the command for real: --sweep would have no effect"),
             (("--fault", "t=1 kill 2"), "--fault:1: 't=1 kill 2': expected t=SECONDS, clock=N or end=JOB and one of kill N"),
             (("--fault", "t=1 kill 1; t=2 cut 0"), "--fault:2: ' t=2 cut 0': expected"),
             (("--fault", "t=1 slow 0 0"), "--fault:1: 't=1 slow 0 0': expected"),
@@ -168,4 +175,5 @@ with tempfile.TemporaryDirectory() as folder:
     said = call(SIM, "--scenario", scenario, "--", *TRAIN, code=2).stderr
     assert said.startswith(f"hawser-sim: {scenario}:3: 't=2 heal 0 5': expected"), said
     assert "no command" in call(SIM, "--nodes", "2", code=2).stderr
+    assert "--sweep is for 'train', and not for 'version'" in call(SIM, "--sweep", "nodes=1,2", "--", "version", code=2).stderr
     assert "--sweep" in call(SIM, "--help").stdout

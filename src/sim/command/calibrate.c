@@ -66,10 +66,12 @@ static hawser_status measure_command(int count, char *const *words, sim_measures
     if (code != HW_EXIT_OK)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--calibrate: the command ended with %d", code);
     if (all->entries == 0 || all->bytes == 0)
-        return hawser_fail(error, HAWSER_BAD_OPTION,
-                           "--calibrate: the command's units went over %" PRIu64 " entries and exchanged %" PRIu64
-                           " bytes; both must be above 0: train with --workers 2 or more",
-                           all->entries, all->bytes);
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--calibrate: the command's units went over %" PRIu64 " entries and exchanged %" PRIu64
+            " bytes; both must be above 0: train with --workers 2 or more, by an algorithm that exchanges updates "
+            "(linear keeps its coefficients in a store instead)",
+            all->entries, all->bytes);
     return HAWSER_OK;
 }
 
@@ -117,7 +119,12 @@ static hawser_status read_times(const char *text, const char *where, sim_costs *
 hawser_status sim_read_costs(const char *text, sim_costs *costs, hawser_error *error)
 {
     char line[LINE] = "#", where[300];
-    if (access(text, F_OK) != 0)
+    bool is_file = access(text, F_OK) == 0;
+    if (!is_file && strchr(text, ',') == NULL)
+        return hawser_fail(error, HAWSER_BAD_OPTION,
+                           "--compute = '%s': there is no such file, and three times have commas, as in 1us,2ns,0.5ns",
+                           text);
+    if (!is_file)
         return read_times(text, "--compute", costs, error);
     FILE *file = fopen(text, "re");
     if (file == NULL)

@@ -16,7 +16,7 @@
 #include "sim/faults.h"
 #include "sim/quantity.h"
 
-enum { SWEEP_MOST = 64 };
+enum { SWEEP_MOST = 64, WORDS_MOST = 256 };
 
 static const hawser_option rows[] = {
     {"per-host", HAWSER_INTEGER, "1", "[1,8192]", "N", "nodes on each host, which share its links", NULL, 0},
@@ -88,6 +88,15 @@ static hawser_status read_sweep(const char *text, sim_setup *setup, hawser_error
     return sim_read_counts("--sweep nodes", text + 6, SIM_NODES_MOST, setup->sweep, &setup->sweep_count, error);
 }
 
+/* Returns how many nodes every simulation of the call has: faults are those of these nodes. */
+static uint32_t least_nodes(const sim_setup *setup)
+{
+    uint32_t least = setup->sweep_count > 0 ? setup->sweep[0] : setup->cluster.nodes;
+    for (size_t i = 1; i < setup->sweep_count; i++)
+        least = setup->sweep[i] < least ? setup->sweep[i] : least;
+    return least;
+}
+
 /* Refuses nodes that cannot be simulated, before a long time has passed. */
 static hawser_status check_memory(const sim_setup *setup, uint32_t nodes, hawser_error *error)
 {
@@ -120,14 +129,14 @@ static hawser_status read_setup(const hawser_options *options, sim_setup *setup,
     HAWSER_TRY(sim_read_time("--latency", hawser_options_text(options, "latency"), &cluster->rates.latency, error));
     HAWSER_TRY(sim_read_time("--limit", hawser_options_text(options, "limit"), &cluster->limit, error));
     HAWSER_TRY(sim_read_costs(hawser_options_text(options, "compute"), &cluster->costs, error));
-    HAWSER_TRY(
-        sim_faults_read("--fault", hawser_options_text(options, "fault"), cluster->nodes, jobs, &setup->faults, error));
+    HAWSER_TRY(read_sweep(hawser_options_text(options, "sweep"), setup, error));
+    uint32_t nodes = least_nodes(setup);
+    HAWSER_TRY(sim_faults_read("--fault", hawser_options_text(options, "fault"), nodes, jobs, &setup->faults, error));
     if (scenario != NULL)
-        HAWSER_TRY(sim_faults_load(scenario, cluster->nodes, jobs, &setup->faults, error));
+        HAWSER_TRY(sim_faults_load(scenario, nodes, jobs, &setup->faults, error));
     cluster->faults = &setup->faults;
     bool limited = hawser_options_has(options, "memory-limit");
     cluster->memory = limited ? hawser_options_bytes(options, "memory-limit") : hw_machine_memory(1);
-    HAWSER_TRY(read_sweep(hawser_options_text(options, "sweep"), setup, error));
     for (size_t i = 0; i < setup->sweep_count; i++)
         HAWSER_TRY(check_memory(setup, setup->sweep[i], error));
     return setup->sweep_count > 0 ? HAWSER_OK : check_memory(setup, cluster->nodes, error);
@@ -171,7 +180,8 @@ static double sum_of(const char *json, const char *name)
 }
 
 /* Each size is simulated in a process of its own, whose memory is gone before the next. */
-static hawser_status sweep_one(const sim_setup *setup, uint32_t nodes, sim_row *row, hawser_error *error)
+static hawser_status sweep_one(const sim_setup *setup, const sim_words *call, uint32_t nodes, sim_row *row,
+                               hawser_error *error)
 {
     int ends[2], status = 0;
     if (pipe(ends) != 0)
@@ -181,7 +191,7 @@ static hawser_status sweep_one(const sim_setup *setup, uint32_t nodes, sim_row *
         sim_cluster cluster = setup->cluster;
         cluster.nodes = nodes;
         sim_call_result result;
-        sim_world_result world = sim_call(cluster, setup->jobs.calls, &result);
+        sim_world_result world = sim_call(cluster, call, &result);
         *row = (sim_row){number_of(result.out, "seconds_train"), (double)world.outcome.busiest,
                          sum_of(result.out, "wait_seconds") / nodes, result.code};
         ssize_t written = write(ends[1], row, sizeof *row);
@@ -200,11 +210,16 @@ static hawser_status sweep_one(const sim_setup *setup, uint32_t nodes, sim_row *
 static hawser_status sweep(const sim_setup *setup, int *code, hawser_error *error)
 {
     double first = 0;
+    char *words[WORDS_MOST + 1];
+    sim_words call = {0, words};
+    for (const sim_words *given = &setup->jobs.calls[0]; call.count < given->count; call.count++)
+        words[call.count] = given->words[call.count];
+    words[call.count++] = (char *)(uintptr_t) "--json"; /* the table is made of it */
     printf("nodes  seconds_train  wait_seconds  bytes_busiest  efficiency\n");
     for (size_t i = 0; i < setup->sweep_count; i++) {
         sim_row row;
         uint32_t nodes = setup->sweep[i];
-        HAWSER_TRY(sweep_one(setup, nodes, &row, error));
+        HAWSER_TRY(sweep_one(setup, &call, nodes, &row, error));
         *code = row.code != 0 ? row.code : *code;
         if (i == 0)
             first = row.train * nodes;
@@ -215,9 +230,34 @@ static hawser_status sweep(const sim_setup *setup, int *code, hawser_error *erro
     return HAWSER_OK;
 }
 
-/* Refuses what does not go together. */
-static hawser_status check_setup(const sim_setup *setup, const char *calibration, hawser_error *error)
+static hawser_status check_sweep(const hawser_options *options, const sim_jobs *jobs, hawser_error *error)
 {
+    const sim_words *call = &jobs->calls[0];
+    if (strcmp(call->words[0], "train") != 0)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--sweep is for 'train', and not for '%s'", call->words[0]);
+    if (hawser_options_source(options, "nodes", NULL) != HAWSER_FROM_DEFAULT)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--sweep lists the numbers of nodes: leave --nodes out");
+    if (call->count > WORDS_MOST)
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--sweep: the command has more than %d words", WORDS_MOST);
+    return HAWSER_OK;
+}
+
+/* A run for real has no simulated nodes, links and faults. */
+static hawser_status check_calibration(const hawser_options *options, hawser_error *error)
+{
+    const char *const others[] = {"nodes", "per-host", "link",     "latency", "compute",
+                                  "seed",  "fault",    "scenario", "limit",   "sweep"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (hawser_options_source(options, others[i], NULL) != HAWSER_FROM_DEFAULT)
+            return hawser_fail(error, HAWSER_BAD_OPTION,
+                               "--calibrate runs the command for real: --%s would have no effect, leave it out", others[i]);
+    return HAWSER_OK;
+}
+
+/* Refuses what does not go together. */
+static hawser_status check_setup(const hawser_options *options, const sim_setup *setup, hawser_error *error)
+{
+    const char *calibration = hawser_options_text(options, "calibrate");
     const sim_jobs *jobs = &setup->jobs;
     const char *single = calibration != NULL ? "calibrate" : setup->sweep_count > 0 ? "sweep" : NULL;
     for (size_t j = 0; j < jobs->count; j++) {
@@ -235,7 +275,9 @@ static hawser_status check_setup(const sim_setup *setup, const char *calibration
     }
     if (single != NULL && jobs->apart)
         return hawser_fail(error, HAWSER_BAD_OPTION, "--%s is for one job, without --host and --start", single);
-    return HAWSER_OK;
+    if (calibration != NULL)
+        return check_calibration(options, error);
+    return setup->sweep_count > 0 ? check_sweep(options, jobs, error) : HAWSER_OK;
 }
 
 static hawser_status run(hawser_options *options, int argc, char **argv, int *code, hawser_error *error)
@@ -249,7 +291,7 @@ static hawser_status run(hawser_options *options, int argc, char **argv, int *co
     const char *calibration = hawser_options_text(options, "calibrate");
     const sim_words *first = &setup.jobs.calls[0];
     hawser_status status = read_setup(options, &setup, error);
-    HAWSER_THEN(status, check_setup(&setup, calibration, error));
+    HAWSER_THEN(status, check_setup(options, &setup, error));
     if (status == HAWSER_OK && strchr(first->words[0], '/') != NULL)
         status = sim_become(&setup.cluster, setup.link, first->words, error);
     else if (status == HAWSER_OK && calibration != NULL)
