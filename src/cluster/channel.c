@@ -157,12 +157,20 @@ static void warn_of_open_job(const hw_cluster *cluster, uint32_t node, double wa
               cluster->self, node, hw_cluster_name(cluster, node), waited);
 }
 
+/* Returns whether a node sends nothing more of this job. If there never was a link, neither node has needed one yet. */
+static bool is_away(const hw_cluster *cluster, uint32_t node)
+{
+    hw_net_path path;
+    const hw_joiner *joiner = &cluster->joiners[node];
+    return joiner->closes > cluster->job ||
+           (!hw_net_linked(cluster->net, node) && (joiner->departed || hw_net_path_of(cluster->net, node, &path)));
+}
+
 /* Returns the node, or any if it is HW_NET_ANY, from which nothing can come any more; HW_NET_ANY: none. */
 static uint32_t unlinked(const hw_cluster *cluster, uint32_t node)
 {
     for (uint32_t i = 0; i < cluster->nodes; i++)
-        if ((node == HW_NET_ANY ? i != cluster->self : i == node) &&
-            (!hw_net_linked(cluster->net, i) || cluster->joiners[i].closes > cluster->job))
+        if ((node == HW_NET_ANY ? i != cluster->self : i == node) && is_away(cluster, i))
             return i;
     return HW_NET_ANY;
 }

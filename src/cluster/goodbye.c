@@ -1,6 +1,7 @@
 /* goodbye.c - how a node reports that it leaves a job or the cluster, and what it knows of nodes that have left. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cluster/internal.h"
@@ -80,32 +81,117 @@ hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_err
                        words[0] != '\0' ? words : "its own words say why");
 }
 
-/* Reports to all how many runs this node has ended; the run in progress does not count. closed: it has closed its job,
- * too. */
+/* What a node reports to all: how many runs it has ended, of which job, and why. In the envelope of the message `state` is its
+ * number, and `range` is 1 + the node if node 0 forwards it. To node 0 the payload ends with `span` bytes, which have a bit for
+ * each node that was sent the message directly. */
+typedef struct goodbye {
+    hw_join_word what;
+    uint32_t number, job, ended, completed;
+    bool cancelled, closed;
+    char words[HW_REASON];
+    unsigned char *reached;
+    size_t size; /* of `reached`; 0: node 0 forwards it to no node */
+} goodbye;
+
+static bool has_bit(const unsigned char *bits, uint32_t node)
+{
+    return (bits[node / 8] >> node % 8 & 1) != 0;
+}
+
+static bool send_goodbye(hw_cluster *cluster, uint32_t node, const goodbye *it)
+{
+    hw_message *message = NULL;
+    hawser_error ignored;
+    const size_t length = strlen(it->words), more = node == 0 ? it->size : 0;
+    if (!hw_net_linked(cluster->net, node) || hw_message_new(length + more, &message, &ignored) != HAWSER_OK)
+        return false;
+    memcpy(message->payload, it->words, length);
+    if (more > 0)
+        memcpy((char *)message->payload + length, it->reached, more);
+    message->envelope.kind = HW_MESSAGE_JOIN;
+    message->envelope.part = it->what;
+    message->envelope.session = it->ended;
+    message->envelope.count = it->cancelled;
+    message->envelope.epoch = it->job;
+    message->envelope.clock = it->completed;
+    message->envelope.last = it->closed;
+    message->envelope.state = it->number;
+    message->envelope.span = (uint32_t)more;
+    return hw_net_send(cluster->net, node, message, &ignored) == HAWSER_OK;
+}
+
+/* The run in progress does not count. closed: this node has closed its job, too. */
+static goodbye begin_goodbye(hw_cluster *cluster, hw_join_word what, bool closed)
+{
+    goodbye it = {.what = what};
+    pthread_mutex_lock(&cluster->mutex);
+    memcpy(it.words, cluster->words, sizeof it.words);
+    cluster->leaving |= what == HW_JOIN_LEAVE;
+    cluster->closes = closed ? cluster->job + 1 : cluster->closes;
+    it.number = ++cluster->goodbyes;
+    it.job = cluster->job;
+    it.ended = hw_cluster_runs_ended(cluster);
+    it.completed = cluster->completed;
+    it.cancelled = cluster->cancelled;
+    it.closed = cluster->closes > cluster->job;
+    it.size = cluster->formed && cluster->self != 0 ? (cluster->nodes + 7) / 8 : 0;
+    pthread_mutex_unlock(&cluster->mutex);
+    it.reached = it.size > 0 ? calloc(1, it.size) : NULL;
+    it.size = it.reached != NULL ? it.size : 0;
+    return it;
+}
+
+/* Sends it over the links of this node, behind what was sent there before. To a node without a link nothing was sent: node 0
+ * forwards the goodbye. */
 static void report_end(hw_cluster *cluster, hw_join_word what, bool closed)
 {
-    hawser_error ignored;
-    char words[sizeof cluster->words];
-    pthread_mutex_lock(&cluster->mutex);
-    memcpy(words, cluster->words, sizeof words);
-    uint32_t ended = hw_cluster_runs_ended(cluster);
-    cluster->leaving |= what == HW_JOIN_LEAVE;
-    uint32_t job = cluster->job;
-    bool cancelled = cluster->cancelled;
-    uint32_t completed = cluster->completed;
-    pthread_mutex_unlock(&cluster->mutex);
-    for (uint32_t i = 0; i < hw_cluster_numbers(cluster); i++) {
-        hw_message *message = NULL;
-        if (i == cluster->self || !hw_net_linked(cluster->net, i) ||
-            hw_cluster_make_word(cluster, what, words, strlen(words), &message, &ignored) != HAWSER_OK)
+    goodbye it = begin_goodbye(cluster, what, closed);
+    uint32_t count = 0;
+    for (uint32_t i = 1; i < hw_cluster_numbers(cluster); i++) {
+        if (i != cluster->self && !send_goodbye(cluster, i, &it))
             continue;
-        message->envelope.session = ended;
-        message->envelope.count = cancelled;
-        message->envelope.epoch = job;
-        message->envelope.clock = completed;
-        message->envelope.last = closed;
-        (void)!hw_net_send(cluster->net, i, message, &ignored);
+        count++;
+        if (it.size > 0)
+            it.reached[i / 8] |= (unsigned char)(1 << i % 8);
     }
+    it.size = count + 1 < hw_cluster_numbers(cluster) ? it.size : 0;
+    if (cluster->self != 0)
+        (void)send_goodbye(cluster, 0, &it);
+    free(it.reached);
+}
+
+uint32_t hw_cluster_goodbye_of(const hw_cluster *cluster, uint32_t from, const hw_envelope *envelope)
+{
+    const uint32_t node = envelope->range != 0 ? envelope->range - 1 : from;
+    const bool forwarded = envelope->range != 0, asks = envelope->span > 0; /* asks node 0 to forward it */
+    if (node >= hw_cluster_numbers(cluster) || (forwarded && (from != 0 || node == cluster->self)) ||
+        envelope->span > envelope->length ||
+        (asks && (cluster->self != 0 || forwarded || envelope->span != (cluster->nodes + 7) / 8)))
+        return HW_NET_ANY;
+    return node;
+}
+
+void hw_cluster_forward_goodbye(hw_cluster *cluster, uint32_t node, const hw_message *message)
+{
+    hw_message *forwarded = NULL;
+    hawser_error ignored;
+    const size_t size = message->envelope.span, length = (size_t)message->envelope.length - size;
+    if (size == 0 || hw_message_new(length, &forwarded, &ignored) != HAWSER_OK)
+        return;
+    const unsigned char *reached = (const unsigned char *)message->payload + length;
+    forwarded->envelope = message->envelope;
+    forwarded->envelope.length = length;
+    forwarded->envelope.span = 0;
+    forwarded->envelope.range = node + 1;
+    memcpy(forwarded->payload, message->payload, length);
+    for (uint32_t i = 1; i < cluster->nodes; i++) {
+        hw_message *copy = NULL;
+        if (i == node || has_bit(reached, i) || !hw_net_linked(cluster->net, i) ||
+            hw_message_share(forwarded, &copy, &ignored) != HAWSER_OK)
+            continue;
+        (void)!hw_net_send(cluster->net, i, copy, &ignored);
+    }
+    hw_message_free(forwarded);
 }
 
 void hw_cluster_say_leave(hw_cluster *cluster)

@@ -59,6 +59,8 @@ typedef struct hw_joiner {
     uint32_t ends;                /* 1 + the last job that it has ended, after as many runs; 0: none */
     uint32_t closes;              /* 1 + the last job that it has closed: it sends nothing more of it */
     uint32_t runs;
+    uint32_t goodbyes;             /* number of the newest of its goodbyes that has arrived */
+    bool departed;                 /* it sends nothing more at all */
     uint32_t ended_job, completed; /* when it ended: its job, and the collective calls of that job that it had completed */
     char *words;                   /* its reason, at most HW_REASON bytes, from malloc; NULL: none */
     uint32_t words_job;            /* the job that it gave the reason for */
@@ -106,6 +108,8 @@ struct hw_cluster {
     bool blamed;                     /* the launcher has received whose failure ends this node */
     const char *doing;               /* the phase of the job outside of runs */
     char words[HW_REASON];           /* the own reason, for the goodbye */
+    uint32_t goodbyes;               /* that this node has sent */
+    uint32_t closes;                 /* 1 + the last job that it has closed */
     char refusal[400];               /* the manager's reason if the cluster does not form */
     uint32_t job;                    /* number of the present job, or of the last one; 0: the only one, or none yet */
     uint32_t rounds;                 /* collective calls begun in it */
@@ -174,6 +178,10 @@ void hw_cluster_note_end(hw_cluster *cluster, const hw_loss *loss);
 /* goodbye.c: sends the goodbye; reports to the others that this node has closed its job. */
 void hw_cluster_say_leave(hw_cluster *cluster);
 void hw_cluster_say_closed(hw_cluster *cluster);
+/* Returns the node that a HW_JOIN_LEAVE or _END is of; HW_NET_ANY: it is none that this sender may send. */
+uint32_t hw_cluster_goodbye_of(const hw_cluster *cluster, uint32_t from, const hw_envelope *envelope);
+/* Node 0 sends it to the nodes to which that node has no link. */
+void hw_cluster_forward_goodbye(hw_cluster *cluster, uint32_t node, const hw_message *message);
 hawser_status hw_cluster_make_word(const hw_cluster *cluster, hw_join_word what, const void *payload, size_t length,
                                    hw_message **message, hawser_error *error) HAWSER_MUST_USE;
 /* Returns the node that a node's reason is about: another one, if the text begins with its number and name. */

@@ -133,7 +133,8 @@ static bool take_refusal(hw_cluster *cluster, uint32_t node, const hw_message *m
 /* Keeps the reason in a message. Without memory for it the node has given none. */
 static void take_words(hw_joiner *joiner, const hw_message *message)
 {
-    const uint64_t length = message->envelope.length < HW_REASON ? message->envelope.length : HW_REASON - 1;
+    const uint64_t all = message->envelope.length - message->envelope.span;
+    const uint64_t length = all < HW_REASON ? all : HW_REASON - 1;
     const char *words = message->payload;
     free(joiner->words);
     joiner->words = length != 0 && words[0] != '\0' ? strndup(words, (size_t)length) : NULL;
@@ -143,9 +144,15 @@ static void take_words(hw_joiner *joiner, const hw_message *message)
 static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
     pthread_mutex_lock(&cluster->mutex);
-    cluster->parted = true;
     hw_joiner *joiner = &cluster->joiners[node];
+    if (message->envelope.state <= joiner->goodbyes) { /* it was forwarded, and a later one was not */
+        pthread_mutex_unlock(&cluster->mutex);
+        return;
+    }
+    joiner->goodbyes = message->envelope.state;
+    cluster->parted = true;
     bool leaves = message->envelope.part == HW_JOIN_LEAVE;
+    joiner->departed |= leaves && message->envelope.last != 0;
     uint32_t job = (uint32_t)message->envelope.epoch;
     joiner->left |= leaves;
     if (!leaves)
@@ -196,6 +203,16 @@ static void left(void *argument, uint32_t node)
         hw_cluster_notify_left(cluster, node);
 }
 
+static bool take_goodbye(hw_cluster *cluster, uint32_t from, const hw_message *message)
+{
+    const uint32_t node = hw_cluster_goodbye_of(cluster, from, &message->envelope);
+    if (node == HW_NET_ANY)
+        return false;
+    hw_cluster_forward_goodbye(cluster, node, message);
+    take_leave(cluster, node, message);
+    return true;
+}
+
 /* Node 0 passes it on before it notes the loss, so that the end of its own job does not overtake the report. */
 static bool take_report(hw_cluster *cluster, uint32_t node, const hw_message *message)
 {
@@ -214,11 +231,8 @@ static void receive_join(hw_cluster *cluster, uint32_t node, hw_message *message
 {
     bool fine = true, kept = false;
     hw_join_word what = (hw_join_word)message->envelope.part;
-    if (what == HW_JOIN_LEAVE || what == HW_JOIN_END) {
-        take_leave(cluster, node, message);
-        hw_message_free(message);
-        return;
-    }
+    if (what == HW_JOIN_LEAVE || what == HW_JOIN_END)
+        fine = take_goodbye(cluster, node, message);
     if (what == HW_JOIN_LOST)
         fine = take_report(cluster, node, message);
     pthread_mutex_lock(&cluster->mutex);

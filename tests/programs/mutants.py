@@ -256,6 +256,8 @@ MUTANTS = [
     ("messages for a run to come are lost", "src/cluster/runs.c", "keep_early(cluster, message);", "hw_message_free(message);", WORLDS),
     ("a lost node wakes nobody", "src/cluster/losses.c", "pthread_cond_broadcast(&cluster->changed);", "(void)0;", WORLDS),
     ("node 0 does not pass a loss on", "src/cluster/reports.c", "send_to_all(cluster, &report, message);", "(void)send_to_all;", "test_cluster_reports"),
+    ("a goodbye is forwarded to nodes that were sent it", "src/cluster/goodbye.c", "i == node || has_bit(reached, i) ||", "i == node || (has_bit(reached, i) && i == 0) ||", "test_cluster_reports"),
+    ("a goodbye that was forwarded late counts", "src/cluster/join.c", "if (message->envelope.state <= joiner->goodbyes) {", "if (message->envelope.state == 0) {", "test_cluster_reports"),
     ("a loss of an earlier process counts", "src/cluster/reports.c", "report->incarnation == hw_members_at(cluster->members, node)->incarnation;", "true;", "test_cluster_reports"),
     ("a loss that arrives as a run ends has no text", DRIVER, "driver->error = ignored;", "(void)0;", WORLDS),
     ("a node that has left is waited for", "src/cluster/join.c", "joiner->left |= leaves;", "(void)leaves;", WORLDS),

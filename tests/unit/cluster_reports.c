@@ -1,7 +1,9 @@
 /*
- * cluster_reports.c - a loss reaches nodes without a link to the lost one: over node 0, once, and of the present process.
+ * cluster_reports.c - losses and goodbyes reach nodes without a link to the node that they are of: over node 0, once, and
+ * only if they are of its present process.
  *
- * Twelve nodes. As long as `sparse` is set, nodes other than node 0 answer that they have no links with each other.
+ * Twelve nodes. As long as `sparse` is set, nodes other than node 0 answer that they have no links with each other, except
+ * for the victim and its friend.
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -18,17 +20,22 @@
 #define NODES_OF_TEST 12
 #include "nodes.h"
 
-enum { NODES = NODES_OF_TEST, VICTIM = 7, WITNESS = 5 };
+enum { NODES = NODES_OF_TEST, VICTIM = 7, WITNESS = 5, FRIEND = 9 };
 
 static atomic_bool sparse;
-static atomic_uint reports[NODES]; /* HW_JOIN_LOST that each node has sent */
+static atomic_uint reports[NODES], goodbyes[NODES]; /* HW_JOIN_LOST and HW_JOIN_LEAVE that each node has sent */
+
+static bool is_hidden(uint32_t self, uint32_t node)
+{
+    const bool friends = self + node == VICTIM + FRIEND && (self == VICTIM || self == FRIEND);
+    return atomic_load(&sparse) && node != 0 && self != 0 && !friends;
+}
 
 bool __real_hw_net_linked(const hw_net *net, uint32_t node);
 bool __wrap_hw_net_linked(const hw_net *net, uint32_t node);
 bool __wrap_hw_net_linked(const hw_net *net, uint32_t node)
 {
-    const bool hidden = atomic_load(&sparse) && node != 0 && hw_net_number(net) != 0;
-    return !hidden && __real_hw_net_linked(net, node);
+    return !is_hidden(hw_net_number(net), node) && __real_hw_net_linked(net, node);
 }
 
 hawser_status __real_hw_net_send(hw_net *net, uint32_t node, hw_message *message, hawser_error *error);
@@ -37,6 +44,8 @@ hawser_status __wrap_hw_net_send(hw_net *net, uint32_t node, hw_message *message
 {
     if (message->envelope.kind == HW_MESSAGE_JOIN && message->envelope.part == HW_JOIN_LOST)
         atomic_fetch_add(&reports[hw_net_number(net)], 1);
+    if (message->envelope.kind == HW_MESSAGE_JOIN && message->envelope.part == HW_JOIN_LEAVE)
+        atomic_fetch_add(&goodbyes[hw_net_number(net)], 1);
     return __real_hw_net_send(net, node, message, error);
 }
 
@@ -53,7 +62,7 @@ static void begin(scene *s)
 {
     assert_int_equal(pthread_barrier_init(&s->met, NULL, NODES), 0);
     for (uint32_t i = 0; i < NODES; i++)
-        atomic_store(&reports[i], 0);
+        atomic_store(&reports[i], 0), atomic_store(&goodbyes[i], 0);
 }
 
 static void end(scene *s)
@@ -95,7 +104,7 @@ static void lose_one(test_node *node)
     pthread_barrier_wait(&s->met);
     if (node->node == VICTIM)
         send_join(node, s->witness, 99, NULL, 0);
-    else if (!s->linked || node->node == 0 || node->node == s->witness)
+    else if (node->node == 0 || node->node == s->witness || (!s->linked && node->node != FRIEND))
         await_loss(node, s->texts[node->node], sizeof s->texts[0]);
     pthread_barrier_wait(&s->met);
     if (node->node == 0)
@@ -119,7 +128,7 @@ static void check_texts(const scene *s)
     char by[40];
     snprintf(by, sizeof by, "(reported by node %u)", s->witness);
     for (uint32_t i = 0; i < NODES; i++) {
-        if (i == VICTIM)
+        if (i == VICTIM || i == FRIEND) /* this one's own link is up */
             continue;
         const bool own = i == s->witness;
         if (strncmp(s->texts[i], "node 7 (host-7) was lost: ", 26) != 0 || own != (strstr(s->texts[i], by) == NULL))
@@ -214,21 +223,81 @@ static void a_report_by_a_node_that_may_not_send_it_ends_that_node(void **state)
     run(&s, receive_from_another);
 }
 
+/* Node 0 forwards a goodbye to node 2. */
+static void forward(test_node *node, uint32_t of, uint32_t number, const char *words)
+{
+    hw_message *message = NULL;
+    hawser_error error = {0};
+    if (hw_cluster_make_word(node->job->cluster, HW_JOIN_END, words, strlen(words), &message, &error) == HAWSER_OK) {
+        message->envelope.state = number;
+        message->envelope.range = of + 1;
+        if (hw_net_send(hw_cluster_net(node->job->cluster), 2, message, &error) == HAWSER_OK)
+            return;
+    }
+    node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "node 0 cannot send: %s", error.text);
+}
+
+/* Waits until the goodbye with this number has come from a node; returns whether it has. */
+static bool await_goodbye(hw_cluster *cluster, uint32_t node, uint32_t number)
+{
+    bool came = false;
+    for (const double until = hw_seconds() + 60; !came && hw_seconds() < until; sched_yield()) {
+        pthread_mutex_lock(&cluster->mutex);
+        came = cluster->joiners[node].goodbyes >= number;
+        pthread_mutex_unlock(&cluster->mutex);
+    }
+    return came;
+}
+
+/* A node leaves; node 0 then forwards a goodbye that is older than one it has forwarded. */
+static void leave_one(test_node *node)
+{
+    scene *s = node->user;
+    hw_cluster *cluster = node->job->cluster;
+    const hw_joiner *victim = &cluster->joiners[VICTIM];
+    pthread_barrier_wait(&s->met);
+    atomic_store(&sparse, true);
+    pthread_barrier_wait(&s->met);
+    if (node->node == VICTIM) {
+        hw_cluster_set_reason(cluster, "it has had enough");
+        hw_cluster_say_leave(cluster);
+    } else if (!await_goodbye(cluster, VICTIM, 1) || !victim->left ||
+               strcmp(hw_joiner_words(victim), "it has had enough") != 0) {
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "node %u has no goodbye", node->node);
+    }
+    pthread_barrier_wait(&s->met);
+    if (node->node == 0) {
+        for (uint32_t i = 0; i < NODES; i++)
+            s->sent[i] = atomic_load(&goodbyes[i]);
+        forward(node, VICTIM, 100, "newer");
+        forward(node, VICTIM, 50, "older");
+        forward(node, 3, 1, "the last of these messages");
+    }
+    if (node->node == 2 && (!await_goodbye(cluster, 3, 1) || strcmp(hw_joiner_words(victim), "newer") != 0))
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "its last words are '%s'", hw_joiner_words(victim));
+    pthread_barrier_wait(&s->met);
+    atomic_store(&sparse, false);
+    pthread_barrier_wait(&s->met);
+}
+
+static void a_goodbye_reaches_all_nodes_over_node_0(void **state)
+{
+    (void)state;
+    scene s = {0};
+    run(&s, leave_one);
+    assert_int_equal(s.sent[VICTIM], 2);    /* to its friend and to node 0 */
+    assert_int_equal(s.sent[0], NODES - 3); /* not to the friend, where it would overtake what the victim has sent before */
+}
+
 /* The victim has left, and then its link breaks. */
 static void lose_one_that_left(test_node *node)
 {
     scene *s = node->user;
     hw_cluster *cluster = node->job->cluster;
-    bool left = node->node == VICTIM;
     pthread_barrier_wait(&s->met);
     if (node->node == VICTIM)
         hw_cluster_say_leave(cluster);
-    for (const double until = hw_seconds() + 60; !left && hw_seconds() < until; sched_yield()) {
-        pthread_mutex_lock(&cluster->mutex);
-        left = cluster->joiners[VICTIM].left;
-        pthread_mutex_unlock(&cluster->mutex);
-    }
-    if (!left)
+    else if (!await_goodbye(cluster, VICTIM, 1))
         node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "node %u has not left", VICTIM);
     pthread_barrier_wait(&s->met);
     if (node->node == WITNESS || node->node == 0)
@@ -252,6 +321,7 @@ int main(void)
         cmocka_unit_test(a_loss_that_node_0_notices_reaches_all),
         cmocka_unit_test(a_report_of_another_process_or_of_a_linked_node_changes_nothing),
         cmocka_unit_test(a_report_by_a_node_that_may_not_send_it_ends_that_node),
+        cmocka_unit_test(a_goodbye_reaches_all_nodes_over_node_0),
         cmocka_unit_test(the_end_of_a_node_that_has_left_is_not_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
