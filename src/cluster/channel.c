@@ -152,8 +152,8 @@ void hw_cluster_wake(hw_cluster *cluster)
 static void warn_of_open_job(const hw_cluster *cluster, uint32_t node, double waited)
 {
     hw_notify(cluster->messages, HAWSER_WARNING, cluster->self,
-              "node %u waits to close the job: node %u (%.100s) may still read results here, and has not "
-              "closed the job for %.3g s",
+              "node %u waits to close the job: node %u (%.100s), or one that it waits for, may still read results here, and "
+              "has not closed the job for %.3g s",
               cluster->self, node, hw_cluster_name(cluster, node), waited);
 }
 

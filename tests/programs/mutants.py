@@ -239,6 +239,7 @@ MUTANTS = [
     # Results of local and stored states.
     ("numbers of a stored result come to another place", "src/runtime/job/kept_results.c", ".offset = (first + done - base) * values->size", ".offset = done * values->size"),
     ("the share of a stored result is that of the block before it", "src/runtime/block/part_stored.c", ".first = part->begin, .last = part->begin + part->count - 1,", ".first = part->begin > 0 ? part->begin - 1 : 0, .last = part->begin + part->count - 1 - (part->begin > 0),"),
+    ("a node closes the job while one below reads its results", "src/runtime/job/kept_results.c", "ends->below != (1 << children) - 1", "ends->below == 0 && children > 0", "test_runtime_kept_results"),
     ("a number that is not finite has its place in the block", "src/runtime/drive/keep.c", ".number = share->begin + bad}", ".number = bad}", "test_runtime_kept_results"),
     ("the last node's number that is not finite is reported", "src/runtime/drive/collect.c", "found->number < first->number", "found->number > first->number", "test_runtime_kept_results"),
     # Checkpoints.

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "hawser/stored.h"
+#define NODES_OF_TEST 11
 #include "nodes.h"
 #include "runtime/drive/collect.h"
 #include "runtime/job/kept_results.h"
@@ -501,8 +502,9 @@ static void test_results_outlive_a_failed_run(void **ignored)
 /* The nodes that have freed the run, or have gone to close the job with it. */
 typedef struct gone {
     atomic_uint count;
-    bool frees; /* they free the run before */
-    hawser_run *runs[NODES];
+    bool frees;           /* they free the run before */
+    uint32_t nodes, last; /* last: the node that reads when the others have gone */
+    hawser_run *runs[NODES_MOST];
 } gone;
 
 static void read_last(test_node *node)
@@ -510,7 +512,7 @@ static void read_last(test_node *node)
     gone *all = node->user;
     hawser_run **run = &all->runs[node->node];
     node->status = run_one(node->job, step, run, &node->error);
-    if (node->node != 1) { /* these leave at once */
+    if (node->node != all->last) { /* these leave at once */
         if (all->frees) {
             hawser_run_free(*run);
             *run = NULL;
@@ -518,7 +520,7 @@ static void read_last(test_node *node)
         atomic_fetch_add(&all->count, 1);
         return;
     }
-    while (atomic_load(&all->count) < NODES - 1)
+    while (atomic_load(&all->count) < all->nodes - 1)
         usleep(1000);
     usleep(20000); /* while they close */
     if (node->status == HAWSER_OK)
@@ -531,7 +533,7 @@ static void test_nodes_that_close_the_job_serve_the_others(void **ignored)
 {
     (void)ignored;
     for (int frees = 0; frees < 2; frees++) {
-        gone all = {.frees = frees};
+        gone all = {.frees = frees, .nodes = NODES, .last = 1};
         hawser_error error = {0};
         double got[COUNT];
         const double *whole;
@@ -551,6 +553,18 @@ static void test_nodes_that_close_the_job_serve_the_others(void **ignored)
             assert_null(whole);
         }
         for (int n = 0; n < NODES; n++)
+            hawser_run_free(all.runs[n]);
+    }
+}
+
+/* The last reader has a parent that is not node 0, or children. */
+static void test_nodes_far_down_the_tree_are_waited_for(void **ignored)
+{
+    (void)ignored;
+    for (int k = 0; k < 2; k++) {
+        gone all = {.frees = k == 1, .nodes = NODES_MOST, .last = k == 0 ? NODES_MOST - 1 : 1};
+        on_nodes(NODES_MOST, "11", read_last, &all);
+        for (int n = 0; n < NODES_MOST; n++)
             hawser_run_free(all.runs[n]);
     }
 }
@@ -651,6 +665,7 @@ int main(void)
         cmocka_unit_test(test_a_matrix_follows_the_lines_of_its_data),
         cmocka_unit_test(test_results_outlive_a_failed_run),
         cmocka_unit_test(test_nodes_that_close_the_job_serve_the_others),
+        cmocka_unit_test(test_nodes_far_down_the_tree_are_waited_for),
         cmocka_unit_test(test_a_run_of_one_node_outlives_the_job),
         cmocka_unit_test(test_the_whole_is_made_on_request_within_the_limit),
         cmocka_unit_test(test_wrong_ranges_are_refused),

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "base/origin.h"
+#include "cluster/gathering.h"
 #include "program/plan.h"
 
 enum {
@@ -16,7 +17,7 @@ enum {
 };
 
 /* envelope.part of HW_MESSAGE_KEPT */
-typedef enum kept_message { READ = 1, NUMBERS, RELEASE } kept_message;
+typedef enum kept_message { READ = 1, NUMBERS, RELEASE, RELEASED } kept_message;
 
 /* Payload of READ: numbers [first, first + count) of a state, which one block has. */
 typedef struct read_head {
@@ -31,7 +32,8 @@ typedef struct numbers_head {
     uint64_t bytes; /* 0: the node has no such result */
 } numbers_head;
 
-/* Payload of RELEASE. */
+/* Payload of RELEASE, to the parent: the nodes of this branch read no more of a run; and of RELEASED, to the children: no
+ * node does. */
 typedef struct release_head {
     uint64_t run; /* 0: all runs, and later ones */
 } release_head;
@@ -52,7 +54,7 @@ struct hw_kept_results {
     pid_t process;             /* that has made it */
     hawser_messages *messages; /* of the job */
     double timeout;
-    uint32_t nodes, self;
+    uint32_t nodes, self, first_child, end_child;
     pthread_mutex_t mutex; /* guards what follows, and the results. The cluster's mutex may be held when it is taken */
     uint32_t references;   /* the job, and results that are not freed */
     bool closed;           /* the job is closed */
@@ -60,7 +62,8 @@ struct hw_kept_results {
     hw_kept_run *first;
     fetch *fetches;
     uint64_t numbered;
-    bool *left; /* by node: it reads no more */
+    bool ends;              /* this node reads no more of any run */
+    hw_ended_branches left; /* the nodes that read no more of any */
 };
 
 /* --------------------------------------------------------------------------------------------------------- memory ---- */
@@ -92,7 +95,6 @@ static void free_result(hw_kept_run *result)
         free(result->states[i].whole);
     }
     free(result->states);
-    free(result->released);
     free(result);
 }
 
@@ -112,7 +114,6 @@ static void unlock_and_drop(hw_kept_results *results, uint32_t references)
     if (!last)
         return;
     pthread_mutex_destroy(&results->mutex);
-    free(results->left);
     free(results);
 }
 
@@ -129,10 +130,7 @@ static void unlink_result(hw_kept_run *result)
 static bool is_unused(const hw_kept_run *result)
 {
     const hw_kept_results *results = result->owner;
-    bool unused = result->released[results->self];
-    for (uint32_t n = 0; !results->closed && n < results->nodes; n++)
-        unused = unused && (n == results->self || result->released[n] || results->left[n]);
-    return unused;
+    return result->freed && (result->ends.all || results->left.all || results->closed);
 }
 
 /* Frees the results that no program reads any more, and returns their number. The mutex is held. */
@@ -225,17 +223,96 @@ static void take_numbers(hw_kept_results *results, const hw_message *message)
     hw_cluster_wake(results->cluster);
 }
 
-static void take_release(hw_kept_results *results, uint32_t node, uint64_t run)
+/* Returns whether the own branch has ended just now. Node 0's is all. The mutex is held. */
+static bool ends_now(const hw_kept_results *results, bool own, hw_ended_branches *ends)
+{
+    const uint32_t children = results->end_child - results->first_child;
+    if (!own || ends->sent || ends->below != (1 << children) - 1)
+        return false;
+    ends->sent = true;
+    ends->all |= results->self == 0;
+    return true;
+}
+
+/* Returns whether there is a run (0: all) whose branch here has ended just now. */
+static bool next_end(hw_kept_results *results, uint64_t *run)
 {
     pthread_mutex_lock(&results->mutex);
-    if (run == 0)
-        results->left[node] = true;
-    for (hw_kept_run *result = results->first; result != NULL; result = result->next)
-        if (result->run == run)
-            result->released[node] = true;
-    results->references -= free_unused(results); /* the job has one more */
+    *run = 0;
+    bool found = ends_now(results, results->ends, &results->left);
+    for (hw_kept_run *result = results->first; !found && result != NULL; result = result->next) {
+        *run = result->run;
+        found = ends_now(results, result->freed || results->ends, &result->ends);
+    }
     pthread_mutex_unlock(&results->mutex);
+    return found;
+}
+
+static void send_release(const hw_kept_results *results, uint32_t node, kept_message part, uint64_t run)
+{
+    const release_head head = {run};
+    hawser_error error = {0};
+    hw_message *message = NULL;
+    if (make(part, &head, sizeof head, 0, &message, &error) == HAWSER_OK)
+        hw_cluster_tell(results->cluster, node, message);
+    else
+        hw_cluster_give_up(results->cluster, error.text);
+}
+
+static void send_to_children(const hw_kept_results *results, uint64_t run)
+{
+    for (uint32_t child = results->first_child; child < results->end_child; child++)
+        send_release(results, child, RELEASED, run);
+}
+
+/* Reports the branches that have ended here, and frees what no node reads any more. */
+static void report_ends(hw_kept_results *results)
+{
+    uint64_t run;
+    while (next_end(results, &run)) {
+        if (results->self == 0)
+            send_to_children(results, run);
+        else
+            send_release(results, hw_gathering_parent(results->self), RELEASE, run);
+    }
+    pthread_mutex_lock(&results->mutex);
+    results->references -= free_unused(results); /* the caller has one more */
+    pthread_mutex_unlock(&results->mutex);
+}
+
+/* Notes that a branch (NULL: all nodes) reads no more of a run. */
+static void note_end(hw_kept_results *results, const uint32_t *child, uint64_t run)
+{
+    pthread_mutex_lock(&results->mutex);
+    hw_ended_branches *ends = run == 0 ? &results->left : NULL;
+    for (hw_kept_run *result = results->first; ends == NULL && result != NULL; result = result->next)
+        ends = result->run == run ? &result->ends : NULL;
+    if (ends != NULL && child != NULL)
+        ends->below |= (uint8_t)(1 << (*child - results->first_child));
+    else if (ends != NULL)
+        ends->all = true;
+    pthread_mutex_unlock(&results->mutex);
+}
+
+static void take_release(hw_kept_results *results, uint32_t node, kept_message part, uint64_t run)
+{
+    const bool from_child = node >= results->first_child && node < results->end_child;
+    const bool from_parent = results->self != 0 && node == hw_gathering_parent(results->self);
+    if (part == RELEASE ? !from_child : !from_parent)
+        return;
+    note_end(results, from_child ? &node : NULL, run);
+    if (from_parent)
+        send_to_children(results, run);
+    report_ends(results);
     hw_cluster_wake(results->cluster);
+}
+
+/* A node has closed the job. Without results of its own it has sent nothing. */
+static void left(void *argument, uint32_t node)
+{
+    hw_kept_results *results = argument;
+    if (node >= results->first_child && node < results->end_child)
+        take_release(results, node, RELEASE, 0);
 }
 
 /* Messages of a node that is not this build's are dropped: the sender proved the job's key, so this is a fault of ours. */
@@ -250,16 +327,16 @@ static void arrived(void *argument, uint32_t node, hw_message *message)
         reply(results, node, &wanted);
     } else if (message->envelope.part == NUMBERS && length >= sizeof(numbers_head)) {
         take_numbers(results, message);
-    } else if (message->envelope.part == RELEASE && length == sizeof released) {
+    } else if ((message->envelope.part == RELEASE || message->envelope.part == RELEASED) && length == sizeof released) {
         memcpy(&released, message->payload, sizeof released);
-        take_release(results, node, released.run);
+        take_release(results, node, (kept_message)message->envelope.part, released.run);
     }
     hw_message_free(message);
 }
 
 /* -------------------------------------------------------------------------------------------------- making, freeing ---- */
 
-static const hw_channel results_channel = {.name = "results", .kinds = {HW_MESSAGE_KEPT}, .arrived = arrived};
+static const hw_channel results_channel = {.name = "results", .kinds = {HW_MESSAGE_KEPT}, .arrived = arrived, .left = left};
 
 hawser_status hw_kept_results_open(hw_cluster *cluster, double timeout, hawser_messages *messages, hw_kept_results **out,
                                    hawser_error *error)
@@ -275,8 +352,9 @@ hawser_status hw_kept_results_open(hw_cluster *cluster, double timeout, hawser_m
                                  .self = cluster != NULL ? hw_cluster_self(cluster) : 0,
                                  .references = 1};
     pthread_mutex_init(&results->mutex, NULL);
-    hawser_status status = HW_NEW(&results->left, results->nodes, "results", error);
-    if (status == HAWSER_OK && cluster != NULL)
+    hw_gathering_children(results->self, results->nodes, &results->first_child, &results->end_child);
+    hawser_status status = HAWSER_OK;
+    if (cluster != NULL)
         status = hw_cluster_open_channel(cluster, &results_channel, results, error);
     if (status == HAWSER_OK) {
         *out = results;
@@ -303,7 +381,6 @@ hawser_status hw_kept_run_new(hw_kept_results *results, uint64_t run, uint32_t b
     HAWSER_TRY(HW_NEW(&result, 1, "results", error));
     *result = (hw_kept_run){.owner = results, .run = run, .blocks = blocks, .count = count};
     hawser_status status = HW_NEW(&result->states, count, "results", error);
-    HAWSER_THEN(status, HW_NEW(&result->released, result->owner->nodes, "results", error));
     for (uint32_t i = 0; status == HAWSER_OK && i < count; i++)
         status = new_shares(&result->states[i], blocks, error);
     if (status != HAWSER_OK) {
@@ -336,42 +413,25 @@ void hw_kept_run_drop(hw_kept_run *result)
     unlock_and_drop(results, 1);
 }
 
-/* Reports to the other nodes that this node reads no more of a run (0: of all). One that closes its job at the same time may
- * have left already. */
-static void send_release(const hw_kept_results *results, uint64_t run)
-{
-    const release_head head = {run};
-    for (uint32_t n = 0; results->cluster != NULL && n < results->nodes; n++) {
-        hawser_error error = {0};
-        hw_message *message = NULL;
-        if (n == results->self || !hw_net_linked(hw_cluster_net(results->cluster), n))
-            continue;
-        if (make(RELEASE, &head, sizeof head, 0, &message, &error) == HAWSER_OK)
-            hw_cluster_tell(results->cluster, n, message);
-        else
-            hw_cluster_give_up(results->cluster, error.text);
-    }
-}
-
 void hw_kept_run_release(hw_kept_run *result)
 {
     if (result == NULL || is_forked(result->owner))
         return;
     hw_kept_results *results = result->owner;
-    uint64_t run = result->run;
     pthread_mutex_lock(&results->mutex);
     bool open = !results->closed;
-    result->released[results->self] = true;
+    result->freed = true;
     for (uint32_t i = 0; i < result->count && open; i++)
         if (!result->states[i].joined) { /* the program's own copy */
             free(result->states[i].whole);
             result->states[i].whole = NULL;
         }
     results->references++; /* until this call ends */
-    results->references -= free_unused(results);
+    if (!open)
+        results->references -= free_unused(results);
     pthread_mutex_unlock(&results->mutex);
     if (open)
-        send_release(results, run);
+        report_ends(results);
     pthread_mutex_lock(&results->mutex);
     unlock_and_drop(results, 1);
 }
@@ -631,22 +691,31 @@ void hw_kept_results_told(hw_kept_results *results)
     pthread_mutex_unlock(&results->mutex);
 }
 
-/* What hawser_close waits for. */
+/* What hawser_close waits for: a child's branch, or all nodes, of which the parent hears. */
 typedef struct closing {
     hw_kept_results *results;
     uint32_t node;
 } closing;
 
-/* Returns whether a node has no need of this one any more. */
+/* Returns whether the nodes that `node` reports on have no need of this one any more. */
 static bool is_done(void *argument)
 {
     const closing *it = argument;
+    const hw_kept_results *results = it->results;
     bool done = true;
     pthread_mutex_lock(&it->results->mutex);
-    for (const hw_kept_run *result = it->results->first; result != NULL; result = result->next)
-        done = done && (result->released[it->node] || it->results->left[it->node]);
+    for (const hw_kept_run *result = results->first; result != NULL; result = result->next)
+        done = done && (result->ends.all || results->left.all ||
+                        (results->self == 0 &&
+                         ((results->left.below | result->ends.below) >> (it->node - results->first_child) & 1) != 0));
     pthread_mutex_unlock(&it->results->mutex);
     return done;
+}
+
+static hawser_status await_done(hw_kept_results *results, uint32_t node, hawser_error *error)
+{
+    closing it = {results, node};
+    return hw_cluster_await(results->cluster, is_done, &it, node, (double)INFINITY, true, error);
 }
 
 static void await_readers(hw_kept_results *results)
@@ -655,17 +724,17 @@ static void await_readers(hw_kept_results *results)
     hawser_status status = HAWSER_OK;
     pthread_mutex_lock(&results->mutex);
     bool waits = results->first != NULL && !results->told;
+    results->ends = true;
     pthread_mutex_unlock(&results->mutex);
-    send_release(results, 0);
+    report_ends(results);
     if (!waits)
         return;
     hw_cluster_say_end(results->cluster); /* so that other nodes do not wait for this one in a collective call */
     hw_cluster_set_phase(results->cluster, "waiting until all nodes have read their results");
-    for (uint32_t n = 0; n < results->nodes && status == HAWSER_OK; n++) {
-        closing it = {results, n};
-        if (n != results->self)
-            status = hw_cluster_await(results->cluster, is_done, &it, n, (double)INFINITY, true, &error);
-    }
+    if (results->self != 0)
+        status = await_done(results, hw_gathering_parent(results->self), &error);
+    for (uint32_t n = results->first_child; results->self == 0 && n < results->end_child && status == HAWSER_OK; n++)
+        status = await_done(results, n, &error);
     if (status != HAWSER_OK)
         hw_notify(results->messages, HAWSER_WARNING, results->self, "%s", error.text);
 }

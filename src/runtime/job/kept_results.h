@@ -35,6 +35,14 @@ typedef struct hw_kept_values {
     bool joined; /* the shares of this node are parts of `whole` */
 } hw_kept_values;
 
+/* Which nodes read no more of a run, or of all. Over the tree of gathering.h a node receives this of its children's
+ * branches, and then of all nodes. */
+typedef struct hw_ended_branches {
+    uint8_t below; /* a bit for each child whose branch has ended */
+    bool sent;     /* this node's branch has */
+    bool all;
+} hw_ended_branches;
+
 /* The local and stored states of one run. */
 typedef struct hw_kept_run {
     struct hw_kept_run *next;
@@ -42,7 +50,8 @@ typedef struct hw_kept_run {
     uint64_t run;
     uint32_t blocks, count;
     hw_kept_values *states; /* `count` of them */
-    bool *released;         /* by node: it has freed its run */
+    bool freed;             /* by this node's program */
+    hw_ended_branches ends; /* the nodes that have freed it */
     uint64_t data;          /* bytes of data on this node, */
     uint64_t limit;         /* and the limit of its memory */
 } hw_kept_run;
