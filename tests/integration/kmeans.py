@@ -106,6 +106,20 @@ def check_lloyd():
                 assert predicted == [str(k) for k in labels], (seed, source)
 
 
+def check_bounds():
+    """Dense rows that are wide enough for bounds, without clusters, so that few rows move in many iterations: bounds begin after some of them."""
+    problem, draw = Problem(7, 400, 64, 24), random.Random(7)
+    problem.X = [[round(draw.random(), 4) for _ in range(64)] for _ in range(400)]
+    problem.start = problem.X[:24]
+    problem.write()
+    centres, labels, inertia, steps = problem.lloyd([1.0] * 400)
+    assert steps > 9, steps
+    result, found = train("d.csv", "--centres", "c.csv", "--target", "label", "--ignore", "weight", "--tol", "0", "--workers", "2")
+    assert near(result["inertia"], inertia) and result["iterations"] == steps, (result, inertia, steps)
+    assert all(abs(a - b) <= 1e-12 for c, d in zip(found, centres) for a, b in zip(c, d))
+    assert command.run("predict", "m", "d.csv", "-q").split() == [str(k) for k in labels]
+
+
 def bits(*words, nodes=1):
     start = (command.HAWSER, "run", "-n", str(nodes), "--", command.HAWSER) if nodes > 1 else (command.HAWSER,)
     out = subprocess.run(start + ("train", "kmeans") + words + ("--json", "-q", "-o", "m"), capture_output=True, text=True,
@@ -263,6 +277,7 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         check_lloyd()
+        check_bounds()
         check_bits()
         check_starts()
         check_edges()
