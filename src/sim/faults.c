@@ -175,8 +175,13 @@ hawser_status sim_faults_load(const char *path, uint32_t nodes, uint32_t jobs, s
     if (file == NULL)
         return hawser_fail(error, HAWSER_IO, "cannot open the scenario %s", path);
     ssize_t length = getdelim(&text, &size, '\0', file);
+    bool unread = ferror(file) != 0;
     (void)fclose(file);
-    hawser_status status = length > 0 ? sim_faults_read(path, text, nodes, jobs, faults, error) : HAWSER_OK;
+    hawser_status status = HAWSER_OK;
+    if (unread)
+        status = hawser_fail(error, HAWSER_IO, "cannot read the scenario %s", path);
+    else if (length > 0)
+        status = sim_faults_read(path, text, nodes, jobs, faults, error);
     free(text);
     return status;
 }

@@ -175,5 +175,8 @@ with tempfile.TemporaryDirectory() as folder:
     said = call(SIM, "--scenario", scenario, "--", *TRAIN, code=2).stderr
     assert said.startswith(f"hawser-sim: {scenario}:3: 't=2 heal 0 5': expected"), said
     assert "no command" in call(SIM, "--nodes", "2", code=2).stderr
+    assert "hawser-sim: cannot read the scenario" in call(SIM, "--scenario", folder, "--", *TRAIN, code=4).stderr
+    assert "has no line of times" in call(SIM, "--compute", folder, "--", *TRAIN, code=2).stderr
+    assert "hawser-sim: 'run' starts processes" in call(SIM, "--", "run", "-n", "2", "--", *TRAIN, code=2).stderr
     assert "--sweep is for 'train', and not for 'version'" in call(SIM, "--sweep", "nodes=1,2", "--", "version", code=2).stderr
     assert "--sweep" in call(SIM, "--help").stdout

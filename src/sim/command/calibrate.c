@@ -132,6 +132,9 @@ hawser_status sim_read_costs(const char *text, sim_costs *costs, hawser_error *e
     while (line[0] == '#' && fgets(line, sizeof line, file) != NULL)
         line[strcspn(line, "\n")] = '\0';
     (void)fclose(file);
+    if (line[0] == '#')
+        return hawser_fail(error, HAWSER_BAD_OPTION, "--compute: %s has no line of times, as a file of --calibrate has",
+                           text);
     snprintf(where, sizeof where, "--compute: %.200s", text);
     return read_times(line, where, costs, error);
 }

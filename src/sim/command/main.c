@@ -262,6 +262,12 @@ static hawser_status check_setup(const hawser_options *options, const sim_setup 
     const char *single = calibration != NULL ? "calibrate" : setup->sweep_count > 0 ? "sweep" : NULL;
     for (size_t j = 0; j < jobs->count; j++) {
         const char *name = jobs->calls[j].words[0];
+        if (strcmp(name, "run") == 0 || strcmp(name, "agent") == 0)
+            return hawser_fail(
+                error, HAWSER_BAD_OPTION,
+                "'%s' starts processes, which simulated nodes cannot: hawser-sim starts the nodes itself, as in "
+                "hawser-sim --nodes 4 -- train lasso DATA",
+                name);
         bool program = strchr(name, '/') != NULL;
         if (program && single != NULL)
             return hawser_fail(error, HAWSER_BAD_OPTION,
