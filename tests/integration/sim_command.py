@@ -175,6 +175,10 @@ with tempfile.TemporaryDirectory() as folder:
     said = call(SIM, "--scenario", scenario, "--", *TRAIN, code=2).stderr
     assert said.startswith(f"hawser-sim: {scenario}:3: 't=2 heal 0 5': expected"), said
     assert "no command" in call(SIM, "--nodes", "2", code=2).stderr
+    # All nodes report the same mistake: that of the first one is a line, and those of the others are one more.
+    said = call(SIM, "--nodes", "20", "--", "train", "lasso", "no-such.svm", code=4).stderr.splitlines()
+    assert len(said) == 3 and said[0] == "hawser: no-such.svm: cannot open: No such file or directory", said
+    assert said[2] == "(other nodes report this line, 18 times)", said
     assert "hawser-sim: cannot read the scenario" in call(SIM, "--scenario", folder, "--", *TRAIN, code=4).stderr
     assert "has no line of times" in call(SIM, "--compute", folder, "--", *TRAIN, code=2).stderr
     assert "hawser-sim: 'run' starts processes" in call(SIM, "--", "run", "-n", "2", "--", *TRAIN, code=2).stderr

@@ -10,6 +10,54 @@
 #include "cli/interrupt.h"
 #include "sim/report.h"
 
+/* What other nodes than the first of a job report, line by line. Thousands of nodes report the same mistake. */
+typedef struct sim_reported {
+    char line[1000], last[1000];
+    size_t length, repeats;
+} sim_reported;
+
+static sim_reported reported;
+
+static void print_repeats(void)
+{
+    if (reported.repeats > 0)
+        fprintf(stderr, "(other nodes report this line, %zu times)\n", reported.repeats);
+    reported.repeats = 0;
+}
+
+static void print_line(void)
+{
+    reported.line[reported.length] = '\0';
+    reported.length = 0;
+    if (strcmp(reported.line, reported.last) == 0) {
+        reported.repeats++;
+        return;
+    }
+    print_repeats();
+    fputs(reported.line, stderr);
+    strcpy(reported.last, reported.line); /* as long */
+}
+
+static ssize_t report(void *unused, const char *text, size_t length)
+{
+    (void)unused;
+    for (size_t i = 0; i < length; i++) {
+        reported.line[reported.length++] = text[i];
+        if (text[i] == '\n' || reported.length + 1 == sizeof reported.line)
+            print_line();
+    }
+    return (ssize_t)length;
+}
+
+static FILE *open_reported(void)
+{
+    reported = (sim_reported){0};
+    FILE *file = fopencookie(NULL, "w", (cookie_io_functions_t){.write = report});
+    if (file != NULL)
+        setvbuf(file, NULL, _IOLBF, 0);
+    return file;
+}
+
 /* A job of the world. */
 typedef struct sim_calling {
     sim_words call;
@@ -21,6 +69,7 @@ typedef struct sim_calling {
 typedef struct sim_callings {
     sim_calling *list;
     size_t count;
+    FILE *err; /* of nodes that are not the first of a job */
 } sim_callings;
 
 static const sim_calling *calling_of(const sim_callings *all, uint32_t node)
@@ -48,17 +97,19 @@ static int run_call(hw_call *call, int count, char **words)
 
 static int node_main(void *user, uint32_t node)
 {
-    const sim_calling *calling = calling_of(user, node);
+    const sim_callings *all = user;
+    const sim_calling *calling = calling_of(all, node);
     const sim_words *given = &calling->call;
     char **words = calloc((size_t)given->count + 2, sizeof *words); /* the command changes its own */
-    FILE *out = node == calling->first ? calling->out : fopen("/dev/null", "we");
+    bool first = node == calling->first;
+    FILE *out = first ? calling->out : fopen("/dev/null", "we"), *err = first ? stderr : all->err;
     if (words == NULL || out == NULL)
         return HW_EXIT_MEMORY;
     words[0] = (char *)(uintptr_t) "hawser";
     for (int i = 0; i < given->count; i++)
         words[i + 1] = given->words[i];
-    int code = run_call(&(hw_call){.environment = environ, .out = out, .err = stderr}, given->count + 1, words);
-    if (node != calling->first)
+    int code = run_call(&(hw_call){.environment = environ, .out = out, .err = err}, given->count + 1, words);
+    if (!first)
         (void)fclose(out);
     free(words);
     return code;
@@ -78,6 +129,7 @@ sim_world_result sim_call(sim_cluster cluster, const sim_words *calls, sim_call_
     int *codes = sound(calloc(cluster.nodes, sizeof *codes));
     sim_span *spans = sound(calloc(all.count, sizeof *spans));
     all.list = sound(calloc(all.count, sizeof *all.list));
+    all.err = sound(open_reported());
     for (size_t j = 0; j < all.count; j++) {
         results[j] = (sim_call_result){0};
         all.list[j] = (sim_calling){.call = calls[j]};
@@ -90,6 +142,10 @@ sim_world_result sim_call(sim_cluster cluster, const sim_words *calls, sim_call_
     cluster.spans = spans;
     world.outcome = sim_cluster_run(&cluster, codes);
     world.seconds_real = hw_seconds() - begin;
+    (void)fclose(all.err);
+    if (reported.length > 0)
+        print_line();
+    print_repeats();
     sim_print_end(&world.outcome);
     for (size_t j = 0; j < all.count; j++) {
         uint32_t nodes = cluster.job_count > 0 ? cluster.jobs[j].nodes : cluster.nodes;
