@@ -270,8 +270,12 @@ static void leave(void *argument, uint64_t unused)
 
 static void serve(sim_host *host)
 {
-    if (host->busy || host->first == NULL)
+    if (host->busy)
         return;
+    if (host->first == NULL) {
+        host->owed = 0; /* it leaves while the link is idle */
+        return;
+    }
     sim_channel *channel = host->first;
     sim_flow *flow = channel->flow;
     host->first = flow->turn;

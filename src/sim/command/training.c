@@ -35,7 +35,7 @@ static void print_line(void)
     }
     print_repeats();
     fputs(reported.line, stderr);
-    strcpy(reported.last, reported.line); /* as long */
+    memcpy(reported.last, reported.line, sizeof reported.last);
 }
 
 static ssize_t report(void *unused, const char *text, size_t length)
