@@ -123,24 +123,62 @@ hawser_status hw_cluster_alltoall(hw_cluster *cluster, const hw_bytes *out, hw_b
     return trade_all(cluster, out, NULL, in, error);
 }
 
-/* An empty parcel on each link stays behind what was sent there before. Few nodes agree by such parcels anyway. */
-hawser_status hw_cluster_drain(hw_cluster *cluster, hawser_error *error)
+/* ---------------------------------------------------------------------------------------------------------- drain ---- */
+
+/* Sends a mark over each link, behind what was sent there before. To a node without a link nothing was sent. */
+static hawser_status send_marks(hw_cluster *cluster, hawser_error *error)
 {
-    hw_bytes *out = NULL, *in = NULL;
-    if (cluster == NULL || cluster->nodes <= DIRECT_MOST)
-        return HAWSER_OK;
-    hawser_status status = HW_NEW(&out, cluster->nodes, "the links of a node", error);
-    HAWSER_THEN(status, HW_NEW(&in, cluster->nodes, "the links of a node", error));
-    if (status == HAWSER_OK)
-        status = hw_cluster_alltoall(cluster, out, in, error);
-    else
-        leave(cluster, status, error); /* the others wait for it */
-    for (uint32_t i = 0; in != NULL && i < cluster->nodes; i++)
-        free(in[i].data);
-    free(out);
-    free(in);
+    for (uint32_t i = 1; i < cluster->nodes; i++) {
+        const uint32_t node = (cluster->self + i) % cluster->nodes;
+        const bool linked = hw_net_linked(cluster->net, node);
+        pthread_mutex_lock(&cluster->mutex);
+        cluster->joiners[node].marked = linked;
+        pthread_mutex_unlock(&cluster->mutex);
+        if (linked)
+            HAWSER_TRY(hw_cluster_send_block(cluster, node, (hw_bytes){0}, HW_DATA_MARK, error));
+    }
+    return HAWSER_OK;
+}
+
+static bool has_acknowledged(const hw_cluster *cluster, uint32_t node)
+{
+    return !cluster->joiners[node].marked;
+}
+
+static hawser_status await_acknowledgements(hw_cluster *cluster, hawser_error *error)
+{
+    hawser_status status = HAWSER_OK;
+    pthread_mutex_lock(&cluster->mutex);
+    for (uint32_t node = 0; node < cluster->nodes && status == HAWSER_OK; node++)
+        status = hw_cluster_wait(cluster, has_acknowledged, node, cluster->alltoall_timeout, true, error);
+    pthread_mutex_unlock(&cluster->mutex);
     return status;
 }
+
+/* What a node has sent has arrived once its marks are acknowledged, and everything once all nodes say so. Few nodes agree by
+ * messages of their own to each other, which stay behind what was sent before. */
+hawser_status hw_cluster_drain(hw_cluster *cluster, hawser_error *error)
+{
+    hw_bytes *in = NULL;
+    if (cluster == NULL || cluster->nodes <= DIRECT_MOST)
+        return HAWSER_OK;
+    if (cluster->cancelled)
+        return hw_cluster_fail_cancelled(cluster, error);
+    enter(cluster);
+    hawser_status status = HW_NEW(&in, cluster->nodes, "the nodes of a job", error);
+    if (status != HAWSER_OK) {
+        leave(cluster, status, error); /* the others wait for it */
+        return status;
+    }
+    status = send_marks(cluster, error);
+    HAWSER_THEN(status, await_acknowledgements(cluster, error));
+    HAWSER_THEN(status, hw_cluster_gather(cluster, "", (hw_bytes){0}, in, error));
+    status = finish(cluster, status, in, error);
+    hw_bytes_free(in, cluster->nodes);
+    return status;
+}
+
+/* -------------------------------------------------------------------------------------------------------- to all ---- */
 
 hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes *in, hawser_error *error)
 {

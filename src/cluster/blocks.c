@@ -9,6 +9,36 @@
 /* A block is cut into messages, so that heartbeats and other messages are sent in between. */
 static const size_t MOST_AT_ONCE = (size_t)16 << 20;
 
+static void acknowledge(hw_cluster *cluster, uint32_t node, const hw_message *mark)
+{
+    hw_message *message = NULL;
+    hawser_error ignored;
+    if (hw_message_new(0, &message, &ignored) != HAWSER_OK) {
+        hw_cluster_starved(cluster, node);
+        return;
+    }
+    message->envelope = mark->envelope;
+    message->envelope.length = 0;
+    message->envelope.part = HW_DATA_MARKED;
+    (void)!hw_net_send(cluster->net, node, message, &ignored); /* a lost node needs none */
+}
+
+/* Takes a message that is no part of a block, and returns whether it is one. The mutex is held. */
+static bool take_word(hw_cluster *cluster, uint32_t node, const hw_message *message)
+{
+    const hw_envelope *envelope = &message->envelope;
+    const bool present = envelope->session == cluster->job, of_call = envelope->epoch == cluster->rounds;
+    if (envelope->part == HW_DATA_AWAITED && node == 0 && present) {
+        cluster->awaited = (uint32_t)envelope->count;
+        cluster->awaited_round = (uint32_t)envelope->epoch;
+    }
+    if (envelope->part == HW_DATA_MARKED && present && of_call) {
+        cluster->joiners[node].marked = false;
+        pthread_cond_broadcast(&cluster->changed);
+    }
+    return envelope->part == HW_DATA_AWAITED || envelope->part == HW_DATA_MARK || envelope->part == HW_DATA_MARKED;
+}
+
 void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *message)
 {
     message->next = NULL;
@@ -19,12 +49,10 @@ void hw_cluster_keep_data(hw_cluster *cluster, uint32_t node, hw_message *messag
         hw_cluster_drop(cluster, message);
         return;
     }
-    if (message->envelope.part == HW_DATA_AWAITED) {
-        if (node == 0 && message->envelope.session == cluster->job) {
-            cluster->awaited = (uint32_t)message->envelope.count;
-            cluster->awaited_round = (uint32_t)message->envelope.epoch;
-        }
+    if (take_word(cluster, node, message)) {
         pthread_mutex_unlock(&cluster->mutex);
+        if (message->envelope.part == HW_DATA_MARK)
+            acknowledge(cluster, node, message);
         hw_message_free(message);
         return;
     }

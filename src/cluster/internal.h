@@ -30,11 +30,13 @@ typedef enum hw_join_word {
 
 /* The kinds of HW_MESSAGE_DATA, in envelope.part. */
 typedef enum hw_data_kind {
-    HW_DATA_BLOCK,  /* of an alltoall */
-    HW_DATA_UP,     /* gathering.h: from a child to its parent, */
-    HW_DATA_DOWN,   /* from a parent to its child, */
-    HW_DATA_APART,  /* and a large block, from its node to each other */
-    HW_DATA_AWAITED /* from node 0 to all: the others wait for node envelope.count */
+    HW_DATA_BLOCK,   /* of an alltoall */
+    HW_DATA_UP,      /* gathering.h: from a child to its parent, */
+    HW_DATA_DOWN,    /* from a parent to its child, */
+    HW_DATA_APART,   /* and a large block, from its node to each other */
+    HW_DATA_AWAITED, /* from node 0 to all: the others wait for node envelope.count */
+    HW_DATA_MARK,    /* of a drain: acknowledged, */
+    HW_DATA_MARKED   /* when what was sent before has arrived */
 } hw_data_kind;
 
 /* What to do with a message whose session is compared with the present one. */
@@ -55,6 +57,7 @@ typedef struct hw_joiner {
     bool ready;
     bool left;                    /* it has sent a goodbye, after `runs` runs */
     bool reported;                /* this node has reported its loss */
+    bool marked;                  /* it has not acknowledged the mark of the drain in progress */
     hw_message *data, *data_last; /* received blocks of alltoalls, in order */
     uint32_t ends;                /* 1 + the last job that it has ended, after as many runs; 0: none */
     uint32_t closes;              /* 1 + the last job that it has closed: it sends nothing more of it */

@@ -15,7 +15,7 @@
 #include "job.h"
 #include "sim_worlds.h"
 
-enum { SIZE = 60, BLOCKS = 5, CLOCKS = 12, NODES_MOST = 5, KEYS = 40, PUSHES = 6 };
+enum { SIZE = 60, BLOCKS = 5, CLOCKS = 12, NODES_MOST = 14, WIDE_LEAST = 10, KEYS = 40, PUSHES = 6 };
 
 #define UNENDED ((hawser_status)1000) /* of a node that was killed */
 
@@ -27,6 +27,7 @@ typedef struct setting {
     hawser_sync sync;
     const char *more[4]; /* options */
     bool kills, drawn;   /* one node is killed; faults are drawn */
+    bool wide;           /* 10 to 14 nodes over a tree, few of which have links with each other */
     bool early;          /* it is killed while nodes join */
     /* of a world: */
     uint32_t nodes, killed; /* killed: UINT32_MAX: none */
@@ -38,7 +39,7 @@ typedef struct setting {
     double x[NODES_MOST][SIZE];
 } setting;
 
-static double expected[SIZE]; /* by threads, under bsp */
+static double expected[2][SIZE]; /* by threads, under bsp; [1]: wide */
 
 /* ------------------------------------------------------------------------------------------------------ the jobs ---- */
 
@@ -101,13 +102,13 @@ static hawser_status run_store(hawser_job *job, double *x, hawser_error *error)
 static hawser_status run_job(setting *how, double *x, hawser_error *error)
 {
     const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(), NULL};
-    const char *const pairs[] = {"workers", "5", "seed", "7", "quiet", "yes", NULL};
+    const char *const pairs[] = {"workers",  how->wide ? "14" : "5",      "seed", "7",
+                                 "topology", how->wide ? "tree" : "auto", NULL};
     hawser_options *options = NULL;
     hawser_job *job = NULL;
     hawser_status status = hawser_options_new(tables, &options, error);
     for (int i = 0; pairs[i] != NULL && status == HAWSER_OK; i += 2)
-        if (strcmp(pairs[i], "quiet") != 0)
-            status = hawser_options_set(options, pairs[i], pairs[i + 1], HAWSER_FROM_PROGRAM, "test", error);
+        status = hawser_options_set(options, pairs[i], pairs[i + 1], HAWSER_FROM_PROGRAM, "test", error);
     for (int i = 0; i < 4 && how->more[i] != NULL && status == HAWSER_OK; i += 2)
         status = hawser_options_set(options, how->more[i], how->more[i + 1], HAWSER_FROM_PROGRAM, "test", error);
     if (status == HAWSER_OK)
@@ -140,8 +141,8 @@ static void judge_drawn(const setting *how, verdict *said)
     bool survives = must_survive(&how->faults);
     for (uint32_t i = 0; i < how->nodes && said->why[0] == '\0'; i++) {
         hawser_status status = how->status[i];
-        bool right =
-            how->kind == STORE ? how->x[i][0] == PUSHES * how->nodes : memcmp(how->x[i], expected, sizeof expected) == 0;
+        bool right = how->kind == STORE ? how->x[i][0] == PUSHES * how->nodes
+                                        : memcmp(how->x[i], expected[how->wide], sizeof expected[0]) == 0;
         if (status == UNENDED && survives)
             snprintf(said->why, sizeof said->why, "node %u has not ended", i);
         else if (status == HAWSER_OK && !right)
@@ -174,9 +175,9 @@ static void judge(const setting *how, const int *codes, verdict *said)
         else if (!lost && how->status[i] != HAWSER_OK)
             snprintf(said->why, sizeof said->why, "node %u: status %d: %s", i, how->status[i], how->text[i]);
         else if (!lost && how->kind == PROGRAM && how->sync.tightness == HAWSER_BSP &&
-                 memcmp(how->x[i], expected, sizeof expected) != 0)
+                 memcmp(how->x[i], expected[how->wide], sizeof expected[0]) != 0)
             snprintf(said->why, sizeof said->why, "node %u has other bits than threads", i);
-        else if (!lost && how->kind == PROGRAM && memcmp(how->x[i], how->x[0], sizeof expected) != 0 && codes[0] == 0)
+        else if (!lost && how->kind == PROGRAM && memcmp(how->x[i], how->x[0], sizeof expected[0]) != 0 && codes[0] == 0)
             snprintf(said->why, sizeof said->why, "nodes 0 and %u have other bits", i);
         for (int k = 0; how->kind == STORE && how->status[i] == HAWSER_OK && k < KEYS && said->why[0] == '\0'; k++)
             if (how->x[i][k] != PUSHES * how->nodes)
@@ -188,7 +189,8 @@ static void judge(const setting *how, const int *codes, verdict *said)
 static sim_cluster drawn_cluster(uint64_t seed, setting *how)
 {
     hw_random random = hw_random_at(seed, 1, 0, 0);
-    how->nodes = 2 + (uint32_t)hw_random_below(&random, 4);
+    how->nodes = how->wide ? WIDE_LEAST : 2;
+    how->nodes += (uint32_t)hw_random_below(&random, how->wide ? NODES_MOST - WIDE_LEAST + 1 : 4);
     how->killed = UINT32_MAX;
     return (sim_cluster){.seed = seed,
                          .nodes = how->nodes,
@@ -291,6 +293,18 @@ static void drawn_faults_end_or_change_nothing(void **state)
     run_setting(__func__, (setting){.kind = STORE, .drawn = true}, 300);
 }
 
+/* Most nodes learn of a loss, and of the end of a job, from node 0 alone; cuts befall links before their first use, too. */
+static void nodes_without_links_learn_of_losses(void **state)
+{
+    (void)state;
+    run_setting(__func__, (setting){.sync = hawser_bsp(), .wide = true}, 10);
+    run_setting(__func__, (setting){.sync = hawser_bsp(), .wide = true, .kills = true}, 40);
+    run_setting(__func__, (setting){.sync = hawser_tap(), .wide = true, .kills = true}, 20);
+    run_setting(__func__, (setting){.sync = hawser_bsp(), .wide = true, .drawn = true}, 60);
+    run_setting(__func__, (setting){.kind = STORE, .wide = true, .kills = true}, 20);
+    run_setting(__func__, (setting){.kind = STORE, .wide = true, .drawn = true}, 20);
+}
+
 static bool is_same(const verdict *a, const verdict *b)
 {
     return a->digest == b->digest && a->outcome.end == b->outcome.end && a->outcome.seconds == b->outcome.seconds &&
@@ -314,9 +328,9 @@ static void a_seed_repeats_a_world(void **state)
 static int set_up(void **state)
 {
     (void)state;
-    setting how = {.sync = hawser_bsp()};
+    setting how = {.sync = hawser_bsp()}, wide = {.sync = hawser_bsp(), .wide = true};
     hawser_error error = {0};
-    return run_job(&how, expected, &error) == HAWSER_OK ? 0 : -1;
+    return run_job(&how, expected[0], &error) == HAWSER_OK && run_job(&wide, expected[1], &error) == HAWSER_OK ? 0 : -1;
 }
 
 int main(void)
@@ -328,6 +342,7 @@ int main(void)
         cmocka_unit_test(stores_have_all_that_was_pushed),
         cmocka_unit_test(a_killed_node_is_named),
         cmocka_unit_test(drawn_faults_end_or_change_nothing),
+        cmocka_unit_test(nodes_without_links_learn_of_losses),
         cmocka_unit_test(a_seed_repeats_a_world),
     };
     take_filter();
