@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -81,6 +82,18 @@ static void send_join(test_node *node, uint32_t to, uint32_t part, const void *p
         node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "node %u cannot send: %s", node->node, error.text);
 }
 
+/* Makes the links of all nodes, and then waits for the others. */
+static void link_all(test_node *node)
+{
+    scene *s = node->user;
+    hw_bytes out[NODES] = {{0}}, in[NODES] = {{0}};
+    hawser_status status = hw_cluster_alltoall(node->job->cluster, out, in, &node->error);
+    node->status = node->status == HAWSER_OK ? status : node->status;
+    for (uint32_t i = 0; i < NODES; i++)
+        free(in[i].data);
+    pthread_barrier_wait(&s->met);
+}
+
 /* Waits for a loss, and stores its text. */
 static void await_loss(test_node *node, char *text, size_t size)
 {
@@ -98,7 +111,7 @@ static void await_loss(test_node *node, char *text, size_t size)
 static void lose_one(test_node *node)
 {
     scene *s = node->user;
-    pthread_barrier_wait(&s->met);
+    link_all(node);
     if (node->node == 0)
         atomic_store(&sparse, !s->linked);
     pthread_barrier_wait(&s->met);
@@ -176,6 +189,7 @@ static void receive_forged(test_node *node)
     const forged own = {.incarnation = hw_cluster_member(cluster, 2)->incarnation, .node = 2, .why = "this process"};
     const forged linked = {.incarnation = present, .node = VICTIM, .why = "its link is up"};
     const forged *const all[] = {&old, &own, &linked};
+    link_all(node);
     for (int i = 0; i < 3 && node->status == HAWSER_OK; i++) {
         pthread_barrier_wait(&s->met);
         if (node->node == 0) {
@@ -255,7 +269,7 @@ static void leave_one(test_node *node)
     scene *s = node->user;
     hw_cluster *cluster = node->job->cluster;
     const hw_joiner *victim = &cluster->joiners[VICTIM];
-    pthread_barrier_wait(&s->met);
+    link_all(node);
     atomic_store(&sparse, true);
     pthread_barrier_wait(&s->met);
     if (node->node == VICTIM) {
