@@ -24,7 +24,6 @@ static hawser_matrix make(table *t, hawser_layout layout, hawser_type type)
     size_t stored = 0;
     for (size_t i = 0; i < ROWS; i++) {
         t->offsets[i] = stored;
-        t->bends[i] = i % 4 == 0 ? 0.0 : 0.25 * (double)(1 + i % 3);
         for (size_t j = 0; j < COLS; j++) {
             double x = t->plain[i][j] = (i + 2 * j) % 3 == 0 ? 0.0 : (double)((i * 5 + j * 11) % 13) - 5.5;
             size_t at = layout == HAWSER_DENSE_ROWS ? i * COLS + j : layout == HAWSER_DENSE ? j * ROWS + i : stored;
@@ -62,20 +61,73 @@ static double expected(const table *t, size_t j)
     return sum;
 }
 
+/* A block of the table, and what it keeps of a matrix. */
+typedef struct fixture {
+    table t;
+    double hessian[WIDTH * (WIDTH + 1) / 2], most[WIDTH], square[WIDTH * WIDTH], gathered[2 * HW_SVM_GATHERED * WIDTH];
+    double reduced[2 * WIDTH], costs[ROWS];
+    uint8_t in[ROWS];
+    hw_svm svm;
+    hw_svm_memory memory;
+    hw_svm_block block;
+} fixture;
+
+static void begin(fixture *f, hawser_layout layout, hawser_type type)
+{
+    hawser_error error = {0};
+    *f = (fixture){.svm = {.path.outputs = 1}, .memory = {.width = 0.5}};
+    f->block =
+        (hw_svm_block){.svm = &f->svm, .X = make(&f->t, layout, type), .width = WIDTH, .C = 3.0, .memory = &f->memory};
+    assert_int_equal(hw_row_tiles_new(&f->block.tiles, &f->block.X, &f->svm.path.centre, &error), HAWSER_OK);
+    f->block.primal = (hw_svm_primal){.hessian = f->hessian,
+                                      .share = f->hessian,
+                                      .most = f->most,
+                                      .square = f->square,
+                                      .gathered = f->gathered,
+                                      .reduced = f->reduced,
+                                      .costs = f->costs,
+                                      .in = f->in,
+                                      .bends = f->t.bends,
+                                      .direction = f->t.direction};
+}
+
+/* Gives every row a cost, and those with (i + turn) % 4 != 0 a bend: the cost by the width. */
+static void bend(fixture *f, size_t turn)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        f->costs[i] = (i % 2 == 0 ? -0.25 : 0.25) * (double)(1 + i % 3);
+        f->t.bends[i] = (i + turn) % 4 == 0 ? 0.0 : fabs(f->costs[i]) / f->memory.width;
+    }
+}
+
+static void check_product(fixture *f)
+{
+    hw_svm_hessian_update(&f->block, 0);
+    hw_svm_hessian_product(&f->block, 0, 1, 2);
+    for (size_t j = 0; j < WIDTH; j++)
+        assert_true(fabs(f->reduced[2 * j + 1] - expected(&f->t, j)) <= 1e-12 * (1.0 + fabs(expected(&f->t, j))));
+}
+
+/* The bends move from rows to rows, the width and C change, and the rows are weighted anew. */
 static void check(hawser_layout layout, hawser_type type)
 {
-    static table t;
-    double hessian[WIDTH * (WIDTH + 1) / 2], packed[WIDTH], reduced[WIDTH];
-    hw_svm svm = {.path.outputs = 1};
-    hw_svm_block block = {.svm = &svm, .X = make(&t, layout, type), .width = WIDTH};
-    hawser_error error = {0};
-    assert_int_equal(hw_row_tiles_new(&block.tiles, &block.X, &svm.path.centre, &error), HAWSER_OK);
-    block.primal = (hw_svm_primal){
-        .hessian = hessian, .packed = packed, .reduced = reduced, .bends = t.bends, .direction = t.direction};
-    hw_svm_hessian_make(&block);
-    hw_svm_hessian_product(&block);
-    for (size_t j = 0; j < WIDTH; j++)
-        assert_true(fabs(reduced[j] - expected(&t, j)) <= 1e-12 * (1.0 + fabs(expected(&t, j))));
+    static fixture f;
+    begin(&f, layout, type);
+    for (size_t turn = 0; turn < 6; turn++) {
+        f.memory.width *= turn == 2 ? 0.25 : 1.0;
+        bend(&f, turn);
+        check_product(&f);
+    }
+    for (size_t i = 0; i < ROWS; i++) {
+        f.costs[i] *= 2.0;
+        f.t.bends[i] *= 2.0;
+    }
+    f.block.C *= 2.0;
+    check_product(&f);
+    f.costs[1] *= 3.0;
+    f.t.bends[1] *= 3.0;
+    hw_svm_hessian_forget(&f.block);
+    check_product(&f);
 }
 
 static void product_is_that_of_the_rows(void **state)
@@ -85,6 +137,24 @@ static void product_is_that_of_the_rows(void **state)
     for (size_t k = 0; k < 3; k++) {
         check(layouts[k], HAWSER_F64);
         check(layouts[k], HAWSER_F32);
+    }
+}
+
+/* A row whose square hides all digits of the others leaves the matrix: it is made anew, with all digits. */
+static void matrix_keeps_digits_when_large_row_leaves(void **state)
+{
+    (void)state;
+    static fixture f;
+    static const hawser_layout layouts[] = {HAWSER_CSR, HAWSER_DENSE_ROWS};
+    for (size_t k = 0; k < 2; k++) {
+        begin(&f, layouts[k], HAWSER_F64);
+        bend(&f, 0);
+        for (size_t j = 0, at = k == 0 ? f.t.offsets[2] : 2 * COLS; j < COLS; j++)
+            if (f.t.plain[2][j] != 0.0 || k == 1)
+                f.t.values[at++] = f.t.plain[2][j] *= 1e10;
+        hw_svm_hessian_update(&f.block, 0);
+        f.t.bends[2] = 0.0;
+        check_product(&f);
     }
 }
 
@@ -100,6 +170,9 @@ static void matrix_pays_after_many_products(void **state)
     assert_false(hw_svm_hessian_pays(&block));
     memory.products = 5;
     assert_true(hw_svm_hessian_pays(&block));
+    memory.products = 1;
+    block.primal.by_matrix = true; /* it only changes then */
+    assert_true(hw_svm_hessian_pays(&block));
     block.primal.hessian = NULL;
     assert_false(hw_svm_hessian_pays(&block));
 }
@@ -107,6 +180,7 @@ static void matrix_pays_after_many_products(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(product_is_that_of_the_rows),
+                                       cmocka_unit_test(matrix_keeps_digits_when_large_row_leaves),
                                        cmocka_unit_test(matrix_pays_after_many_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,13 +8,25 @@
 
 enum { HESSIAN_COLUMNS = 1024 }; /* the most columns that have a matrix */
 
-/* Returns the numbers of the matrix of second derivatives; 0 if a product with it does not cost much less than one with a
- * block's rows. */
+/* Returns the numbers of a matrix of second derivatives; 0 if a product with it does not cost much less than one with a
+ * block's rows, or the matrices of all problems take more numbers than these. */
 static uint64_t hessian_of(const hw_svm *svm)
 {
-    uint64_t width = svm->path.X->cols + 1, size = hw_svm_hessian_size(width);
-    bool small = width <= HESSIAN_COLUMNS && 8 * size <= svm->path.X->stored / svm->path.blocks;
-    return svm->path.outputs == 1 && small ? size : 0;
+    uint64_t width = svm->path.X->cols + 1, size = hw_svm_hessian_size(width), own = svm->path.X->stored / svm->path.blocks;
+    return width <= HESSIAN_COLUMNS && 8 * size <= own && svm->path.outputs * size <= own ? size : 0;
+}
+
+/* Returns the bytes of all matrices for `rows` of X, and those of them that a visit writes. */
+static uint64_t hessian_bytes(const hw_svm *svm, uint64_t rows)
+{
+    uint64_t width = svm->path.X->cols + 1, size = hessian_of(svm), k = svm->path.outputs,
+             copies = svm->path.blocks > 1 ? 2 : 1;
+    return size > 0 ? 8 * (k * (copies * size + width) + width * (width + 2 * HW_SVM_GATHERED)) + k * rows : 0;
+}
+static uint64_t hessian_record(const hw_svm *svm, uint64_t rows)
+{
+    uint64_t width = svm->path.X->cols + 1, size = hessian_of(svm);
+    return size > 0 ? svm->path.outputs * (8 * (size + width) + rows) + 1 : 0;
 }
 
 uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
@@ -23,7 +35,7 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
              tile = hw_centre_rows_bytes(&svm->path.centre, svm->path.X, HW_ROW_TILE);
     if (newton)
         return tile + rows * 8 * ((svm->squared ? 3 : 4) * problems + 1) +
-               8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width + hessian_of(svm)) +
+               8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width) + hessian_bytes(svm, rows) +
                problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16);
     return tile + rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
@@ -35,7 +47,10 @@ uint64_t hw_svm_record_bytes(const hw_svm *svm, uint64_t rows)
              problems = svm->joint ? (k + svm->path.blocks - 1) / svm->path.blocks : k;
     uint64_t dual = problems * (rows + width) + k * width, primal = (3 * k + 1) * width + (svm->squared ? 0 : k * rows);
     bool both = svm->may_turn || svm->primal;
-    return k * sizeof *b->memory + sizeof(double) * (svm->primal ? primal : both && primal > dual ? primal : dual);
+    return k * sizeof *b->memory + (both ? hessian_record(svm, rows) : 0) +
+           sizeof(double) * (svm->primal             ? primal
+                             : both && primal > dual ? primal
+                                                     : dual);
 }
 
 /* Returns the number of rows that the block works on. */
@@ -57,10 +72,24 @@ static void new_dual(hw_svm_block *b)
     b->active = hw_array_new(&b->of_dual, n + 1, sizeof *b->active);
 }
 
+static void new_matrices(hw_svm_block *b)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->path.outputs, size = hessian_of(b->svm);
+    if (size == 0)
+        return;
+    q->share = hw_array_new(&b->arrays, k * size, sizeof *q->share);
+    q->hessian = b->svm->path.blocks > 1 ? hw_array_new(&b->arrays, k * size, sizeof *q->hessian) : q->share;
+    q->most = hw_array_new(&b->arrays, k * b->width, sizeof *q->most);
+    q->in = hw_array_new(&b->arrays, k * b->X.rows + 1, sizeof *q->in);
+    q->square = hw_array_new(&b->arrays, b->width * b->width, sizeof *q->square);
+    q->gathered = hw_array_new(&b->arrays, 2 * HW_SVM_GATHERED * b->width, sizeof *q->gathered);
+}
+
 static void new_primal(hw_svm_block *b)
 {
     hw_svm_primal *q = &b->primal;
-    size_t n = b->X.rows, k = b->svm->path.outputs, all = k * b->width, hessian = hessian_of(b->svm);
+    size_t n = b->X.rows, k = b->svm->path.outputs, all = k * b->width;
     double **models[] = {&q->W, &q->best, &q->gradient, &q->step, &q->residual, &q->direction, &q->conditioned, &q->packed};
     for (size_t a = 0; a < sizeof models / sizeof *models; a++)
         *models[a] = hw_array_new(&b->arrays, all, sizeof(double));
@@ -69,7 +98,7 @@ static void new_primal(hw_svm_block *b)
     q->margins = hw_array_new(&b->arrays, n * k + 1, sizeof *q->margins);
     q->moved = q->bends = hw_array_new(&b->arrays, n * k + 1, sizeof *q->moved);
     q->centres = b->svm->squared ? NULL : hw_array_new(&b->arrays, n * k + 1, sizeof *q->centres);
-    q->hessian = hessian > 0 ? hw_array_new(&b->arrays, hessian, sizeof *q->hessian) : NULL;
+    new_matrices(b);
     q->tile = hw_array_new(&b->arrays, 2 * HW_ROW_TILE * k, sizeof *q->tile);
     q->reduced = hw_array_new(&b->arrays, hw_svm_primal_reduces(b->svm), sizeof *q->reduced);
     q->lines = hw_array_new(&b->arrays, k, sizeof *q->lines);
@@ -191,6 +220,20 @@ void hw_svm_block_drop(void *block)
     hw_row_tiles_free(&b->tiles);
 }
 
+static void visit_matrices(hawser_record *record, hw_svm_block *b)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->path.outputs;
+    if (q->hessian == NULL)
+        return;
+    hawser_record_bytes(record, &q->by_matrix, sizeof q->by_matrix);
+    if (!q->by_matrix)
+        return;
+    hawser_record_bytes(record, q->share, k * hw_svm_hessian_size(b->width) * sizeof *q->share);
+    hawser_record_bytes(record, q->most, k * b->width * sizeof *q->most);
+    hawser_record_bytes(record, q->in, k * b->X.rows * sizeof *q->in);
+}
+
 void hw_svm_block_visit(hawser_record *record, hawser_context *context, void *block)
 {
     hw_svm_block *b = block;
@@ -209,6 +252,7 @@ void hw_svm_block_visit(hawser_record *record, hawser_context *context, void *bl
             hawser_record_bytes(record, b->primal.centres, k * b->X.rows * sizeof *b->primal.centres);
         hawser_record_bytes(record, b->primal.gradient, all * sizeof *b->primal.gradient);
         hawser_record_bytes(record, b->primal.squares, b->width * sizeof *b->primal.squares);
+        visit_matrices(record, b);
         return;
     }
     hawser_record_bytes(record, b->beta, b->problems * rows_of(b) * sizeof *b->beta);

@@ -19,7 +19,7 @@ typedef struct hw_svm_memory {
     double width;                 /* primal: h_i is width / c_i */
     double gap;                   /* the gap of an iteration before; primal: the one that `idle` counts from */
     uint64_t idle;                /* primal: iterations without a smaller gap */
-    uint64_t products;            /* primal: of the last step's conjugate gradients, for a single problem */
+    uint64_t products;            /* primal: of the last step's conjugate gradients, of the first problem for all */
     bool done;                    /* their gap is small enough */
     bool stuck;                   /* no smaller gap can be found */
 } hw_svm_memory;
@@ -29,6 +29,7 @@ typedef struct hw_svm_errors {
     double objective, bound;
 } hw_svm_errors;
 
+enum { HW_SVM_GATHERED = 64 };   /* dense rows that are added to a matrix at a time */
 enum { HW_SVM_PIECE = 1 << 15 }; /* numbers of the other blocks that are gathered at a time */
 
 /* What conjugate gradients and the line search keep of one problem during a step. */
@@ -55,9 +56,15 @@ typedef struct hw_svm_primal {
     double *moved;   /* likewise (hw_svm_move) */
     double *bends;   /* likewise, before these, in the same array: the losses' second derivatives */
     double *step, *residual, *direction, *conditioned, *packed;
-    double *hessian; /* (hessian.h); NULL: there are several problems, or many columns */
-    double *tile;    /* HW_ROW_TILE x 2 problems */
-    double *reduced; /* hw_svm_primal_reduces */
+    double *hessian;  /* by problem, sums over all blocks (hessian.h); NULL: there are many columns */
+    double *share;    /* remembered: likewise, those of the block; the same array if it is the only one */
+    double *most;     /* remembered: by problem, then by column: what has been added to the diagonal of `share` */
+    uint8_t *in;      /* remembered: by problem, then by row: whether `share` has the row */
+    bool by_matrix;   /* remembered: matrices are in use */
+    double *square;   /* width x width */
+    double *gathered; /* 2 HW_SVM_GATHERED rows of `width` */
+    double *tile;     /* HW_ROW_TILE x 2 problems */
+    double *reduced;  /* hw_svm_primal_reduces */
     hw_svm_line *lines;
     size_t *open;    /* problems that are not solved */
     size_t *running; /* those of them whose step is still being computed */

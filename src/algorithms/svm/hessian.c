@@ -1,20 +1,37 @@
-/* hessian.c - the matrix is a lower triangle, row after row; its last row is that of the intercept. */
 #include "algorithms/svm/hessian.h"
 
 #include <string.h>
 
 #include "algorithms/model/numbers.h"
 #include "hawser/advanced.h"
+#include "hawser/row_kernels.h"
 
 /* A row's share of the matrix costs about as much as this many products with the row for each of its numbers. */
 static const double products_per_number = 0.25;
+enum { FIRST_PRODUCTS = 3 }; /* that the first step is taken to have */
+/* Rows that are taken out of a matrix leave rounding errors of what they had added. It is made anew if a column has had
+ * more than this many times the sum that is left. */
+static const double most_left = 100.0;
 
 bool hw_svm_hessian_pays(const hw_svm_block *b)
 {
     const hw_svm *svm = b->svm;
+    double products = b->memory[0].products > 0 ? (double)b->memory[0].products : FIRST_PRODUCTS;
     return b->primal.hessian != NULL &&
-           (double)b->memory[0].products * (double)svm->path.X->rows > products_per_number * (double)svm->path.X->stored;
+           (b->primal.by_matrix || products * (double)svm->path.X->rows > products_per_number * (double)svm->path.X->stored);
 }
+
+/* ---- the rows of a matrix ---- */
+
+/* What an update changes. */
+typedef struct update {
+    hw_svm_block *b;
+    double *share, *most;
+    uint8_t *in;
+    const double *costs;
+    size_t held; /* dense rows that are gathered and not added yet */
+    bool folds;  /* some have been added to primal.square */
+} update;
 
 /* Copies the stored numbers of a row. Returns how many there are. */
 static size_t copy_row(const hawser_matrix *X, size_t i, double *out)
@@ -27,42 +44,152 @@ static size_t copy_row(const hawser_matrix *X, size_t i, double *out)
     return count;
 }
 
-/* Adds bend x x^T, for x with these numbers in the columns `index` (NULL: all). Columns ascend, so the triangle has them. */
-static void add_row(double *triangle, size_t cols, const double *x, const uint32_t *index, size_t count, double bend)
+/* Adds weight x x^T, for a sparse row x with a one for the intercept. Columns ascend, so the triangle has them. */
+static void add_sparse(update *u, const hawser_matrix *X, size_t i, double weight)
 {
-    double *last = triangle + cols * (cols + 1) / 2;
+    double *x = u->b->primal.gathered, *last = u->share + X->cols * (X->cols + 1) / 2;
+    const uint32_t *index = X->indices + X->offsets[i];
+    size_t count = copy_row(X, i, x);
     hawser_simulated_work(NULL, count * (count + 1) / 2);
     for (size_t e = 0; e < count; e++) {
-        size_t column = index != NULL ? index[e] : e;
-        double *row = triangle + column * (column + 1) / 2, factor = bend * x[e];
+        size_t column = index[e];
+        double *row = u->share + column * (column + 1) / 2, factor = weight * x[e];
         last[column] += factor;
-        if (index != NULL)
-            for (size_t c = 0; c <= e; c++)
-                row[index[c]] += factor * x[c];
-        else
-            for (size_t c = 0; c <= e; c++)
-                row[c] += factor * x[c];
+        u->most[column] += weight > 0.0 ? factor * x[e] : 0.0;
+        for (size_t c = 0; c <= e; c++)
+            row[index[c]] += factor * x[c];
     }
-    last[cols] += bend;
+    last[X->cols] += weight;
+    u->most[X->cols] += weight > 0.0 ? weight : 0.0;
 }
 
-void hw_svm_hessian_make(hw_svm_block *b)
+/* Adds the gathered rows. */
+static void add_gathered(update *u)
+{
+    hw_svm_primal *q = &u->b->primal;
+    size_t width = u->b->width;
+    hawser_matrix X = {.rows = u->held,
+                       .cols = width,
+                       .stored = u->held * width,
+                       .layout = HAWSER_DENSE_ROWS,
+                       .type = HAWSER_F64,
+                       .values = q->gathered,
+                       .stride = width};
+    if (u->held == 0)
+        return;
+    if (!u->folds)
+        memset(q->square, 0, width * width * sizeof *q->square);
+    hawser_accumulate_block(&X, q->gathered + HW_SVM_GATHERED * width, width, width, q->square, width);
+    u->folds = true;
+    u->held = 0;
+}
+
+static void add_dense(update *u, const hawser_matrix *X, size_t i, double weight)
+{
+    size_t width = u->b->width;
+    double *x = u->b->primal.gathered + u->held * width, *weighted = x + HW_SVM_GATHERED * width;
+    copy_row(X, i, x);
+    x[X->cols] = 1.0;
+    for (size_t j = 0; j < width; j++) {
+        weighted[j] = weight * x[j];
+        u->most[j] += weight > 0.0 ? weighted[j] * x[j] : 0.0;
+    }
+    if (++u->held == HW_SVM_GATHERED)
+        add_gathered(u);
+}
+
+/* Adds the rows that have gained a bend, and takes out those that have lost theirs. */
+static void change_rows(update *u, const double *bends)
+{
+    hw_svm_block *b = u->b;
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
+        for (size_t i = 0; i < t.count; i++) {
+            bool on = bends[t.begin + i] != 0.0;
+            if (on == u->in[t.begin + i])
+                continue;
+            double weight = fabs(u->costs[t.begin + i]) / b->C;
+            u->in[t.begin + i] = on;
+            (t.X.layout == HAWSER_CSR ? add_sparse : add_dense)(u, &t.X, i, on ? weight : -weight);
+        }
+    add_gathered(u);
+    for (size_t a = 0, at = 0; u->folds && a < b->width; a++)
+        for (size_t c = 0; c <= a; c++)
+            u->share[at++] += b->primal.square[a * b->width + c];
+    u->folds = false;
+}
+
+static void forget(update *u)
+{
+    size_t width = u->b->width;
+    memset(u->share, 0, hw_svm_hessian_size(width) * sizeof *u->share);
+    memset(u->most, 0, width * sizeof *u->most);
+    memset(u->in, 0, u->b->X.rows * sizeof *u->in);
+}
+
+/* Returns whether more rows change than are in the matrix afterwards: then it is cheaper to make it anew. */
+static bool has_changed(const update *u, const double *bends)
+{
+    size_t changed = 0, on = 0;
+    for (size_t i = 0; i < u->b->X.rows; i++) {
+        on += bends[i] != 0.0;
+        changed += (bends[i] != 0.0) != u->in[i];
+    }
+    return changed > on;
+}
+
+/* Returns whether the rounding errors of rows that have left may count. The curvature of 1/2 |w|^2 hides them, too. */
+static bool is_worn(const update *u, double factor)
+{
+    bool worn = false;
+    for (size_t j = 0; j < u->b->width && !worn; j++) {
+        double hidden = j < u->b->X.cols ? 1.0 : 0.0;
+        worn = factor * u->most[j] > most_left * (hidden + factor * u->share[j * (j + 1) / 2 + j]);
+    }
+    return worn;
+}
+
+static update update_of(hw_svm_block *b, size_t problem)
 {
     hw_svm_primal *q = &b->primal;
-    memset(q->hessian, 0, hw_svm_hessian_size(b->width) * sizeof *q->hessian);
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
-        for (size_t i = 0; i < t.count; i++)
-            if (q->bends[t.begin + i] != 0.0) {
-                size_t count = copy_row(&t.X, i, q->packed);
-                const uint32_t *index = t.X.layout == HAWSER_CSR ? t.X.indices + t.X.offsets[i] : NULL;
-                add_row(q->hessian, t.X.cols, q->packed, index, count, q->bends[t.begin + i]);
-            }
+    return (update){.b = b,
+                    .share = q->share + problem * hw_svm_hessian_size(b->width),
+                    .most = q->most + problem * b->width,
+                    .in = q->in + problem * b->X.rows,
+                    .costs = q->costs + problem * b->X.rows};
 }
 
-void hw_svm_hessian_product(hw_svm_block *b)
+void hw_svm_hessian_update(hw_svm_block *b, size_t problem)
 {
-    const double *in = b->primal.direction, *row = b->primal.hessian;
-    double *out = b->primal.reduced;
+    update u = update_of(b, problem);
+    const double *bends = b->primal.bends + problem * b->X.rows;
+    if (has_changed(&u, bends))
+        forget(&u);
+    change_rows(&u, bends);
+    if (is_worn(&u, hw_svm_hessian_factor(b, problem))) {
+        forget(&u);
+        change_rows(&u, bends);
+    }
+}
+
+void hw_svm_hessian_forget(hw_svm_block *b)
+{
+    for (size_t p = 0; b->primal.hessian != NULL && p < b->svm->path.outputs; p++) {
+        update u = update_of(b, p);
+        forget(&u);
+    }
+    b->primal.by_matrix = false;
+}
+
+/* ---- a product ---- */
+
+void hw_svm_hessian_product(hw_svm_block *b, size_t problem, size_t s, size_t count)
+{
+    hw_svm_primal *q = &b->primal;
+    const double *row = hw_svm_hessian_of(b, problem);
+    const double factor = hw_svm_hessian_factor(b, problem);
+    double *in = q->gathered, *out = in + b->width;
+    for (size_t a = 0; a < b->width; a++)
+        in[a] = q->direction[a * b->svm->path.outputs + problem];
     hawser_simulated_work(NULL, (uint64_t)b->width * b->width);
     for (size_t a = 0; a < b->width; row += ++a) {
         double sum = row[a] * in[a];
@@ -72,4 +199,6 @@ void hw_svm_hessian_product(hw_svm_block *b)
         }
         out[a] = sum;
     }
+    for (size_t a = 0; a < b->width; a++)
+        q->reduced[a * count + s] = factor * out[a];
 }

@@ -9,6 +9,7 @@
 
 #include "algorithms/model/transpose.h"
 #include "algorithms/model/unit.h"
+#include "algorithms/svm/hessian.h"
 #include "algorithms/svm/primal.h"
 #include "algorithms/svm/units.h"
 #include "hawser/row_kernels.h"
@@ -61,6 +62,8 @@ hawser_status hw_svm_begin(hawser_context *context, void *block)
                              .gap = INFINITY};
     }
     start_from_last(b, factor);
+    if (b->newton && b->own.turn.member == 0)
+        hw_svm_hessian_forget(b);
     return b->newton ? hw_svm_primal_begin(context, b) : hw_svm_dual_begin(context, b);
 }
 

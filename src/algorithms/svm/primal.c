@@ -1,7 +1,8 @@
 /*
  * primal.c - the generalised second derivative of a squared loss is that of the rows with loss, so Newton's method ends
  * after some steps. Its equations are solved by conjugate gradients with a diagonal preconditioner, on the matrix where
- * columns are few (hessian.h). The length of the step is exact (Keerthi and DeCoste 2005).
+ * columns are few (hessian.h). The length of a step is exact (Keerthi and DeCoste 2005),
+ * unless a squared loss takes the whole step.
  *
  * The other losses have kinks. The augmented Lagrangian rounds each by a quadratic piece that is `width` wide, around a
  * centre of the row's dual variable (Yan and Li 2020). Once Newton's method has nearly found the optimum, the dual variables
@@ -235,6 +236,8 @@ static double share_of(const hw_svm_block *b, const hw_svm_memory *m, double slo
 {
     if (!b->svm->squared)
         return 0.1;
+    if (b->primal.by_matrix)
+        return 1e-3;
     double enough = sqrt(b->svm->path.tolerance * m->high / (m->high - m->low));
     return fmin(0.1, fmax(sqrt(slope / m->slope), enough));
 }
@@ -298,23 +301,35 @@ static bool go(hw_svm_block *b, size_t s, size_t count)
     return true;
 }
 
-/* Makes the matrix of second derivatives, in sums of as many numbers as others have. */
-static hawser_status make_matrix(hawser_context *context, hw_svm_block *b)
+/* Makes the matrices of second derivatives, in sums of as many numbers as others have. Their diagonals are the
+ * conditions. */
+static hawser_status make_matrices(hawser_context *context, hw_svm_block *b, size_t count)
 {
-    size_t size = hw_svm_hessian_size(b->width), most = hw_svm_primal_reduces(b->svm);
-    hw_svm_hessian_make(b);
-    for (size_t at = 0; at < size; at += most)
-        HAWSER_TRY(hawser_allreduce(context, b->primal.hessian + at, size - at < most ? size - at : most, HAWSER_SUM));
+    hw_svm_primal *q = &b->primal;
+    size_t size = hw_svm_hessian_size(b->width), most = hw_svm_primal_reduces(b->svm), k = b->svm->path.outputs;
+    for (size_t s = 0; s < count; s++) {
+        size_t problem = q->open[s];
+        double *H = hw_svm_hessian_of(b, problem), factor = hw_svm_hessian_factor(b, problem);
+        hw_svm_hessian_update(b, problem);
+        if (q->share != q->hessian)
+            memcpy(H, q->share + problem * size, size * sizeof *H);
+        for (size_t at = 0; at < size && q->share != q->hessian; at += most)
+            HAWSER_TRY(hawser_allreduce(context, H + at, size - at < most ? size - at : most, HAWSER_SUM));
+        for (size_t j = 0, at = 0; j < b->width; at += ++j + 1) {
+            double bend = (j < b->X.cols ? 1.0 : 0.0) + factor * H[at];
+            q->conditioned[j * k + problem] = bend > 0.0 ? 1.0 / bend : 1.0;
+        }
+    }
     return HAWSER_OK;
 }
 
 /* Computes the products of the running problems' directions. */
-static hawser_status multiply(hawser_context *context, hw_svm_block *b, size_t count, bool by_matrix)
+static hawser_status multiply(hawser_context *context, hw_svm_block *b, size_t count)
 {
-    if (by_matrix) {
-        hw_svm_hessian_product(b);
+    for (size_t s = 0; s < count && b->primal.by_matrix; s++)
+        hw_svm_hessian_product(b, b->primal.running[s], s, count);
+    if (b->primal.by_matrix)
         return HAWSER_OK;
-    }
     hw_svm_bend(b, b->primal.running, count);
     return hawser_allreduce(context, b->primal.reduced, b->width * count, HAWSER_SUM);
 }
@@ -323,15 +338,15 @@ static hawser_status find_step(hawser_context *context, hw_svm_block *b, size_t 
 {
     hw_svm_primal *q = &b->primal;
     size_t count = 0, round = 0;
+    q->by_matrix = hw_svm_hessian_pays(b);
+    if (q->by_matrix)
+        HAWSER_TRY(make_matrices(context, b, open));
     for (size_t s = 0; s < open; s++)
         if (start(b, q->open[s]))
             q->running[count++] = q->open[s];
-    bool by_matrix = count > 0 && hw_svm_hessian_pays(b);
-    if (by_matrix)
-        HAWSER_TRY(make_matrix(context, b));
     for (; round < CONJUGATE_MOST && count > 0 && !hawser_stopping(context); round++) {
         size_t left = 0, before = count;
-        HAWSER_TRY(multiply(context, b, count, by_matrix));
+        HAWSER_TRY(multiply(context, b, count));
         for (size_t s = 0; s < before; s++)
             if (go(b, s, before))
                 q->running[left++] = q->running[s];
