@@ -43,10 +43,12 @@ def column_of_groups(groups: Any, keywords: Mapping[str, Any]) -> Any:
 
 def check_groups(algorithm: Any, groups: Any) -> None:
     """Raises an error if groups are given to an algorithm that makes no folds of them."""
+    if groups is None:
+        return
     keys = keys_of(algorithm.rows)
     if isinstance(groups, int) and "groups" in keys:
         raise BadArgument(f"groups = {groups}: give one number per row; the option of solver='dbpg' is groups_ in Python")
-    if groups is not None and "cv" not in keys:
+    if "cv" not in keys:
         raise BadOption(f"groups: {algorithm.name.decode()} has no cross-validation, for whose folds they are; leave them out")
 
 

@@ -14,7 +14,7 @@ static const double WORTH_SHARING = 40e3;
 
 /* Without a Gram matrix each block repeats the passes over the columns, which take as long as the products that are divided.
  * More blocks than these leave both to one block. */
-enum { MOST_REPEATED = 16 };
+enum { MOST_REPEATED = 8 };
 
 /* Returns the most new products that processes divide, because exchanging them costs too. */
 static size_t most_products(const hawser_matrix *whole)
