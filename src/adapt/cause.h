@@ -17,7 +17,7 @@ enum { HW_WINDOW_CLOCKS = 5 };
 
 /* The limits of the causes: shares of the time, and ratios. */
 #define HW_WAITS      0.2 /* of waits, below which there is no cause */
-#define HW_LINK_BUSY  0.6 /* of a node's busiest link, and of waits for input, for the link to be the cause */
+#define HW_LINK_BUSY  0.4 /* of a node's busiest link, by all waits, and of waits for input: the link is the cause */
 #define HW_LINK_INPUT 0.3
 #define HW_SLOW       1.5 /* of the slowest block's units to the median, for one block or several in turn to be the cause */
 #define HW_SAME       0.8 /* of clocks in which the same block is the slowest: one block */

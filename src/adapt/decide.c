@@ -62,13 +62,17 @@ HAWSER_PRINTF(2, 3) static void say(hw_decider *d, const char *format, ...)
     va_end(arguments);
 }
 
-/* Sets a value. What was measured before is that of another setting. */
+/* Sets a value. What was measured before is that of another setting, but for progress per clock, which hardly depends on
+ * the encoding. */
 static void set(hw_decider *d, hw_knob knob, uint32_t block, double to)
 {
     *place_of(d, knob, block) = to;
     d->clock_seconds = (double)NAN;
     d->moved = 0;
-    d->measuring.begun = false;
+    if (knob == HW_KNOB_ENCODING)
+        d->measuring.mixed = true;
+    else
+        d->measuring.begun = false;
 }
 
 /* Remembers the change that the guard undoes first. */
@@ -87,6 +91,7 @@ static void give_up(hw_decider *d)
     d->defaulted = true;
     d->changed = false;
     d->trial.stage = HW_TRIAL_NONE;
+    d->check.on = false;
     d->learned_sync = 0;
     memcpy(d->value, d->bounds.start, sizeof d->value);
     for (uint32_t b = 0; b < d->blocks; b++)
@@ -138,7 +143,7 @@ static void explain(char *text, size_t size, const hw_feedback *feedback)
     const double waited = 100 * found->waited;
     if (found->cause == HAWSER_CAUSE_LINK)
         (void)snprintf(text, size, "link of node %u busy %.0f %% (limit %.0f %%), waits %.0f %%", found->number,
-                       100 * found->measure, 100 * HW_LINK_BUSY, waited);
+                       100 * found->measure, HW_LINK_BUSY * waited, waited);
     else if (found->cause == HAWSER_CAUSE_WORKER)
         (void)snprintf(text, size, "worker %u %.1f times the median (limit %g), waits %.0f %%", found->number,
                        found->measure, HW_SLOW, waited);
@@ -158,16 +163,22 @@ static bool is_open(const hw_decider *d, hw_knob knob, uint32_t block, double to
            d->windows >= d->waits[knob];
 }
 
+static bool is_tried(const hw_decider *d)
+{
+    return d->trial.stage == HW_TRIAL_NEW || d->trial.stage == HW_TRIAL_BACK;
+}
+
 /* Changes encoding or quota at once: the next window shows whether clocks get shorter. */
 static bool change(hw_decider *d, hw_knob knob, double to, double clock_seconds, const char *why)
 {
-    if (!is_open(d, knob, 0, to))
+    if (d->check.on || !is_open(d, knob, 0, to))
         return false;
-    d->trial = (hw_trial){.stage = HW_TRIAL_CHECK,
+    const bool known = d->measured > 1 && !is_tried(d); /* a fit's first fall is its largest */
+    d->check = (hw_check){.on = true,
                           .knob = knob,
                           .from = d->value[knob],
                           .to = to,
-                          .before = d->measured > 1 ? d->in_step : (double)NAN, /* a fit's first fall is its largest */
+                          .before = known ? d->in_step : (double)NAN,
                           .clock_seconds = clock_seconds};
     say(d, "%s", why);
     keep(d, knob, 0, d->value[knob]);
@@ -208,10 +219,25 @@ static bool give_back(hw_decider *d, const hw_feedback *feedback)
     return false;
 }
 
+/* Returns the next narrower encoding; where blocks mostly wait, the narrowest one at once, unless it was undone before. */
+static double narrower(const hw_decider *d, const hw_feedback *feedback)
+{
+    const bool at_once = feedback->found.waited >= HW_MOSTLY && d->losses[HW_KNOB_ENCODING] == 0;
+    return at_once ? d->bounds.most[HW_KNOB_ENCODING] : d->value[HW_KNOB_ENCODING] + 1;
+}
+
+static bool choose_encoding(hw_decider *d, const hw_feedback *feedback)
+{
+    char why[HW_REASON / 2];
+    explain(why, sizeof why, feedback);
+    const double clock = feedback->found.seconds / (double)feedback->found.clocks;
+    return change(d, HW_KNOB_ENCODING, narrower(d, feedback), clock, why);
+}
+
 static void choose_for_link(hw_decider *d, const hw_feedback *feedback, const char *why)
 {
     const double clock = feedback->found.seconds / (double)feedback->found.clocks;
-    if (change(d, HW_KNOB_ENCODING, d->value[HW_KNOB_ENCODING] + 1, clock, why))
+    if (choose_encoding(d, feedback))
         return;
     /* What the link carries while units compute: then it is not what blocks wait for. */
     double quota = floor(feedback->sent * fmax(feedback->units, 0.125));
@@ -246,8 +272,7 @@ static void choose(hw_decider *d, const hw_feedback *feedback)
     }
     if (feedback->found.cause != HAWSER_CAUSE_OTHER && raise_quota(d, feedback, why))
         return;
-    if (feedback->found.cause != HAWSER_CAUSE_OTHER &&
-        try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why)) /* fewer clocks are less of whatever they cost */
+    if (try(d, HW_KNOB_GAIN, 0, d->value[HW_KNOB_GAIN] / 2, why)) /* fewer clocks are less of whatever they cost */
         return;
     switch (feedback->found.cause) {
     case HAWSER_CAUSE_WORKER:
@@ -268,11 +293,11 @@ static void choose(hw_decider *d, const hw_feedback *feedback)
 /* Undoes a change of encoding or quota. */
 static void undo_check(hw_decider *d, const char *why, double measure)
 {
-    hw_trial *trial = &d->trial;
-    trial->stage = HW_TRIAL_NONE;
+    hw_check *check = &d->check;
+    check->on = false;
     d->changed = false;
-    set(d, trial->knob, 0, trial->from);
-    let_wait(d, trial->knob);
+    set(d, check->knob, 0, check->from);
+    let_wait(d, check->knob);
     say(d, "undone: %s %.2f times", why, measure);
     count_undone(d);
 }
@@ -280,16 +305,16 @@ static void undo_check(hw_decider *d, const char *why, double measure)
 /* Judges an encoding or a quota by the length of clocks. Returns false if the old value came back. */
 static bool check_length(hw_decider *d, double clock)
 {
-    hw_trial *trial = &d->trial;
-    const double before = trial->clock_seconds;
-    if (trial->knob == HW_KNOB_QUOTA && trial->to > trial->from) {
-        trial->stage = HW_TRIAL_NONE;
+    hw_check *check = &d->check;
+    const double before = check->clock_seconds;
+    if (check->knob == HW_KNOB_QUOTA && check->to > check->from) {
+        check->on = false;
         if (clock <= HW_SHORTER * before) { /* a clock sends more, and takes as long */
             d->losses[HW_KNOB_QUOTA] = 0;
             return true;
         }
         d->changed = false;
-        set(d, HW_KNOB_QUOTA, 0, trial->from);
+        set(d, HW_KNOB_QUOTA, 0, check->from);
         let_wait(d, HW_KNOB_QUOTA);
         say(d, "trial lost: clocks got %.2f times longer (limit %g)", clock / before, HW_SHORTER);
         return false;
@@ -298,9 +323,8 @@ static bool check_length(hw_decider *d, double clock)
         undo_check(d, "clocks got shorter by only", before / clock);
         return false;
     }
-    trial->clock_seconds = 0; /* what remains is progress per clock, if there is a metric */
-    if (isnan(trial->before))
-        trial->stage = HW_TRIAL_NONE;
+    check->clock_seconds = 0; /* what remains is progress per clock, if there is a metric */
+    check->on = !isnan(check->before);
     return true;
 }
 
@@ -332,14 +356,13 @@ void hw_decider_window(hw_decider *d, const hw_feedback *feedback)
     d->measuring.windows++;
     if (d->defaulted)
         return;
-    if (d->trial.stage == HW_TRIAL_CHECK && d->trial.clock_seconds > 0 && !check_length(d, clock))
+    if (d->check.on && d->check.clock_seconds > 0 && !check_length(d, clock))
         return;
     watch_length(d, clock);
-    /* What needs no trial does not wait for one that has not begun. */
-    const double encoding = d->value[HW_KNOB_ENCODING] + 1;
-    bool waits = d->trial.stage == HW_TRIAL_WAITS && feedback->found.cause == HAWSER_CAUSE_LINK;
-    if (d->trial.stage == HW_TRIAL_NONE || (waits && is_open(d, HW_KNOB_ENCODING, 0, encoding)))
+    if (d->trial.stage == HW_TRIAL_NONE)
         choose(d, feedback);
+    else if (feedback->found.cause == HAWSER_CAUSE_LINK && (!is_tried(d) || d->trial.knob == HW_KNOB_GAIN))
+        choose_encoding(d, feedback); /* it waits for no trial, and that of a gain does not depend on it */
 }
 
 /* ------------------------------------------------------------------------------------------- trials and the guard ---- */
@@ -356,6 +379,7 @@ void hw_decider_restart(hw_decider *d)
         set(d, d->trial.knob, d->trial.block, d->trial.from);
     }
     d->trial.stage = HW_TRIAL_NONE;
+    d->check.on = false;
 }
 
 static void lose(hw_decider *d, double ratio)
@@ -363,7 +387,7 @@ static void lose(hw_decider *d, double ratio)
     hw_trial *trial = &d->trial;
     let_wait(d, trial->knob);
     d->lost += d->clocks - trial->began;
-    say(d, "trial lost: progress per second %.2f times the old (limit %g)", ratio, HW_SHORTER);
+    say(d, "trial lost: progress %.2f times the old (limit %g)", ratio, HW_SHORTER);
     if (trial->stage == HW_TRIAL_NEW)
         set(d, trial->knob, trial->block, trial->from);
     trial->stage = HW_TRIAL_NONE;
@@ -380,7 +404,7 @@ static void win(hw_decider *d, double ratio)
     hw_trial *trial = &d->trial;
     trial->stage = HW_TRIAL_NONE;
     d->losses[trial->knob] = 0;
-    say(d, "kept: %.2f times the progress per second; %s", ratio, trial->reason);
+    say(d, "kept: %.2f times the progress; %s", ratio, trial->reason);
     keep(d, trial->knob, trial->block, trial->from);
 }
 
@@ -390,10 +414,13 @@ static double ratio_of(double now, double old)
     return old > 0 ? now / old : now > 0 ? HW_SHORTER : 0;
 }
 
-/* Goes on with a trial once progress under a setting is known. */
-static void step_trial(hw_decider *d, double rate)
+/* Goes on with a trial once progress under a setting is known: per clock, and the seconds of a clock; NaN: unknown. */
+static void step_trial(hw_decider *d, double per_clock, double clock)
 {
     hw_trial *trial = &d->trial;
+    const double rate = trial->knob == HW_KNOB_GAIN ? per_clock : per_clock / clock; /* a gain costs no time */
+    if (isnan(rate) || d->check.on)
+        return;
     if (trial->stage == HW_TRIAL_WAITS) {
         if (d->bounds.often && !d->steady)
             return;
@@ -402,19 +429,26 @@ static void step_trial(hw_decider *d, double rate)
         trial->began = d->clocks;
         say(d, "trial: %s", trial->reason);
         set(d, trial->knob, trial->block, trial->to);
+        d->measuring.begun = trial->knob == HW_KNOB_GAIN; /* others are measured from the next point on */
+        trial->seen = !d->measuring.begun;
     } else if (trial->stage == HW_TRIAL_NEW) {
         trial->after = rate;
         const double ratio = ratio_of(rate, trial->before);
+        const bool plain = ratio <= 0 || ratio >= HW_PLAINLY;
+        if (!trial->seen && !plain) { /* the old value may have had a fit's first fall, which is its largest */
+            trial->seen = true;
+            return;
+        }
         if (ratio < HW_SHORTER) {
             lose(d, ratio);
             return;
         }
-        if (ratio >= HW_PLAINLY) {
+        if (ratio >= HW_PLAINLY || trial->knob == HW_KNOB_GAIN) {
             win(d, ratio);
             return;
         }
         trial->stage = HW_TRIAL_BACK;
-        say(d, "trial: the old setting again, after %.2f times its progress per second", ratio_of(rate, trial->before));
+        say(d, "trial: the old setting again, after %.2f times its progress", ratio_of(rate, trial->before));
         set(d, trial->knob, trial->block, trial->from);
     } else if (trial->stage == HW_TRIAL_BACK) {
         double ratio = ratio_of(trial->after, rate);
@@ -454,6 +488,7 @@ static void undo(hw_decider *d)
         give_up(d);
     }
     trial->stage = HW_TRIAL_NONE;
+    d->check.on = false;
     d->changed = false;
     say(d, "undone and barred: the metric rose above its noise at two points, or is not finite");
     count_undone(d);
@@ -513,18 +548,19 @@ static bool take_progress(hw_decider *d, double per_clock, double rate)
         count_undone(d);
         return true;
     }
-    bool checks = d->trial.stage == HW_TRIAL_CHECK && d->trial.clock_seconds <= 0;
-    bool behind = checks && d->trial.before > 0 && per_clock < d->trial.before / HW_FALLS_BEHIND;
-    if (behind && !d->trial.behind) { /* one measurement may be behind by chance, as a gap falls unevenly */
-        d->trial.behind = true;
+    hw_check *check = &d->check;
+    bool checks = check->on && check->clock_seconds <= 0;
+    bool behind = checks && check->before > 0 && per_clock < check->before / HW_FALLS_BEHIND;
+    if (behind && !check->behind) { /* one measurement may be behind by chance, as a gap falls unevenly */
+        check->behind = true;
         return false;
     }
     if (behind) {
-        undo_check(d, "progress per clock became", per_clock / d->trial.before);
+        undo_check(d, "progress per clock became", per_clock / check->before);
         return true;
     }
     if (checks)
-        d->trial.stage = HW_TRIAL_NONE;
+        check->on = false;
     const bool bsp_again = d->trial.stage == HW_TRIAL_BACK && d->trial.knob == HW_KNOB_SYNC;
     if (d->trial.stage == HW_TRIAL_NONE || d->trial.stage == HW_TRIAL_WAITS || bsp_again) {
         const double last = d->last_in_step;
@@ -569,12 +605,12 @@ void hw_decider_point(hw_decider *d, double seconds, double clocks, double metri
         return;
     double fall = from.y - y - (d->bounds.is_gap ? 0 : d->noise);
     d->interval = clocks - from.clocks;
-    const double rate = fall / (seconds - from.seconds);
-    if (take_progress(d, fall / d->interval, rate))
+    const double per_clock = fall / d->interval;
+    if (take_progress(d, per_clock, fall / (seconds - from.seconds)))
         return;
     if (begin_learned_sync(d))
         return;
-    step_trial(d, rate);
+    step_trial(d, per_clock, from.mixed ? d->clock_seconds : (seconds - from.seconds) / d->interval);
 }
 
 /* ------------------------------------------------------------------------------------------------- earlier runs ---- */
@@ -607,7 +643,7 @@ void hw_decider_learn(hw_decider *d, const hw_decided *from, const char *reason)
 void hw_decider_decided(const hw_decider *d, double *shares, hw_decided *decided)
 {
     const hw_trial *trial = &d->trial;
-    const bool tries = trial->stage == HW_TRIAL_NEW || trial->stage == HW_TRIAL_CHECK;
+    const bool tries = trial->stage == HW_TRIAL_NEW;
     const bool shared = may_change(&d->bounds, HW_KNOB_SHARE);
     *decided = (hw_decided){
         .shares = shared ? shares : NULL, .clocks = d->clocks, .lost = d->lost, .noise = d->bounds.is_gap ? d->noise : 0};
@@ -619,6 +655,8 @@ void hw_decider_decided(const hw_decider *d, double *shares, hw_decided *decided
         shares[trial->block] = trial->from;
     else if (tries)
         decided->value[trial->knob] = trial->from;
+    if (d->check.on)
+        decided->value[d->check.knob] = d->check.from;
     for (int k = 0; k < HW_KNOBS; k++) {
         if (!(decided->value[k] < d->bounds.start[k] || decided->value[k] > d->bounds.start[k]))
             decided->value[k] = (double)NAN;

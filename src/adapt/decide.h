@@ -32,6 +32,7 @@ enum { HW_REASON = 160 };
 #define HW_PLAINLY       1.5 /* times that progress per second is larger: a trial is kept without the old value again */
 #define HW_FALLS_BEHIND  1.5 /* times that progress per clock is smaller: a change is undone */
 #define HW_STEADY        1.5 /* times that progress per clock changes at most where it is steady */
+#define HW_MOSTLY        0.5 /* of the time that blocks wait, from which the narrowest encoding is the first one */
 #define HW_MOVED         1.5 /* times that clocks change their length in two windows by themselves: trials wait no longer */
 #define HW_LOST_SHARE    0.05 /* of all clocks, which lost trials take at most after the first one */
 #define HW_UNITS_OVERLAP 0.3  /* of a clock that units take, for sending to overlap with them: s = 1 */
@@ -61,7 +62,7 @@ typedef struct hw_instruction {
     const char *reason; /* the decider owns it until its next call */
 } hw_instruction;
 
-typedef enum hw_trial_stage { HW_TRIAL_NONE, HW_TRIAL_WAITS, HW_TRIAL_NEW, HW_TRIAL_BACK, HW_TRIAL_CHECK } hw_trial_stage;
+typedef enum hw_trial_stage { HW_TRIAL_NONE, HW_TRIAL_WAITS, HW_TRIAL_NEW, HW_TRIAL_BACK } hw_trial_stage;
 
 /* A change that is not decided yet. */
 typedef struct hw_trial {
@@ -69,16 +70,27 @@ typedef struct hw_trial {
     hw_knob knob;
     uint32_t block;
     double from, to;
-    double before, after; /* progress per second with the old and the new value */
-    double clock_seconds; /* with the old value */
+    double before, after; /* progress per second with the old and the new value; of a gain per clock */
     double began;         /* clocks when the new value was set */
-    bool behind;          /* progress per clock was too small in the last measurement */
+    bool seen;            /* progress with the new value was measured once */
+    bool behind;          /* the new value had been kept: it is compared with bsp anew */
     char reason[HW_REASON / 2 + 20];
 } hw_trial;
+
+/* A change of encoding or quota whose effect is still to be seen. */
+typedef struct hw_check {
+    bool on;
+    hw_knob knob;
+    double from, to;
+    double clock_seconds; /* with the old value; 0: clocks were short enough, */
+    double before;        /* and progress per clock remains to be seen, which was this; NaN: unknown */
+    bool behind;          /* progress per clock was too small in the last measurement */
+} hw_check;
 
 /* What was measured since a BSP point. */
 typedef struct hw_measuring {
     bool begun;
+    bool mixed;                /* the encoding changed since, and with it the length of clocks */
     double seconds, clocks, y; /* at that point: y is the metric, or its logarithm */
     uint64_t windows;          /* since then */
 } hw_measuring;
@@ -90,6 +102,7 @@ typedef struct hw_decider {
     double *shares, *sent_shares;
     char reason[HW_REASON];
     hw_trial trial;
+    hw_check check;
     hw_measuring measuring;
     double clocks, lost;               /* so far; those of lost trials */
     double interval;                   /* clocks of the last measurement */

@@ -59,16 +59,17 @@ def the_third_run_loses_half_of_the_first():
     for change in runs[0]["changes"]:
         first[change["what"]] = change["new"]
     for change in runs[2]["changes"]:
-        if change["clock"] == 0:
+        if "--learn" in change["reason"]:
             third[change["what"]] = change["new"]
-            assert change["reason"] == "an earlier run on 4 hosts ended with it (--learn)", change
+            assert change["clock"] == 0 and change["reason"] == "an earlier run on 4 hosts ended with it (--learn)", change
     assert third == first == {"encoding": "int8", "gain": 2}, (first, third)
-    assert "began with the settings of an earlier run" in json.dumps(runs[2]), runs[2]
+    begun = simulate(SLOW_LINK, "--auto", "--learn", "f", "--max-clocks", "1")  # no window, so it changes nothing more, and leaves no line
+    assert "began with the settings of an earlier run" in json.dumps(begun), begun
     learned = lines_of("f")
     assert len(learned) == 3 and all(sealed(line) == text for line, text in zip(learned, open("f", encoding="utf-8"))), learned
     assert learned[2]["clocks"] > learned[1]["clocks"] > learned[0]["clocks"]
-    # The same settings from the start, given by hand, are as good: the learned ones held from the first clock on.
-    assert abs(runs[2]["seconds_train"] / fixed[3]["seconds_train"] - 1) < 0.02, (runs[2]["seconds_train"], fixed[3]["seconds_train"])
+    # The same settings from the start, given by hand, are no better: the learned ones held from the first clock on.
+    assert runs[2]["seconds_train"] < 1.02 * fixed[3]["seconds_train"], (runs[2]["seconds_train"], fixed[3]["seconds_train"])
 
 
 def what_is_alike_is_used():

@@ -63,7 +63,7 @@ static hawser_cause expected(uint32_t blocks, const window_feedback *feedback)
         count[slow_in(feedback, blocks, clock)]++;
     for (uint32_t b = 0; b < blocks; b++)
         most = count[b] > most ? count[b] : most;
-    if (feedback->busy > 0.6 && feedback->input > 0.3)
+    if (feedback->busy > 0.4 * feedback->waits && feedback->input > 0.3)
         return HAWSER_CAUSE_LINK;
     if (feedback->waits < 0.2)
         return HAWSER_CAUSE_NONE;
@@ -125,8 +125,8 @@ static void each_limit_decides(void **state)
         {HAWSER_CAUSE_NONE, HAWSER_CAUSE_WORKER},  {HAWSER_CAUSE_OTHER, HAWSER_CAUSE_WORKER},
         {HAWSER_CAUSE_OTHER, HAWSER_CAUSE_WORKER}, {HAWSER_CAUSE_TURNS, HAWSER_CAUSE_OTHER},
         {HAWSER_CAUSE_OTHER, HAWSER_CAUSE_WORKER}};
-    below[0].busy = HW_LINK_BUSY - a_little;
-    above[0].busy = HW_LINK_BUSY + a_little;
+    below[0].busy = HW_LINK_BUSY * 0.5 - a_little;
+    above[0].busy = HW_LINK_BUSY * 0.5 + a_little;
     below[1].input = HW_LINK_INPUT - a_little;
     above[1].input = HW_LINK_INPUT + a_little;
     below[2].waits = HW_WAITS - a_little;

@@ -39,7 +39,7 @@ static run open_run(const hw_bounds *bounds)
 
 static hw_feedback feedback_of(hawser_cause cause, double clock_seconds)
 {
-    return (hw_feedback){.found = {.cause = cause, .clocks = 10, .seconds = 10 * clock_seconds, .waited = 0.5, .measure = 2},
+    return (hw_feedback){.found = {.cause = cause, .clocks = 10, .seconds = 10 * clock_seconds, .waited = 0.4, .measure = 2},
                          .units = 0.2,
                          .exchanging = 0.05,
                          .sent = 1000};
@@ -93,6 +93,51 @@ static void a_busy_link_gets_fewer_bits_and_then_more_work(void **state)
     pass_until_change(&r, feedback_of(HAWSER_CAUSE_LINK, 0.3), 0.1);
     expect_change(&r, HW_KNOB_WORK, 1, 2);
     hw_decider_close(&r.decider);
+}
+
+/* Where blocks mostly wait, the narrowest encoding is the first one. Once it was undone, the next one is tried. */
+static void blocks_that_mostly_wait_get_the_fewest_bits_at_once(void **state)
+{
+    (void)state;
+    run r = open_run(&wide);
+    hw_feedback link = feedback_of(HAWSER_CAUSE_LINK, 1);
+    link.found.waited = HW_MOSTLY;
+    pass(&r, link, 0.1);
+    expect_change(&r, HW_KNOB_ENCODING, 0, 2);
+    pass(&r, link, 0.1);
+    expect_change(&r, HW_KNOB_ENCODING, 2, 0);
+    for (int i = 0; i < 2; i++) {
+        expect_none(&r);
+        hw_decider_window(&r.decider, &link);
+    }
+    expect_change(&r, HW_KNOB_ENCODING, 0, 1);
+    hw_decider_close(&r.decider);
+}
+
+/* The trial of a gain goes on while the encoding changes, because it compares progress per clock: clocks that get shorter
+ * in the new window say nothing about the gain. */
+static void an_encoding_changes_within_the_trial_of_a_gain(void **state)
+{
+    (void)state;
+    hw_bounds bounds = wide;
+    bounds.least[HW_KNOB_GAIN] = 0.5;
+    for (int better = 0; better < 2; better++) {
+        run r = open_run(&bounds);
+        pass_until_change(&r, feedback_of(HAWSER_CAUSE_NONE, 1), 0.1);
+        expect_change(&r, HW_KNOB_GAIN, 1, 0.5);
+        const hw_feedback link = feedback_of(HAWSER_CAUSE_LINK, 1);
+        hw_decider_window(&r.decider, &link);
+        expect_change(&r, HW_KNOB_ENCODING, 0, 1);
+        for (int i = 0; i < 2; i++) /* the next point begins the measurement */
+            pass(&r, feedback_of(HAWSER_CAUSE_OTHER, 0.25), better ? 0.2 : 0.1);
+        if (better)
+            assert_true(r.decider.value[HW_KNOB_GAIN] == 0.5 && r.decider.trial.stage == HW_TRIAL_NONE);
+        else
+            expect_change(&r, HW_KNOB_GAIN, 0.5, 1);
+        expect_none(&r);
+        assert_true(r.decider.value[HW_KNOB_ENCODING] == 1);
+        hw_decider_close(&r.decider);
+    }
 }
 
 /* Where only the quota may change, a link that is busy lets it fall to what units leave time to send, within its bounds and
@@ -504,6 +549,8 @@ int main(void)
         cmocka_unit_test(a_staleness_is_compared_with_bsp_anew),
         cmocka_unit_test(a_quota_rises_while_clocks_stay_as_long),
         cmocka_unit_test(a_gain_is_halved_once_for_any_known_cause),
+        cmocka_unit_test(blocks_that_mostly_wait_get_the_fewest_bits_at_once),
+        cmocka_unit_test(an_encoding_changes_within_the_trial_of_a_gain),
         cmocka_unit_test(an_encoding_is_undone_if_clocks_stay_as_long),
         cmocka_unit_test(an_encoding_is_undone_if_progress_per_clock_falls_behind_twice),
         cmocka_unit_test(a_slow_worker_gets_the_share_that_makes_it_even),

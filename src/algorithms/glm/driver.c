@@ -16,6 +16,7 @@ enum {
     MOST_SPRINTS = 4,                     /* of HW_LINEAR_HISTORY rounds and an extrapolation, between two certificates */
     MOST_STRIDES = 2 * HW_LINEAR_HISTORY, /* sprints that are extrapolated over as a whole, between two certificates */
     MOST_ROUNDS = 30,                     /* between two certificates */
+    LEAST_ROUNDS = 3,                     /* the same, where they are planned */
     BLIND_ROUNDS = 10,                    /* the same, if blocks do not know their local gap or work on stale values */
     MOST_STALE = 12,                      /* certificates without progress, after which only rounding is left */
     BLOCKS_MOST_STALE = 100,              /* the same for several blocks, which lower the gap slowly and unevenly */
@@ -25,6 +26,7 @@ enum {
 };
 
 static const double NOISE = 0.05;
+static const double RESERVE = 1.2;                        /* times the rounds that the fall of the gap lets expect */
 static const double EXPLAINED = 0.999, LEAST_GAIN = 1e-5; /* of the loss, as glmnet's defaults */
 static const double STALLED = 1e-3;             /* of the objective at zero: rounding does not explain a larger gap */
 static const double FAR_ABOVE = 10.0;           /* times the objective of the start or of zero, whichever is larger */
@@ -189,6 +191,20 @@ static hw_member_row row_of(const hw_linear_record *record, const hawser_progres
                            .done = true};
 }
 
+/* Plans the rounds to the next certificate: once the runtime has changed rounds (HAWSER_ADAPT), as many as reach the
+ * tolerance if the gap falls as since the last one. */
+static void plan_rounds(hw_linear_driver *driver, const hawser_progress *progress, double enough)
+{
+    hw_linear_record *record = &driver->record;
+    const double rounds = (double)(hawser_progress_clocks(progress) - record->certified_at);
+    const double needed = rounds * log(record->gap / enough) / log(record->last_gap / record->gap);
+    record->certified_at = hawser_progress_clocks(progress);
+    record->rounds_planned = MOST_ROUNDS;
+    const bool changed = driver->linear->choices.settings.adapts && hawser_progress_change(progress, 0) != NULL;
+    if (changed && needed > 0.0 && isfinite(record->last_gap))
+        record->rounds_planned = (uint64_t)fmin(fmax(ceil(RESERVE * needed), LEAST_ROUNDS), MOST_ROUNDS);
+}
+
 /* Takes the certificate of the point that was just measured, and publishes its objective and gap. */
 static void certify(hw_linear_driver *driver, hawser_progress *progress)
 {
@@ -206,8 +222,9 @@ static void certify(hw_linear_driver *driver, hawser_progress *progress)
     record->last_gap = record->gap;
     record->gap = gap;
     record->gap_rounding = 2.0 * DBL_EPSILON * record->reach * fmax(record->zero_objective, objective);
-    record->certified =
-        gap + record->gap_rounding <= fmax(linear->choices.settings.tolerance * record->zero_objective, record->rounding);
+    const double enough = fmax(linear->choices.settings.tolerance * record->zero_objective, record->rounding);
+    record->certified = gap + record->gap_rounding <= enough;
+    plan_rounds(driver, progress, enough);
     hawser_progress_set(progress, "objective", record->objective);
     hawser_progress_set(progress, "gap", gap);
     record->last_intercept = hawser_progress_metric(progress, "intercept");
@@ -466,7 +483,7 @@ bool hw_linear_rounds_done(hawser_progress *progress, void *user)
     uint64_t rounds = hawser_progress_clock(progress) + 1;
     double slack = hawser_progress_metric(progress, "slack");
     bool blind = !(slack < DBL_MAX) || record->sync.tightness != HAWSER_BSP;
-    return slack <= enough(driver) || rounds >= (blind ? BLIND_ROUNDS : MOST_ROUNDS);
+    return slack <= enough(driver) || rounds >= (blind ? BLIND_ROUNDS : record->rounds_planned);
 }
 
 /* Returns whether the path ends because the errors of its last lambdas are not lower. The lambdas that were not tried are

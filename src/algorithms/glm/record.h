@@ -39,8 +39,9 @@ typedef struct hw_linear_record {
     hw_member_row rest;                     /* of a run that ended early or failed: the certificate of its result */
     hw_linear_failure failure;
     double failed_lambda, failed_objective, failed_gap;
-    double watched_gap;     /* when `watched` certificates were counted from, */
-    uint64_t watched_clock; /* and the clock then */
+    uint64_t certified_at, rounds_planned; /* clocks at the last certificate, and rounds from it to the next one */
+    double watched_gap;                    /* when `watched` certificates were counted from, */
+    uint64_t watched_clock;                /* and the clock then */
     unsigned watched;
     hw_member_row kept_row; /* the best certificate of this lambda, */
     bool kept_worked;       /* and whether work preceded it */

@@ -59,15 +59,16 @@ void hw_causes_add(hw_driver *driver)
         input[b] = report->waits[HW_WAIT_INPUT];
         waits[b] = input[b] + report->waits[HW_WAIT_CREDIT] + report->waits[HW_WAIT_REDUCTION];
     }
-    if (driver->remeasures) {
+    uint32_t node = 0;
+    if (driver->remeasures) { /* links are measured anew, too */
         driver->remeasures = false;
+        (void)hw_status_table_link(driver->session->status_table, &node);
         hw_window_empty(&causes->window);
         return;
     }
     bool full = hw_window_add(&causes->window, &(hw_clock_times){seconds, units, waits, input});
     if (!full || (driver->paced && driver->clocks + 1 < driver->announced))
         return;
-    uint32_t node = 0;
     double busy = hw_status_table_link(driver->session->status_table, &node);
     const hw_window_shares shares = hw_window_measure(&causes->window, driver->knobs[driver->policies.loop->number].shares);
     hw_finding found = hw_window_find(&causes->window, busy, node);

@@ -10,8 +10,14 @@ enum { SEGMENT = 1, GENERATION = 1 /* the segments of a run end with its transpo
 
 /* Seconds between two puts: the age that a reported status may have. With more nodes node 0, which sends to all, puts less
  * often. */
-#define EVERY      0.25
-#define EVERY_NODE 0.001
+#define EVERY         0.25
+#define EVERY_ADAPTED 0.05 /* where decisions wait for the measures of links */
+#define EVERY_NODE    0.001
+
+/* The measures of links in a status. */
+typedef struct hw_link_mark {
+    double busy, seconds;
+} hw_link_mark;
 
 struct hw_status_table {
     hw_session *session;
@@ -24,6 +30,7 @@ struct hw_status_table {
     hw_node_status sent; /* the status that was sent with it */
     double sent_at;
     double *link_shares; /* [node]: of the time in which its busiest link had something to send */
+    hw_link_mark *marks; /* [node]: where that time begins */
     double link_busy, measured_at;
     double quiet_since; /* on the driver's node; < 0: not quiet */
 };
@@ -59,6 +66,7 @@ hawser_status hw_status_table_open(hw_session *session, hw_status_table **out, h
     hawser_status status = HW_NEW(&status_table->all, status_table->count, "the status table", error);
     HAWSER_THEN(status, HW_NEW(&status_table->known, status_table->count, "the status table", error));
     HAWSER_THEN(status, HW_NEW(&status_table->link_shares, status_table->count, "the status table", error));
+    HAWSER_THEN(status, HW_NEW(&status_table->marks, status_table->count, "the status table", error));
     HAWSER_THEN(status, HW_NEW(&status_table->seen, status_table->count, "the status table", error));
     HAWSER_THEN(status, expose(status_table, error));
     if (status != HAWSER_OK) {
@@ -78,6 +86,7 @@ void hw_status_table_close(hw_status_table *status_table)
     free(status_table->seen);
     free(status_table->known);
     free(status_table->link_shares);
+    free(status_table->marks);
     free(status_table->all);
     free(status_table);
 }
@@ -151,10 +160,8 @@ static bool at_rest(const hw_node_status *before, const hw_node_status *now)
 static void keep(look *eyes, uint32_t node, const hw_node_status *node_status)
 {
     hw_status_table *status_table = eyes->status_table;
-    const hw_node_status *before = &status_table->all[node];
-    if (before->seconds > 0 && node_status->seconds > before->seconds)
-        status_table->link_shares[node] =
-            (node_status->link_busy - before->link_busy) / (node_status->seconds - before->seconds);
+    if (!(status_table->marks[node].seconds > 0))
+        status_table->marks[node] = (hw_link_mark){node_status->link_busy, node_status->seconds};
     eyes->moved |= !status_table->known[node] || !at_rest(&status_table->all[node], node_status);
     status_table->all[node] = *node_status;
     status_table->known[node] = true;
@@ -186,7 +193,8 @@ static void judge(hw_status_table *status_table, bool moved, double now)
 
 static double interval(const hw_status_table *status_table)
 {
-    return EVERY + EVERY_NODE * status_table->session->nodes;
+    const hw_session *session = status_table->session;
+    return (session->plan->settings.adapts != 0 ? EVERY_ADAPTED : EVERY) + EVERY_NODE * session->nodes;
 }
 
 /* Measures how long this node's busiest link has had something to send so far. */
@@ -214,14 +222,21 @@ static bool is_sent(const hw_status_table *status_table, const hw_node_status *n
     return status_table->sequence > 0 && memcmp(&status_table->sent, &now, sizeof now) == 0;
 }
 
-double hw_status_table_link(const hw_status_table *status_table, uint32_t *node)
+double hw_status_table_link(hw_status_table *status_table, uint32_t *node)
 {
     double most = 0;
-    for (uint32_t i = 0; status_table != NULL && i < status_table->count; i++)
+    for (uint32_t i = 0; status_table != NULL && i < status_table->count; i++) {
+        const hw_link_mark now = {status_table->all[i].link_busy, status_table->all[i].seconds};
+        hw_link_mark *mark = &status_table->marks[i];
+        if (mark->seconds > 0 && now.seconds > mark->seconds) {
+            status_table->link_shares[i] = (now.busy - mark->busy) / (now.seconds - mark->seconds);
+            *mark = now;
+        }
         if (status_table->link_shares[i] > most) {
             most = status_table->link_shares[i];
             *node = i;
         }
+    }
     return most;
 }
 

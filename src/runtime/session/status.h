@@ -34,9 +34,10 @@ void hw_status_table_close(hw_status_table *status_table); /* before the transpo
 void hw_status_table_tick(hw_status_table *status_table, double now);
 /* Returns the latest status of `node`; false: none has arrived here. */
 bool hw_status_table_of(const hw_status_table *status_table, uint32_t node, hw_node_status *node_status);
-/* Returns the share of the time in which the busiest of all nodes' links had something to send, as of the last two measures
- * of its node, which *node becomes. Returns 0 if there is none, and for NULL. */
-double hw_status_table_link(const hw_status_table *status_table, uint32_t *node);
+/* Returns the share of the time since the last call in which the busiest of all nodes' links had something to send, by the
+ * measures that have arrived. *node becomes its node. A node without new measures counts as before. Returns 0 if there are
+ * none yet, and for NULL. */
+double hw_status_table_link(hw_status_table *status_table, uint32_t *node);
 /* On the driver's node, returns the seconds in which no runner worked on any node, no message arrived and none waited to be
  * sent. Returns 0 on other nodes and for NULL. */
 double hw_status_table_quiet(const hw_status_table *status_table, double now);
