@@ -304,6 +304,8 @@ static void drops_do_not_change_models(void **state)
         for (size_t w = 0; w < workers_of(k); w++) {
             seen.work = k;
             outcome kept = whole[k][w] = train(&works[k], workers[w], (drops){0});
+            if (!chosen(k, w))
+                continue;
             for (uint64_t every = 1; every <= most + (w == 0 ? 2 : 0); every += 2) {
                 outcome dropped = train(&works[k], workers[w], (drops){.every = every, .seed = k});
                 if ((every == 1 && dropped.drops == 0) || (kept.repeatable && !same(kept, dropped)))
@@ -331,6 +333,8 @@ static void changes_of_the_view_do_not_change_models(void **state)
     seen.all = true;
     for (size_t k = 0; k < WORKS; k++)
         for (size_t w = 0; w < workers_of(k); w++) {
+            if (!chosen(k, w))
+                continue;
             outcome redone = train(&works[k], workers[w], (drops){.seed = k, .changes = 3});
             changes += redone.changes;
             linear += has_tests(works[k].algorithm) ? redone.tests : 0;
