@@ -205,6 +205,10 @@ static hawser_status greet(hw_launch *launch, hw_host_connection *connection, ha
     hw_buffer_drop(bytes, (size_t)(found - text) + length);
     connection->greeted = true;
     connection->silent = 0;
+    if (launch->interrupts > 0) { /* the request could not be sent on, and there is nothing yet to be ended */
+        end_process(connection, SIGKILL);
+        return HAWSER_OK;
+    }
     return launch->gathering ? HAWSER_OK : send_job(launch, connection, error);
 }
 
