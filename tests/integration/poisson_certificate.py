@@ -169,6 +169,45 @@ def together():
     assert abs(found[0]["objective"] - found[3]["objective"]) <= max(found[0]["gap"], found[3]["gap"]), found
 
 
+def tried(seed, words):
+    done = subprocess.run([HAWSER, *words], capture_output=True, text=True, env=CLEAN, timeout=300)
+    assert done.returncode == 0 or "stopped making progress" in done.stderr, (seed, words, done.stderr)
+    return done.returncode, json.loads(done.stdout.splitlines()[-1])
+
+
+def lambda_max_is_where_columns_enter():
+    """Of sparse columns, some without a penalty, which may fit rows without a count as well as they like."""
+    left = 0
+    for seed in some(range(60), 8):
+        chance = random.Random(seed)
+        free = chance.randint(1, 15)
+        rows = [[chance.choice((0.0, 0.0, 0.0, 0.0, chance.gauss(0, 1))) for _ in range(60)] for _ in range(30)]
+        labels = [float(chance.random() < 0.4) for _ in rows]
+        factor = [0.0] * free + [chance.choice((0.5, 1.0, 2.0)) for _ in range(60 - free)]
+        write("penalty-factors", factor)
+        bounds = []
+        if seed % 3 == 0:  # of the columns without a penalty: others could not enter below lambda_max
+            write("lower", [chance.choice((-0.1, 0.0)) if f == 0 else "-inf" for f in factor])
+            write("upper", [chance.choice((0.3, 1.0)) if f == 0 else "inf" for f in factor])
+            bounds = ["--lower", path("lower"), "--upper", path("upper")]
+        for algorithm in "poisson", "logistic":
+            write("data.csv", [",".join(map(repr, [y] + row)) for y, row in zip(labels, rows)])
+            for share, enters in ((1.001, False), (0.95, True)):
+                words = ["train", algorithm, path("data.csv"), "--header", "no", "-q", "--json", "--penalty-factors", path("penalty-factors"),
+                         "--lambda-ratio", repr(share), "--workers", chance.choice("123"), "-o", path("model"), "--time-limit", "20", *bounds,
+                         *chance.choice(([], ["--no-intercept"])), *chance.choice(([], ["--standardize"]))]
+                code, printed = tried(seed, words)
+                some_in = any(factor[j] > 0 for j in read_model(path("model"))[0])
+                if printed["lambda_max"] < 1e-9:
+                    words = [{"--lambda-ratio": "--lambda", repr(share): "1000"}.get(word, word) for word in words]
+                    assert tried(seed, words)[1]["objective"] < 1e-4, (seed, words, "lambda_max is 0, but these columns do not fit all rows")
+                if code != 0 or printed["lambda_max"] < 1e-9:  # these columns separate rows, or fit all of them
+                    left += 1
+                    continue
+                assert some_in == enters, (seed, words, printed["lambda_max"], printed["gap"])
+    assert left <= len(some(range(60), 8)), left  # of four trainings each
+
+
 def check_quantiles(found, errors):
     """The quantiles of errors are those of numpy's averaged_inverted_cdf."""
     def at(values, quantile):
@@ -289,6 +328,7 @@ def main():
     one_optimum()
     same_bits()
     together()
+    lambda_max_is_where_columns_enter()
     scored()
     with_scikit_learn()
     with_glmnet()

@@ -135,7 +135,7 @@ static void test_dual(void **state)
             make(&p, seed, free_columns, seed % 2 == 0);
             hw_logistic_settle(&p.rows, p.v, 1e-18, &p.point);
             assert_int_equal(hw_newton_dual_new(&dual, &p.linear, &error), HAWSER_OK);
-            hw_newton_dual_make(&dual, &p.linear, &p.rows, &p.point);
+            hw_newton_dual_make(&dual, &p.linear, &p.rows, &p.point, true);
             double sum = 0.0, size = 0.0;
             for (size_t i = 0; i < ROWS; i++) {
                 assert_true(dual.theta[i] >= 0.0 && dual.theta[i] <= 1.0);
@@ -202,7 +202,7 @@ static void test_start(void **state)
         }
         assert_int_equal(hw_newton_dual_new(&dual, &p.linear, &error), HAWSER_OK);
         hw_newton_dual_start(&dual, &p.linear, &p.rows, v, &p.point, &zero);
-        hw_newton_dual_make(&dual, &p.linear, &p.rows, &p.point);
+        hw_newton_dual_make(&dual, &p.linear, &p.rows, &p.point, true);
         assert_true(p.point.loss <= zero);
         check_start(&p, &dual, v);
         for (size_t j = 0; j < FREE; j++)

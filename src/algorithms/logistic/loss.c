@@ -1,5 +1,6 @@
 #include "algorithms/logistic/loss.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "algorithms/newton/exponential.h"
@@ -123,7 +124,7 @@ static bool theta_of(const hw_newton_rows *rows, const double *pull, double *the
     bool inside = true;
     for (size_t i = 0; i < rows->count; i++) {
         double weight = hw_newton_weight(rows, i), share = weight > 0.0 ? rows->target[i] * pull[i] / weight : 0.0;
-        inside = inside && share >= -1e-16 && share <= 1.0 + 1e-16;
+        inside = inside && share >= -4.0 * DBL_EPSILON && share <= 1.0 + 4.0 * DBL_EPSILON;
         theta[i] = share < 0.0 ? 0.0 : share > 1.0 ? 1.0 : share;
     }
     return inside;

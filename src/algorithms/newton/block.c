@@ -113,7 +113,7 @@ hawser_status hw_newton_block_prepare(hw_newton_block *block, const hw_linear *l
                            "the loss at weights of zero is not finite: the offsets or the target are too large");
     if (most == NULL)
         return HAWSER_OK;
-    hw_newton_dual_make(&block->dual, &linear->problem, &block->rows, &block->point);
+    hw_newton_dual_make(&block->dual, &linear->problem, &block->rows, &block->point, false);
     hw_linear_scan_all(&block->scan, &block->columns, block->dual.pull, block->dual.sum);
     *most = hw_linear_scan_most(&block->scan, &block->columns);
     return HAWSER_OK;
@@ -124,7 +124,7 @@ size_t hw_newton_block_measure(hw_newton_block *block, const double *v, const do
 {
     const hw_linear_columns *columns = &block->columns;
     block->rows.loss->settle(&block->rows, v, TIGHT, &block->point);
-    hw_newton_dual_make(&block->dual, &block->linear->problem, &block->rows, &block->point);
+    hw_newton_dual_make(&block->dual, &block->linear->problem, &block->rows, &block->point, true);
     hw_linear_scan_run(&block->scan, columns, block->dual.pull, block->dual.sum, alpha, lambda);
     *sums = (hw_linear_sums){.loss = block->point.loss};
     return hw_linear_scan_sums(&block->scan, columns, alpha, lambda, sums);

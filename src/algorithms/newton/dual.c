@@ -141,14 +141,14 @@ static bool use_violated(hw_newton_dual *dual, const hw_linear_problem *problem)
 }
 
 void hw_newton_dual_make(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows,
-                         const hw_newton_point *point)
+                         const hw_newton_point *point, bool certain)
 {
     if (problem->free_count > 0) {
         use_two_sided(dual, problem);
         do
             take_out(dual, problem, rows, point);
         while (use_violated(dual, problem));
-        if (!rows->loss->theta(rows, dual->pull, dual->theta)) /* zero is always feasible */
+        if (!rows->loss->theta(rows, dual->pull, dual->theta) && certain) /* zero is always feasible */
             memset(dual->theta, 0, rows->count * sizeof *dual->theta);
     } else {
         (void)rows->loss->theta(rows, point->pull, dual->theta);

@@ -161,12 +161,18 @@ static void settle(const hw_newton_rows *rows, const double *v, double tolerance
     look(rows, v, point);
 }
 
+/* Rows without a count may have means near 0, so that what a projection rounds off is larger than they are: it is measured by
+ * the mean count. */
 static bool theta_of(const hw_newton_rows *rows, const double *pull, double *theta)
 {
     bool inside = true;
+    double counts = 0.0;
+    for (size_t i = 0; i < rows->count; i++)
+        counts += hw_newton_weight(rows, i) * rows->target[i];
+    double noise = 4.0 * DBL_EPSILON * counts / rows->total;
     for (size_t i = 0; i < rows->count; i++) {
         double weight = hw_newton_weight(rows, i), y = rows->target[i], residual = weight > 0.0 ? pull[i] / weight : 0.0;
-        inside = inside && residual <= y * (1.0 + 4.0 * DBL_EPSILON);
+        inside = inside && residual <= y * (1.0 + 4.0 * DBL_EPSILON) + noise;
         theta[i] = residual > y ? y : residual;
     }
     return inside;
