@@ -121,6 +121,10 @@ def optimum(problem):
         assert abs(objective - said["objective"]) < 1e-12 * max(1, objective), (objective, case)
         assert worst < 2e-6, (worst, case)
         assert abs(math.fsum(b)) < 1e-9 and said["nonzero"] == sum(v != 0 for row in W for v in row), case
+        for tol in "0.1", "1e-2", "1e-4":  # the objective is that of the saved model on the way there, too
+            said = train(*data, *words, "--lambda", lam, "--l1-ratio", share, "--tol", tol)
+            objective, _ = judge(problem, weights, *model(), float(lam), float(share), scale, how != 3)
+            assert abs(objective - said["objective"]) < 1e-12 * max(1, objective), (objective, tol, case)
 
 
 def same_numbers():

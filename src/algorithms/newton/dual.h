@@ -32,8 +32,8 @@ typedef struct hw_newton_dual {
 hawser_status hw_newton_dual_new(hw_newton_dual *dual, const hw_linear_problem *problem,
                                  hawser_error *error) HAWSER_MUST_USE;
 void hw_newton_dual_free(hw_newton_dual *dual);
-/* Computes theta, pull and sum from a point's pull and curve. If `certain`, theta is feasible, if need be zero; else it is only
- * within the loss's domain, as lambda_max needs it. */
+/* Computes theta, pull and sum from a point's pull and curve. If `certain`, theta is feasible, if need be zero; else it is
+ * only within the loss's domain, as lambda_max needs it. */
 void hw_newton_dual_make(hw_newton_dual *dual, const hw_linear_problem *problem, const hw_newton_rows *rows,
                          const hw_newton_point *point, bool certain);
 /* Computes, by Newton's method, the best point within the bounds at which only the intercept and the columns of penalty

@@ -161,8 +161,8 @@ static void settle(const hw_newton_rows *rows, const double *v, double tolerance
     look(rows, v, point);
 }
 
-/* Rows without a count may have means near 0, so that what a projection rounds off is larger than they are: it is measured by
- * the mean count. */
+/* Rows without a count may have means near 0, so that what a projection rounds off is larger than they are: it is measured
+ * by the mean count. */
 static bool theta_of(const hw_newton_rows *rows, const double *pull, double *theta)
 {
     bool inside = true;

@@ -173,10 +173,19 @@ static double make_trial(hw_softmax_block *b, double length, size_t *cut)
     return along;
 }
 
-/* Returns the t with the least l1 sum |w - t| + l2 / 2 sum (w - t)^2; of several, the one nearest to 0. `w` is sorted. */
-static double best_shift(const double *w, size_t k, double l1, double l2)
+/* Returns the t with the least l1 sum |w - t| + l2 / 2 sum (w - t)^2; of several, the one nearest to 0, but without a
+ * penalty the mean, as the model has it. */
+static double best_shift(hw_softmax_block *b, const double *own, double l1, double l2)
 {
-    double sum = 0.0;
+    size_t k = b->softmax->path.classes;
+    double sum = 0.0, *w = b->rank;
+    if (l1 <= 0.0) {
+        for (size_t c = 0; c < k; c++)
+            sum += own[c];
+        return sum / (double)k;
+    }
+    memcpy(w, own, k * sizeof *own);
+    qsort(w, k, sizeof *w, hw_smaller_first);
     if (l2 <= 0.0) /* from the lower to the upper median */
         return fmin(fmax(0.0, w[(k - 1) / 2]), w[k / 2]);
     for (size_t c = 0; c < k; c++)
@@ -194,13 +203,11 @@ static double best_shift(const double *w, size_t k, double l1, double l2)
 void hw_softmax_shift(hw_softmax_block *b, double *model)
 {
     size_t k = b->softmax->path.classes;
-    for (size_t j = 0; b->softmax->share > 0.0 && j < b->X.cols; j++) {
+    for (size_t j = 0; j < b->X.cols; j++) {
         double *own = model + j * k;
         if (hw_softmax_no_coefficient(b, model, j))
             continue;
-        memcpy(b->rank, own, k * sizeof *own);
-        qsort(b->rank, k, sizeof *b->rank, hw_smaller_first);
-        double shift = best_shift(b->rank, k, hw_softmax_l1(b, j), hw_softmax_l2(b, j));
+        double shift = best_shift(b, own, hw_softmax_l1(b, j), hw_softmax_l2(b, j));
         for (size_t c = 0; c < k; c++)
             own[c] -= shift;
     }
