@@ -73,6 +73,8 @@ uint32_t hw_cluster_self(const hw_cluster *cluster);
 uint32_t hw_cluster_nodes(const hw_cluster *cluster);
 const hw_member *hw_cluster_member(const hw_cluster *cluster, uint32_t node); /* NULL past the last */
 uint64_t hw_cluster_shared_bytes(const hw_cluster *cluster); /* of memory shared with other nodes of this host */
+/* Returns whether messages to a node go through shared memory, or would once there is a link. */
+bool hw_cluster_shares_memory(const hw_cluster *cluster, uint32_t node);
 uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host); /* number of members on it */
 uint32_t hw_cluster_processors(const hw_cluster *cluster);                  /* of all hosts */
 hw_net *hw_cluster_net(hw_cluster *cluster);

@@ -1,6 +1,7 @@
 /* facts.c - facts about a cluster, and what this node last said about itself. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "cluster/internal.h"
@@ -28,15 +29,37 @@ uint32_t hw_cluster_host_members(const hw_cluster *cluster, uint32_t host)
     return count;
 }
 
+/* A link that is made at its first use shares as much as the others, so a job can count on it. */
 uint64_t hw_cluster_shared_bytes(const hw_cluster *cluster)
 {
-    uint64_t bytes = 0;
+    uint64_t bytes = 0, largest = 0;
+    uint32_t unused = 0;
     for (uint32_t i = 0; i < cluster->nodes; i++) {
-        hw_net_path path;
-        if (i != cluster->self && hw_net_path_of(cluster->net, i, &path))
+        hw_net_path path = {0};
+        if (i == cluster->self)
+            continue;
+        if (hw_net_path_of(cluster->net, i, &path)) {
             bytes += path.shared;
+            largest = path.shared > largest ? path.shared : largest;
+        } else {
+            unused += hw_members_at(cluster->members, i)->host == hw_members_at(cluster->members, cluster->self)->host;
+        }
     }
-    return bytes;
+    return bytes + unused * largest;
+}
+
+bool hw_cluster_shares_memory(const hw_cluster *cluster, uint32_t node)
+{
+    hw_net_path path;
+    const hw_members *members = cluster->members;
+    if (hw_net_path_of(cluster->net, node, &path) && strcmp(path.transport, HW_NET_DIALLING) != 0)
+        return path.shared > 0;
+    if (hw_members_at(members, node)->host != hw_members_at(members, cluster->self)->host)
+        return false;
+    for (uint32_t i = 0; i < cluster->nodes; i++) /* links of one host are alike */
+        if (i != cluster->self && hw_net_path_of(cluster->net, i, &path) && path.shared > 0)
+            return true;
+    return false;
 }
 
 /* Members of one host share its processors, so each host counts once, with the most that one of its members may use. */

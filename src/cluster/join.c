@@ -1,5 +1,6 @@
 /* join.c - how nodes form a cluster, and begin and end its jobs: members send join requests to the manager, it sends the
- * member list to all, all connect, and it lets all go on. */
+ * member list to all, each connects to its parent in the tree of collective calls, and the manager lets all go on.
+ * Other links are made when they are first used. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include "base/machine.h"
 #include "base/memory.h"
 #include "base/thread.h"
+#include "cluster/gathering.h"
 #include "cluster/internal.h"
 
 #define REASON_SECONDS  5.0
@@ -153,6 +155,7 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
     cluster->parted = true;
     bool leaves = message->envelope.part == HW_JOIN_LEAVE;
     joiner->departed |= leaves && message->envelope.last != 0;
+    const bool departed = joiner->departed;
     uint32_t job = (uint32_t)message->envelope.epoch;
     joiner->left |= leaves;
     if (!leaves)
@@ -182,6 +185,8 @@ static void take_leave(hw_cluster *cluster, uint32_t node, const hw_message *mes
     stop_dials(cluster);
     pthread_cond_broadcast(&cluster->changed);
     pthread_mutex_unlock(&cluster->mutex);
+    if (departed)
+        hw_net_gone(cluster->net, node, "");
     if (missing && leaves)
         hw_cluster_note_loss(cluster, &loss);
     else if (missing)
@@ -222,6 +227,8 @@ static bool take_report(hw_cluster *cluster, uint32_t node, const hw_message *me
         return false;
     if (news && cluster->self == 0)
         hw_cluster_report_loss(cluster, &loss, node);
+    if (cluster->self != 0)
+        hw_net_gone(cluster->net, loss.node, loss.why);
     if (news)
         hw_cluster_note_loss(cluster, &loss);
     return true;
@@ -330,11 +337,6 @@ static bool is_registered(const hw_cluster *cluster, uint32_t node)
     return node == 0 || cluster->joiners[node].registered;
 }
 
-static bool is_linked(const hw_cluster *cluster, uint32_t node)
-{
-    return node == cluster->self || cluster->joiners[node].linked;
-}
-
 static bool is_ready(const hw_cluster *cluster, uint32_t node)
 {
     return node == 0 || cluster->joiners[node].ready;
@@ -351,11 +353,6 @@ static bool all_have(hw_cluster *cluster, bool (*has)(const hw_cluster *cluster,
 static bool all_registered(hw_cluster *cluster)
 {
     return all_have(cluster, is_registered);
-}
-
-static bool all_linked(hw_cluster *cluster)
-{
-    return all_have(cluster, is_linked);
 }
 
 static bool all_ready(hw_cluster *cluster)
@@ -384,8 +381,8 @@ static void missing(const hw_cluster *cluster, char *text, size_t size)
     for (uint32_t i = 0; i < cluster->nodes && used + 80 < size; i++) {
         const hw_joiner *joiner = &cluster->joiners[i];
         const char *name = hw_cluster_name(cluster, i);
-        bool here =
-            cluster->self == 0 ? joiner->registered && (joiner->ready || registered < cluster->nodes) : joiner->linked;
+        bool here = cluster->self == 0 ? joiner->registered && (joiner->ready || registered < cluster->nodes)
+                                       : i != 0 || joiner->linked; /* a member waits for the manager alone */
         if (i == cluster->self || here)
             continue;
         used += (size_t)snprintf(text + used, size - used, "%snode %u%s%.40s%s", used != 0 ? ", " : "", i,
@@ -574,6 +571,16 @@ static hawser_status reach(hw_cluster *cluster, uint32_t node, double deadline, 
     return status;
 }
 
+/* Describes a member to the net, which dials it at the first message. The list does not change any more. */
+static void describe(void *argument, uint32_t node, hw_net_hello *hello)
+{
+    const hw_cluster *cluster = argument;
+    const hw_member *member = hw_members_at(cluster->members, node);
+    *hello = (hw_net_hello){.node = node, .incarnation = member->incarnation};
+    memcpy(hello->name, member->name, sizeof hello->name);
+    memcpy(hello->address, member->address, sizeof hello->address);
+}
+
 static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *options, double deadline, hawser_error *error)
 {
     char address[HW_NET_ADDRESS];
@@ -591,9 +598,10 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     HAWSER_TRY(wait_for(cluster, has_members, deadline, "the manager has not heard of all nodes", error));
     HAWSER_TRY(see_to_descriptors(cluster->nodes, error));
     hw_net_set_ring(cluster->net, ring_size(cluster->nodes));
-    for (uint32_t i = 1; i < cluster->self; i++)
-        HAWSER_TRY(reach(cluster, i, deadline, error));
-    HAWSER_TRY(wait_for(cluster, all_linked, deadline, "not all nodes have reached this one", error));
+    HAWSER_TRY(hw_net_know(cluster->net, cluster->nodes, describe, error));
+    const uint32_t parent = hw_gathering_parent(cluster->self); /* collective calls go over this link */
+    if (parent != 0)
+        HAWSER_TRY(reach(cluster, parent, deadline, error));
     HAWSER_TRY(send_message(cluster, 0, HW_JOIN_READY, NULL, 0, error));
     return wait_for(cluster, has_go, deadline, "not all nodes have reached each other", error);
 }
@@ -675,6 +683,7 @@ void hw_cluster_leave(hw_cluster *cluster)
         return;
     hw_lifeline_end(&cluster->lifeline);
     if (cluster->net != NULL) {
+        hw_net_close_to_new(cluster->net); /* a link that were made now would not get the goodbye */
         hw_cluster_say_leave(cluster);
         hw_net_stop(cluster->net, GOODBYE_SECONDS);
         hw_net_free(cluster->net);

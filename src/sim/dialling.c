@@ -14,19 +14,57 @@ enum {
     SLICE = 50000000 /* of a wait for an answer, which the end of the dials does not wake */
 };
 
+struct sim_break {
+    struct sim_break *next;
+    uint32_t from, to;
+};
+
+void sim_note_cut(uint32_t from, uint32_t to, bool cut)
+{
+    struct sim_break **at = &sim_all_nets()->breaks;
+    while (*at != NULL && ((*at)->from != from || (*at)->to != to))
+        at = &(*at)->next;
+    if (cut && *at == NULL) {
+        *at = sim_made(sizeof **at);
+        **at = (struct sim_break){NULL, from, to};
+    } else if (!cut && *at != NULL) {
+        struct sim_break *healed = *at;
+        *at = healed->next;
+        free(healed);
+    }
+}
+
+void sim_forget_cuts(void)
+{
+    for (struct sim_break *one = sim_all_nets()->breaks, *next; one != NULL; one = next) {
+        next = one->next;
+        free(one);
+    }
+    sim_all_nets()->breaks = NULL;
+}
+
+static bool is_cut(uint32_t from, uint32_t to)
+{
+    const struct sim_break *one = sim_all_nets()->breaks;
+    while (one != NULL && (one->from != from || one->to != to))
+        one = one->next;
+    return one != NULL;
+}
+
 static void begin_end(sim_link *link, sim_net *net, const sim_net *peer, uint32_t node)
 {
     link->net = net;
     link->node = node;
     link->out = (sim_channel){.from = net->process->host, .to = peer->process->host};
+    if (is_cut(link->out.from, link->out.to))
+        sim_cut(&link->out);
     if (net->bucket.rate <= 0 && net->unread_most == 0)
         return;
     link->waiting = sim_made(sizeof *link->waiting);
     link->waiting->pace.link = link;
 }
 
-/* Makes a link between two nets. Returns the end of `net`, which has that number for the other end. */
-static sim_link *new_link(sim_net *net, sim_net *peer, uint32_t number)
+sim_link *sim_new_link(sim_net *net, sim_net *peer, uint32_t number)
 {
     sim_pair *pair = sim_made(sizeof *pair);
     begin_end(&pair->ends[0], net, peer, number);
@@ -37,8 +75,7 @@ static sim_link *new_link(sim_net *net, sim_net *peer, uint32_t number)
     return &pair->ends[0];
 }
 
-/* Makes an end of a link known to its net. */
-static hawser_status enter(sim_link *link, hawser_error *error)
+hawser_status sim_enter(sim_link *link, hawser_error *error)
 {
     sim_net *net = link->net;
     uint32_t node = link->node;
@@ -60,7 +97,7 @@ static hawser_status enter(sim_link *link, hawser_error *error)
     return HAWSER_OK;
 }
 
-static hawser_status judge(sim_net *net, const sim_net *peer, uint32_t *number, hawser_error *error)
+hawser_status sim_judge(sim_net *net, const sim_net *peer, uint32_t *number, hawser_error *error)
 {
     if (strcmp(net->job, peer->job) != 0 || strcmp(net->build, peer->build) != 0 || strcmp(net->key, peer->key) != 0)
         return hawser_fail(error, HAWSER_PEER_LOST, "%s is of job \"%s\" and build %s, and %s of \"%s\" and %s",
@@ -83,10 +120,10 @@ void sim_be_dialled(sim_net *net, sim_dialling *dialling)
         dialling->status =
             hawser_fail(&dialling->error, HAWSER_PEER_LOST, "this is node %u, not %u", net->self.node, dialling->expected);
     else
-        dialling->status = judge(net, from, &number, &dialling->error);
+        dialling->status = sim_judge(net, from, &number, &dialling->error);
     if (dialling->status == HAWSER_OK) {
-        sim_link *own = new_link(net, from, number);
-        dialling->status = enter(own, &dialling->error);
+        sim_link *own = sim_new_link(net, from, number);
+        dialling->status = sim_enter(own, &dialling->error);
         if (dialling->status == HAWSER_OK) {
             net->judged = NULL;
             net->figures.accepted++;
@@ -119,7 +156,7 @@ void sim_take_reply(sim_link *link, sim_dialling *dialling)
             hawser_fail(&dialling->error, HAWSER_PEER_LOST, "%s reports that this is node %u, but it is node %u",
                         sim_peer(link)->net->self.name, dialling->number, before);
     else
-        dialling->status = enter(link, &dialling->error);
+        dialling->status = sim_enter(link, &dialling->error);
     if (dialling->status == HAWSER_OK)
         sim_announce(link);
     else
@@ -143,6 +180,15 @@ static sim_net *listening_at(const char *address)
     if (all->chosen == 0) /* a world of thousands of nodes need not go over all */
         return NULL;
     for (net = all->nets; net != NULL && !(net->chosen && listens_at(net, address));)
+        net = net->next;
+    return net;
+}
+
+sim_net *sim_net_of(const char *address)
+{
+    const sim_nets *all = sim_all_nets();
+    sim_net *net = listening_at(address);
+    for (net = net != NULL ? net : all->nets; net != NULL && strcmp(net->self.address, address) != 0;)
         net = net->next;
     return net;
 }

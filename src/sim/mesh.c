@@ -161,6 +161,15 @@ static void drop_messages(sim_link *link, hw_message *messages)
     hw_messages_free(messages);
 }
 
+void sim_free_first(sim_link *link)
+{
+    if (link->first == NULL)
+        return;
+    drop_messages(link, link->first->pending);
+    free(link->first);
+    link->first = NULL;
+}
+
 /* Drops what was not sent yet, but for the first `most` bytes. */
 static void drop_unsent(sim_link *link, uint64_t most)
 {
@@ -194,6 +203,7 @@ void sim_end_link(sim_link *link, const char *why)
         link->why = lost ? strdup(why) : NULL;
         link->state = lost ? SIM_LINK_LOST : SIM_LINK_LEFT;
     }
+    sim_free_first(link);
     drop_unsent(link, 0);
     if (!sim_peer(link)->closed)
         post(link, SIM_CLOSED);
@@ -220,8 +230,8 @@ void sim_check_silence(void *argument, uint64_t unused)
     (void)unused;
     double now = sim_seconds();
     uint64_t since = sim_silent_since(link);
-    if (link->state != SIM_LINK_UP || link->closed || !sim_net_runs(link->net) || link->net->process->state != SIM_RUNNING ||
-        since == SIM_NEVER)
+    if (link->state != SIM_LINK_UP || link->first != NULL || link->closed || !sim_net_runs(link->net) ||
+        link->net->process->state != SIM_RUNNING || since == SIM_NEVER)
         return;
     double heard = fmax(1e-9 * (double)since, link->net->resumed), end = heard + link->net->failure_timeout;
     if (now < end) {
@@ -267,9 +277,24 @@ void sim_end_net(sim_net *net)
 
 /* ----------------------------------------------------------------------------------------------------- sending ---- */
 
-static void transmit(void *argument, hw_message *message)
+static void keep(sim_link *link, hw_message *message)
+{
+    sim_first *first = link->first;
+    const uint64_t bytes = bytes_of(message);
+    message->next = NULL;
+    *(first->pending == NULL ? &first->pending : &first->last->next) = message;
+    first->last = message;
+    link->queued += bytes;
+    link->net->queued += bytes;
+}
+
+void sim_transmit(void *argument, hw_message *message)
 {
     sim_link *link = argument;
+    if (link->first != NULL) {
+        keep(link, message);
+        return;
+    }
     link->messages_sent++;
     link->bytes_sent += bytes_of(message);
     sim_ship(link, (sim_parcel){.kind = SIM_MESSAGE, .message = message});
@@ -282,7 +307,7 @@ static void release(void *argument, hw_message *message)
     uint64_t bytes = bytes_of(message);
     link->queued -= bytes;
     link->net->queued -= bytes;
-    transmit(link, message);
+    sim_transmit(link, message);
 }
 
 /* The tail's memory is the sender's after the call. */
@@ -318,7 +343,7 @@ bool sim_send_by(sim_link *link, hw_message *message)
     message = without_tail(message);
     uint64_t bytes = bytes_of(message);
     if (link->waiting == NULL || !sim_pace_delay(&link->waiting->pace, &net->bucket, message)) {
-        transmit(link, message);
+        sim_transmit(link, message);
         return true;
     }
     link->queued += bytes;
@@ -339,7 +364,7 @@ hawser_status sim_gone(const sim_link *link, hawser_error *error)
 }
 
 /* Forwards to one node. Of several failures the first is reported. */
-void sim_pass_on(sim_link *link, uint32_t node, uint32_t origin, const hw_message *message, hawser_status *status,
+void sim_pass_on(sim_net *net, uint32_t node, uint32_t origin, const hw_message *message, hawser_status *status,
                  hawser_error *error)
 {
     hw_message *copy = NULL;
@@ -348,12 +373,12 @@ void sim_pass_on(sim_link *link, uint32_t node, uint32_t origin, const hw_messag
     if (said == HAWSER_OK) {
         copy->origin = origin;
         copy->spread = 1;
-        if (link == NULL) {
+        sim_link *link;
+        said = sim_reach(net, node, &link, &own);
+        if (said != HAWSER_OK)
             hw_message_free(copy);
-            said = hawser_fail(&own, HAWSER_PEER_LOST, "node %u is not linked: a message for all did not reach it", node);
-        } else if (!sim_send_by(link, copy)) {
+        else if (!sim_send_by(link, copy))
             said = sim_gone(link, &own);
-        }
     }
     if (*status == HAWSER_OK && said != HAWSER_OK)
         *status = hawser_fail(error, said, "%s", own.text);
@@ -369,7 +394,7 @@ hawser_status sim_forward(sim_net *net, uint32_t origin, const hw_message *messa
     hawser_status status = HAWSER_OK;
     const uint32_t *route = sim_route_of(net, origin);
     for (uint32_t i = 1; route != NULL && i <= route[0]; i++)
-        sim_pass_on(sim_link_to(net, route[i]), route[i], origin, message, &status, error);
+        sim_pass_on(net, route[i], origin, message, &status, error);
     return status;
 }
 
@@ -397,7 +422,13 @@ static bool must_pause(const sim_link *link)
 static bool stamp_holds(const sim_net *net, uint32_t origin, const hw_envelope *envelope)
 {
     const sim_link *link = sim_link_to(net, origin);
-    if (link == NULL || envelope->incarnation != hw_net_short_incarnation(sim_peer(link)->net->self.incarnation))
+    hw_net_hello known;
+    if (link == NULL && origin < net->known)
+        net->describe(net->events.argument, origin, &known);
+    else if (link == NULL)
+        return false;
+    uint64_t incarnation = link != NULL ? sim_peer(link)->net->self.incarnation : known.incarnation;
+    if (envelope->incarnation != hw_net_short_incarnation(incarnation))
         return false;
     return hw_message_scope(envelope->kind) == HW_SCOPE_CLUSTER || envelope->view == net->view;
 }
@@ -474,7 +505,8 @@ static void ease(sim_link *link)
 /* A goodbye follows what waits for the rate limit. */
 static void say_goodbye(sim_link *link)
 {
-    if (!link->bidding || link->bid || link->closed || (link->waiting != NULL && link->waiting->pace.first != NULL))
+    if (!link->bidding || link->bid || link->closed || link->first != NULL ||
+        (link->waiting != NULL && link->waiting->pace.first != NULL))
         return;
     link->bid = true;
     post(link, SIM_GOODBYE);

@@ -18,12 +18,13 @@
 #include "transport/wire.h"
 
 enum { SIM_PORT = 7000 }; /* of the first net; each has the next one, unless it chooses */
-typedef enum sim_kind { SIM_UP, SIM_MESSAGE, SIM_GOODBYE, SIM_CLOSED, SIM_SILENT, SIM_HELLO } sim_kind;
+typedef enum sim_kind { SIM_UP, SIM_MESSAGE, SIM_GOODBYE, SIM_CLOSED, SIM_SILENT, SIM_HELLO, SIM_USED, SIM_FAILED } sim_kind;
 typedef enum sim_link_state { SIM_LINK_NEW, SIM_LINK_UP, SIM_LINK_LEFT, SIM_LINK_LOST } sim_link_state;
 
 typedef struct sim_net sim_net;
 typedef struct sim_link sim_link;
 typedef struct sim_dialling sim_dialling;
+typedef struct sim_first sim_first;
 
 typedef struct sim_parcel {
     sim_item item;
@@ -41,6 +42,14 @@ typedef struct sim_waiting {
     uint64_t accounted;       /* bytes that the owner has received and not yet processed */
 } sim_waiting;
 
+/* What an end has while it is being dialled at its first use (first_use.h). */
+struct sim_first {
+    hw_message *pending, *last;
+    double deadline;
+    bool left;     /* the peer has left the job */
+    char why[200]; /* why the last try has failed */
+};
+
 /* One end of a link. Large worlds have millions of them, so what few of them need is made when they need it. */
 struct sim_link {
     sim_net *net;
@@ -53,6 +62,7 @@ struct sim_link {
         sim_dialling *dialling; /* of a new link */
         char *why;              /* of a lost one, from malloc */
     };
+    sim_first *first; /* NULL: it is not being dialled at its first use */
     sim_channel out;
     sim_waiting *waiting; /* NULL: the net has no limit */
     uint32_t messages_sent, messages_received;
@@ -83,9 +93,12 @@ struct sim_net {
     char job[HW_NET_NAME], build[HW_WIRE_BUILD], key[HW_NET_KEY_MOST + 1];
     uint32_t view;
     double failure_timeout, resumed;
+    uint32_t known; /* the nodes below are known */
+    hw_net_describe describe;
+    unsigned char *gone;           /* by known node */
     uint64_t unread_most, dropped; /* dropped: updates of runs before this one are not sent */
     const hawser_cancellation *cancellation;
-    bool direct, listens, stopping, dials_end, ends, over;
+    bool direct, listens, stopping, closed_to_new, dials_end, ends, over;
     bool chosen; /* its port is of a range that its process has given */
     size_t port;
     sim_link **links, *all; /* by node; in a list */
@@ -106,6 +119,7 @@ struct sim_net {
 typedef struct sim_nets {
     sim_net *nets, **by_port; /* by_port: those that have not chosen theirs, from SIM_PORT on */
     sim_pair *pairs;
+    struct sim_break *breaks;       /* cuts between hosts, for links to come */
     size_t count, capacity, chosen; /* of by_port; number of nets that have chosen their port */
 } sim_nets;
 
@@ -124,6 +138,12 @@ void sim_free_parcel(sim_parcel *parcel);
 void sim_slow_down(const sim_net *net);
 /* Sends a copy of the parcel to the other end. */
 void sim_ship(sim_link *from, sim_parcel parcel);
+/* first_use.c: stores the link to a node. If it is known and has none, makes one, which is dialled. */
+hawser_status sim_reach(sim_net *net, uint32_t node, sim_link **link, hawser_error *error);
+/* Frees what an end has kept while it was dialled. */
+void sim_free_first(sim_link *link);
+/* Sends a message now, or keeps it while the link is being dialled. Takes it. */
+void sim_transmit(void *link, hw_message *message);
 /* Takes the message. Returns false if the link is not up; sim_gone then says why. */
 bool sim_send_by(sim_link *link, hw_message *message);
 hawser_status sim_gone(const sim_link *link, hawser_error *error);
@@ -131,7 +151,7 @@ hawser_status sim_gone(const sim_link *link, hawser_error *error);
 hawser_status sim_forward(sim_net *net, uint32_t origin, const hw_message *message, hawser_error *error);
 const uint32_t *sim_route_of(const sim_net *net, uint32_t origin);
 /* Sends a message to a node, as one that began at `origin`. Of several failures the first is reported. */
-void sim_pass_on(sim_link *link, uint32_t node, uint32_t origin, const hw_message *message, hawser_status *status,
+void sim_pass_on(sim_net *net, uint32_t node, uint32_t origin, const hw_message *message, hawser_status *status,
                  hawser_error *error);
 /* Drops the updates of runs before net->dropped. */
 void sim_drop_updates(sim_net *net);

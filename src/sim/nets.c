@@ -9,6 +9,7 @@
 
 #include "base/memory.h"
 #include "sim/dialling.h"
+#include "sim/first_use.h"
 #include "sim/wrap.h"
 
 #define FAILURE_TIMEOUT 5.0
@@ -25,11 +26,18 @@ static void process(sim_net *net, sim_parcel *parcel)
     sim_link *link = parcel->to;
     if (parcel->kind == SIM_HELLO) {
         sim_be_dialled(net, parcel->dialling);
+    } else if (parcel->kind == SIM_UP && parcel->dialling == NULL) {
+        sim_be_accepted(link);
     } else if (parcel->kind == SIM_UP) {
         sim_take_reply(link, parcel->dialling);
+    } else if (parcel->kind == SIM_USED) {
+        sim_be_used(link);
+    } else if (parcel->kind == SIM_FAILED) {
+        sim_fail(link);
     } else if (link->state == SIM_LINK_NEW) {
         link->closed = true;
-        sim_hang_up(link->dialling);
+        if (link->dialling != NULL)
+            sim_hang_up(link->dialling);
     } else if (link->closed) {
         hw_message_free(parcel->message);
     } else if (parcel->kind == SIM_MESSAGE) {
@@ -93,10 +101,11 @@ SIM_WRAP(hawser_status, hw_net_send, hw_net *own, uint32_t node, hw_message *mes
     sim_net *net = of(own);
     if (message->envelope.kind == HW_MESSAGE_JOIN && !is_own_thread(net))
         sim_slow_down(net);
-    sim_link *link = sim_link_to(net, node);
-    if (link == NULL) {
+    sim_link *link;
+    hawser_status status = sim_reach(net, node, &link, error);
+    if (status != HAWSER_OK) {
         hw_message_free(message);
-        return hawser_fail(error, HAWSER_PEER_LOST, "there is no link to node %u", node);
+        return status;
     }
     stamp(net, message, 0);
     return sim_send_by(link, message) ? HAWSER_OK : sim_gone(link, error);
@@ -110,10 +119,15 @@ SIM_WRAP(hawser_status, hw_net_spread, hw_net *own, hw_message *message, hawser_
     stamp(net, message, 1);
     if (sim_route_of(net, net->self.node) != NULL)
         status = sim_forward(net, net->self.node, message, error);
+    else if (net->known > 0)
+        for (uint32_t node = 0; node < net->known; node++) {
+            if (node != net->self.node && !sim_has_left(net, node))
+                sim_pass_on(net, node, net->self.node, message, &status, error);
+        }
     else
         for (sim_link *link = net->all; link != NULL; link = link->next)
             if (link->state != SIM_LINK_LEFT)
-                sim_pass_on(link, link->node, net->self.node, message, &status, error);
+                sim_pass_on(net, link->node, net->self.node, message, &status, error);
     hw_message_free(message);
     return status;
 }
@@ -238,7 +252,7 @@ static void stop(sim_net *net, double seconds)
 {
     if (net->stopping)
         return;
-    net->stopping = true;
+    net->stopping = net->closed_to_new = true;
     for (sim_link *link = net->all; link != NULL; link = link->next) {
         sim_slow_down(net);
         sim_bid(link);
@@ -432,6 +446,7 @@ static void process_changed(sim_process *process)
 
 void sim_nets_cut(uint32_t from, uint32_t to, bool cut)
 {
+    sim_note_cut(from, to, cut);
     for (sim_pair *pair = sim_all_nets()->pairs; pair != NULL; pair = pair->next)
         for (int end = 0; end < 2; end++) {
             sim_channel *out = &pair->ends[end].out;
@@ -456,6 +471,7 @@ static void free_end(sim_link *link)
     if (link->state == SIM_LINK_LOST)
         free(link->why);
     free(link->waiting);
+    sim_free_first(link);
     sim_free_channel(&link->out);
 }
 
@@ -472,8 +488,10 @@ void sim_nets_close(void)
         clear_routes(net);
         free(net->routes);
         free(net->links);
+        free(net->gone);
         free(net);
     }
+    sim_forget_cuts();
     free(sim_all_nets()->by_port);
     *sim_all_nets() = (sim_nets){0};
 }

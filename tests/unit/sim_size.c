@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,6 +70,21 @@ static bool lists_used_links(const setting *how, const hawser_run *run, uint32_t
                      : figures->link_count == 0;
 }
 
+/* Over a tree a node has had links to its neighbours, to node 0, and to its parent and children in the tree of collective
+ * calls. */
+static bool has_few_links(const setting *how, const hawser_job *job, uint32_t node)
+{
+    uint32_t links = 0, depth = 0;
+    hw_net_path path;
+    while (UINT32_C(1) << depth < how->nodes)
+        depth++;
+    for (uint32_t other = 0; other < how->nodes; other++)
+        links += hw_net_path_of(hw_cluster_net(job->cluster), other, &path);
+    if (node == 0)
+        return links == how->nodes - 1;
+    return links >= 1 && (strcmp(how->topology, "tree") != 0 || links <= 2 * depth + 8);
+}
+
 static int node_main(void *user, uint32_t node)
 {
     setting *how = user;
@@ -85,6 +101,8 @@ static int node_main(void *user, uint32_t node)
     /* All nodes have the same numbers at the end of a loop, and some of them are checked. */
     if (status != HAWSER_OK)
         fprintf(stderr, "node %" PRIu32 ": %s\n", node, error.text);
+    else if (!has_few_links(how, test.job, node))
+        fprintf(stderr, "node %" PRIu32 " has another number of links than it needs\n", node);
     else if (lists_used_links(how, run, node) && (node % 97 != 0 || is_right(how, RESULT(double, run, "x", NULL))))
         how->right++;
     hawser_run_free(run);

@@ -40,20 +40,13 @@ static size_t size_of(const hawser_vector *vector, uint32_t count)
     return HEAD + count * stride_of(vector);
 }
 
-/* A receiver over another transport, or on another host, gets messages. */
-static bool is_near(const hawser_vector *vector, uint32_t node)
-{
-    hw_net_path path;
-    return hw_net_path_of(hw_cluster_net(vector->job->cluster), node, &path) && strcmp(path.transport, "shm") == 0;
-}
-
 uint64_t hw_vector_slots_memory(const hawser_vector *vector)
 {
     if (vector->sparse || vector->rounding != HW_F64 || vector->servers != NULL || vector->bytes < LEAST ||
         vector->job->cluster == NULL)
         return 0;
     for (uint32_t r = 0; r < vector->receiver_count; r++)
-        if (is_near(vector, vector->receivers[r]))
+        if (hw_cluster_shares_memory(vector->job->cluster, vector->receivers[r]))
             return size_of(vector, vector->rules.most > SLOTS ? (uint32_t)vector->rules.most : SLOTS);
     return 0;
 }
@@ -82,7 +75,7 @@ hawser_status hw_vector_slots_offer(hawser_vector *vector, hawser_error *error)
     slots_offer offer = {.process = (uint64_t)getpid(), .descriptor = (uint64_t)slots->descriptor};
     for (uint32_t r = 0; slots->count > 0 && r < vector->receiver_count; r++) {
         hw_message *message = NULL;
-        if (!is_near(vector, vector->receivers[r]))
+        if (!hw_cluster_shares_memory(vector->job->cluster, vector->receivers[r]))
             continue;
         memcpy(offer.token, slots->own.data, sizeof offer.token);
         HAWSER_TRY(hw_vector_word_new(vector, HW_VECTOR_SLOTS, sizeof offer, &message, error));

@@ -38,7 +38,7 @@ typedef struct hw_dial {
 
 /* --------------------------------------------------------------------------------------------------- any thread ---- */
 
-hawser_status hw_net_know(hw_net *net, uint32_t nodes, hw_net_describe *describe, hawser_error *error)
+hawser_status hw_net_know(hw_net *net, uint32_t nodes, hw_net_describe describe, hawser_error *error)
 {
     _Atomic(unsigned char) *gone = NULL;
     HAWSER_TRY(HW_NEW(&gone, nodes, "the nodes of a net", error));
@@ -97,7 +97,7 @@ static hawser_status enter(hw_net *net, hw_dial *dial, const hw_net_hello *hello
     HAWSER_TRY(hw_link_new(net, dial->node, &link, error));
     link->hello = *hello;
     link->hello.node = dial->node;
-    (void)!snprintf(link->transport, sizeof link->transport, "dialling");
+    (void)!snprintf(link->transport, sizeof link->transport, HW_NET_DIALLING);
     atomic_store(&link->dialling, true);
     hawser_status status = hw_net_enter(net, link, error);
     if (status != HAWSER_OK) {

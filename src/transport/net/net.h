@@ -58,9 +58,10 @@ typedef struct hw_net_events {
     void (*refused)(void *argument, const char *from, const char *why, uint64_t more);
 } hw_net_events;
 
+#define HW_NET_DIALLING "dialling"
 /* The figures of a link, for --json and --log-view. */
 typedef struct hw_net_path {
-    char transport[24]; /* "shm", "ucx", "unix", "tcp", "tcp+tls" */
+    char transport[24]; /* "shm", "ucx", "unix", "tcp", "tcp+tls"; HW_NET_DIALLING: not known yet */
     char peer[HW_NET_ADDRESS];
     uint64_t messages_sent, messages_received;
     uint64_t bytes_sent, bytes_received; /* on the link, headers and heartbeats included, before encryption */
@@ -99,12 +100,12 @@ void hw_net_set_ring(hw_net *net, size_t bytes);
 
 /* Describes a known node: its incarnation, name and address, and not its number. Any thread, which may hold locks of the
  * owner, so it takes none. An empty address: the node cannot be dialled. */
-typedef void hw_net_describe(void *argument, uint32_t node, hw_net_hello *hello);
+typedef void (*hw_net_describe)(void *argument, uint32_t node, hw_net_hello *hello);
 /* Makes the nodes below `nodes` known. From then on the first message to one of them that has no link makes the link, which
  * the acceptor's thread dials; messages queue on it meanwhile. If no try succeeds within the failure timeout, the link is
  * lost with the reason of the last one. A known node may also dial this one: of two connections that two nodes make at once,
  * that of the higher number counts. `describe` gets the argument of the events. Once, after the own number is known. */
-hawser_status hw_net_know(hw_net *net, uint32_t nodes, hw_net_describe *describe, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_net_know(hw_net *net, uint32_t nodes, hw_net_describe describe, hawser_error *error) HAWSER_MUST_USE;
 /* Reports to the net that a known node has left (`why` is "") or is lost, as others have learned: its link is no longer
  * dialled and ends, and none is made any more. A link that is up is left alone: it ends by itself. Never blocks; any
  * thread. */

@@ -164,7 +164,7 @@ struct hw_net {
     _Atomic(hw_link *) *_Atomic pages[HW_LINK_PAGES];
     _Atomic(hw_link *) links; /* all links since the start, except forgotten ones */
     atomic_uint known;        /* the nodes below are known; set once, after the next two */
-    hw_net_describe *describe;
+    hw_net_describe describe;
     _Atomic(unsigned char) *gone; /* by known node: hw_net_gone, changed under the mutex */
     atomic_uint dialling;         /* links that are being dialled; changed under the mutex */
     pthread_mutex_t mutex;        /* guards the list of links, the acceptor's figures, and: */
