@@ -161,8 +161,8 @@ with tempfile.TemporaryDirectory() as folder:
         said = call(SIM, *options, "--", *TRAIN, code=2).stderr
         assert said.startswith(f"hawser-sim: {text}"), (options, said)
     for options, text in (
-            (("--nodes", "400"), "400 nodes need about 153 MiB (0.38 MiB each), besides states and data, and --memory-limit is 100 MiB"),
-            (("--sweep", "nodes=2,400"), "400 nodes need about 153 MiB")):
+            (("--nodes", "400"), "400 nodes need about 125 MiB (0.31 MiB each), besides states and data, and --memory-limit is 100 MiB"),
+            (("--sweep", "nodes=2,400"), "400 nodes need about 125 MiB")):
         said = call(SIM, *options, "--memory-limit", "100M", "--", *TRAIN, code=5).stderr
         assert said.startswith(f"hawser-sim: {text}"), (options, said)
     # The states are not in the estimate: a simulation that takes more than its limit ends.

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/machine.h"
 #include "job.h"
 #include "sanitized.h"
 #include "sim/cluster.h"
@@ -170,12 +171,22 @@ static void thousand_nodes_have_the_sums(void **state)
     check((setting){.topology = "servers:32", .nodes = 1000, .numbers = 10000, .clocks = 20, .most = LIMIT(4096)});
 }
 
+/* As many as the parameter server's paper has. */
+static void six_thousand_nodes_have_the_sums(void **state)
+{
+    (void)state;
+    if (!runs_long() || hw_machine_memory(1) < UINT64_C(16) << 30)
+        skip();
+    check((setting){.topology = "tree", .nodes = 6000, .numbers = 1000, .clocks = 5, .most = LIMIT(16384)});
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hundred_nodes_have_the_sums),
         cmocka_unit_test(goodbyes_of_many_nodes_take_little_memory),
         cmocka_unit_test(thousand_nodes_have_the_sums),
+        cmocka_unit_test(six_thousand_nodes_have_the_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
