@@ -141,10 +141,12 @@ static goodbye begin_goodbye(hw_cluster *cluster, hw_join_word what, bool closed
     return it;
 }
 
-/* Sends it over the links of this node, behind what was sent there before. To a node without a link nothing was sent: node 0
- * forwards the goodbye. */
+/* Sends it over the links of this node, also those that are being dialled, behind what was sent there before. To a node
+ * without a link nothing was sent: node 0 forwards the goodbye. */
 static void report_end(hw_cluster *cluster, hw_join_word what, bool closed)
 {
+    if (what == HW_JOIN_LEAVE && closed)
+        hw_net_close_to_new(cluster->net); /* a link that is made later would not get the goodbye */
     goodbye it = begin_goodbye(cluster, what, closed);
     uint32_t count = 0;
     for (uint32_t i = 1; i < hw_cluster_numbers(cluster); i++) {

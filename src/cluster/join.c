@@ -227,8 +227,6 @@ static bool take_report(hw_cluster *cluster, uint32_t node, const hw_message *me
         return false;
     if (news && cluster->self == 0)
         hw_cluster_report_loss(cluster, &loss, node);
-    if (cluster->self != 0)
-        hw_net_gone(cluster->net, loss.node, loss.why);
     if (news)
         hw_cluster_note_loss(cluster, &loss);
     return true;
@@ -683,7 +681,6 @@ void hw_cluster_leave(hw_cluster *cluster)
         return;
     hw_lifeline_end(&cluster->lifeline);
     if (cluster->net != NULL) {
-        hw_net_close_to_new(cluster->net); /* a link that were made now would not get the goodbye */
         hw_cluster_say_leave(cluster);
         hw_net_stop(cluster->net, GOODBYE_SECONDS);
         hw_net_free(cluster->net);

@@ -75,15 +75,15 @@ static bool is_sane(const hw_cluster *cluster, uint32_t from, const loss_report 
            memchr(report->why, '\0', (size_t)length - offsetof(loss_report, why)) != NULL;
 }
 
-/* A node with a link to the lost one notices the loss by that link, after what was sent before. */
-static bool is_news(hw_cluster *cluster, const loss_report *report)
+/* Returns whether a report is about a process that is still of the job, as far as this node knows. */
+static bool is_present(hw_cluster *cluster, const loss_report *report)
 {
     const uint32_t node = report->node;
     pthread_mutex_lock(&cluster->mutex);
-    bool news = node != cluster->self && !cluster->joiners[node].left &&
-                report->incarnation == hw_members_at(cluster->members, node)->incarnation;
+    bool present = node != cluster->self && !cluster->joiners[node].left &&
+                   report->incarnation == hw_members_at(cluster->members, node)->incarnation;
     pthread_mutex_unlock(&cluster->mutex);
-    return news && (cluster->self == 0 || !hw_net_linked(cluster->net, node));
+    return present;
 }
 
 bool hw_cluster_read_report(hw_cluster *cluster, uint32_t from, const hw_message *message, hw_loss *loss, bool *news)
@@ -96,12 +96,16 @@ bool hw_cluster_read_report(hw_cluster *cluster, uint32_t from, const hw_message
     memcpy(&report, message->payload, (size_t)length);
     if (!is_sane(cluster, from, &report, length))
         return false;
-    *news = is_news(cluster, &report);
     *loss = (hw_loss){.node = report.node, .silent = report.silent};
     snprintf(loss->name, sizeof loss->name, "%s", hw_cluster_name(cluster, report.node));
     if (report.by == from)
         snprintf(loss->why, sizeof loss->why, "%s (reported by node %u)", report.why, from);
     else /* node 0 has written so */
         snprintf(loss->why, sizeof loss->why, "%s", report.why);
+    if (!is_present(cluster, &report))
+        return true;
+    /* A node with a link to the lost one notices the loss by that link, after what was sent before. */
+    *news = cluster->self == 0 || !hw_net_linked(cluster->net, report.node);
+    hw_net_gone(cluster->net, report.node, loss->why); /* a link that is being dialled is lost by that */
     return true;
 }
