@@ -498,7 +498,8 @@ static void undo(hw_decider *d)
 static bool guard(hw_decider *d, double y)
 {
     bool new_value = d->trial.stage == HW_TRIAL_NEW || !is_at_start(d);
-    double least = d->bounds.is_gap ? GAP_NOISE : NOISE * fabs(d->best);
+    /* What each clock reports, as the loss of its batches, is about as noisy as a gap. */
+    double least = d->bounds.is_gap ? GAP_NOISE : (d->bounds.often ? GAP_NOISE : NOISE) * fabs(d->best);
     bool rose = !isfinite(y) || y > d->best + fmax(d->noise, least);
     d->rises = rose ? d->rises + 1 : 0;
     if (y < d->best)

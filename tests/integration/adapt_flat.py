@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A loop that is in no other one, and that clocks alone may end, tries staleness and work: examples/factors.c on simulated hosts. A setting that helps is
-found and kept, what holds nothing up changes nothing, histories hold, and a replay under bsp has the bits of the first run."""
+"""A loop that is in no other one, and that clocks alone may end, tries staleness, work and shares: examples/factors.c and minibatch.c on simulated hosts. A
+setting that helps is found and kept, what holds nothing up changes nothing, histories hold, and a replay under bsp has the bits of the first run."""
 import json
 import os
 import random
@@ -16,6 +16,7 @@ from simulated import SIM, call  # noqa: E402
 EXAMPLES = os.path.join(os.environ["HAWSER_BUILD"], "examples")
 IN_TURN = ("--link", "100mbit", "--compute", "1us,1us,0.5ns", "--fault", "turn slow 8 every 1 clocks")
 SLOW_LINK = ("--link", "1mbit", "--compute", "1us,20ns,0.5ns")
+SLOW_HOST = ("--link", "100mbit", "--compute", "1us,5us,0.5ns", "--fault", "t=0 slow 2 8")
 LATENCY = ("--link", "1gbit", "--latency", "5ms", "--compute", "1us,20ns,0.5ns")
 
 
@@ -28,9 +29,19 @@ def write_ratings(path, users, items):
         file.writelines(f"{i + 1} {j + 1} {v + chance.gauss(0, 0.05):.6f}\n" for i, j, v in ratings)
 
 
-def simulate(world, *words):
+def write_classes(path, rows, columns):
+    chance = random.Random(4)
+    weights = [chance.gauss(0, 1) for _ in range(columns)]
+    with open(path, "w", encoding="utf-8") as file:
+        for _ in range(rows):
+            row = {j: chance.gauss(0, 1) for j in sorted(chance.sample(range(columns), 10))}
+            margin = sum(weights[j] * value for j, value in row.items()) + chance.gauss(0, 0.5)
+            file.write(f"{1 if margin > 0 else -1} " + " ".join(f"{j + 1}:{value:.4f}" for j, value in row.items()) + "\n")
+
+
+def simulate(world, *words, program="factors", data="r.mtx"):
     """The line of --json of the job, with the virtual seconds."""
-    lines = call(SIM, "--nodes", "4", *world, "--", os.path.join(EXAMPLES, "factors-simulated"), "r.mtx", "--json", "--quiet", *words).stdout.splitlines()
+    lines = call(SIM, "--nodes", "4", *world, "--", os.path.join(EXAMPLES, program + "-simulated"), data, "--json", "--quiet", *words).stdout.splitlines()
     return {**json.loads(lines[-2]), "seconds": json.loads(lines[-1])["simulated"]["seconds"]}
 
 
@@ -43,6 +54,16 @@ def a_setting_that_helps_is_found():
         assert all(change["loop"] == "descent" and change["reason"] for change in changes), changes
         assert said["stop_reason"] == usual["stop_reason"] == "squares" and said["seconds"] < most * usual["seconds"], (words, said["seconds"], usual["seconds"], changes)
         assert usual["repeatable"] and not said["repeatable"]
+
+
+def a_slow_worker_takes_smaller_batches():
+    """One of four hosts is 8 times slower. With a share of 1/8 it is as fast as the others; a slow link gets more steps between exchanges."""
+    for world, what, news in ((SLOW_HOST, "share", {0.125}), (SLOW_LINK, "work", {2, 4})):
+        usual, said = (simulate(world, "--until", "0.35", *more, program="minibatch", data="m.svm") for more in ((), ("--exchange-every", "auto")))
+        kept = {(change["what"], round(change["new"], 6)) for change in said["changes"]}
+        assert {(what, new) for new in news} <= kept, said["changes"]
+        assert said["stop_reason"] == usual["stop_reason"] == "loss" and said["seconds"] < 0.5 * usual["seconds"], (said["seconds"], usual["seconds"], said["changes"])
+        assert what != "share" or {change["worker"] for change in said["changes"] if change["what"] == "share"} == {2}, said["changes"]
 
 
 def what_holds_nothing_up_changes_nothing():
@@ -76,7 +97,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         write_ratings("r.mtx", 200, 60)
+        write_classes("m.svm", 2000, 40)
         a_setting_that_helps_is_found()
+        a_slow_worker_takes_smaller_batches()
         what_holds_nothing_up_changes_nothing()
         histories_hold()
         replays_have_the_bits()
