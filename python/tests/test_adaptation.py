@@ -74,6 +74,28 @@ def test_the_changes_of_a_training_are_those_of_its_decisions(options, changes, 
         trained(data, **options, replay_decisions=decisions)
 
 
+def test_decisions_of_the_command_are_replayed_and_the_other_way_round(data, tmp_path):
+    """Files, arrays and numbers in other words are the same run; other data are not."""
+    words = [f"--{key.replace('_', '-')}={value:f}" if isinstance(value, float) else f"--{key.replace('_', '-')}={value}" for key, value in ROUNDS.items()]
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    run(BINARY, "train", "lasso", data, "--quiet", "--auto", *words, "--max-clocks", 1, "--save-decisions", theirs)
+    trained(data, auto=True, save_decisions=ours, max_clocks=1)
+    for path in (ours, theirs):
+        write_decisions(path, [("gain", 0, 1, 0.5, 5), ("work", 0, 1, 2, 9)])
+    training = trained(data, auto=True, replay_decisions=theirs).training
+    said = json.loads(run(BINARY, "train", "lasso", data, "--quiet", "--json", "--auto", *words, "--replay-decisions", ours).splitlines()[-1])
+    assert [change.what for change in training.changes] == [change["what"] for change in said["changes"]] == ["gain", "work"]
+    assert training.repeatable and said["repeatable"] and training.metrics["gap"] == said["gap"] and training.clocks == said["clocks"]
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = [line.split() for line in data.read_text().splitlines()]
+    entries = [(i, *entry.split(":")) for i, row in enumerate(rows) for entry in row[1:]]
+    X = sparse.csr_matrix(([float(value) for _, _, value in entries], ([i for i, _, _ in entries], [int(j) - 1 for _, j, _ in entries])))
+    y = np.array([float(row[0]) for row in rows])
+    assert trained(X, target=y, auto=True, replay_decisions=theirs).training.metrics["gap"] == said["gap"]
+    with pytest.raises(hawser.Error, match="data = digest"):
+        trained(X, target=y + 1, auto=True, replay_decisions=theirs)
+
+
 @pytest.mark.skipif(not SIMULATOR.exists(), reason="there is no simulator")
 def test_what_is_learned_is_the_first_change(data, tmp_path):
     words = [f"--{key.replace('_', '-')}={value}" for key, value in ROUNDS.items()]

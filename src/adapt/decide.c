@@ -375,8 +375,10 @@ void hw_decider_restart(hw_decider *d)
     d->best = INFINITY;
     d->rises = 0;
     if (d->trial.stage == HW_TRIAL_NEW || d->trial.stage == HW_TRIAL_BACK) {
+        bool learned = d->trial.kept && !d->trial.behind;
         say(d, "a trial ended without a result: another fit began");
-        set(d, d->trial.knob, d->trial.block, d->trial.from);
+        set(d, d->trial.knob, d->trial.block, learned ? d->trial.to : d->trial.from);
+        d->learned[d->trial.knob] = learned;
     }
     d->trial.stage = HW_TRIAL_NONE;
     d->check.on = false;
@@ -391,7 +393,7 @@ static void lose(hw_decider *d, double ratio)
     if (trial->stage == HW_TRIAL_NEW)
         set(d, trial->knob, trial->block, trial->from);
     trial->stage = HW_TRIAL_NONE;
-    if (trial->behind) { /* bsp, with which it was compared anew, is as good */
+    if (trial->kept && trial->behind) { /* bsp, with which it was compared anew, is as good */
         d->barred[trial->knob] = true;
         d->changed = false;
         count_undone(d);
@@ -522,7 +524,8 @@ static bool compare_anew(hw_decider *d, double per_clock, double rate)
                           .before = DBL_MIN, /* bsp alone counts */
                           .after = rate,
                           .began = d->clocks,
-                          .behind = true};
+                          .behind = true,
+                          .kept = true};
     say(d, "bsp for a measurement: progress per clock is %.2f of what it was under bsp (limit 1/%g)", per_clock / d->in_step,
         HW_FALLS_BEHIND);
     (void)snprintf(d->trial.reason, sizeof d->trial.reason, "bsp was measured again");
@@ -588,6 +591,34 @@ static bool begin_learned_sync(hw_decider *d)
     return true;
 }
 
+/* Returns to the start's value of a setting that an earlier run has decided, for a measurement, as the old value of a trial.
+ * It waits until that takes as small a share of the run as lost trials may. Returns whether it has. */
+static bool check_learned(hw_decider *d, double per_clock, double rate)
+{
+    bool small = d->interval <= HW_LOST_SHARE * (d->clocks - d->learned_clocks);
+    if (!small || d->check.on || (d->trial.stage != HW_TRIAL_NONE && d->trial.stage != HW_TRIAL_WAITS))
+        return false;
+    for (int k = 0; k < HW_KNOB_SHARE; k++) {
+        const double start = d->bounds.start[k], now = d->value[k];
+        if (!d->learned[k] || !(now < start || now > start))
+            continue;
+        d->learned[k] = false;
+        d->trial = (hw_trial){.stage = HW_TRIAL_BACK,
+                              .knob = (hw_knob)k,
+                              .from = start,
+                              .to = now,
+                              .before = DBL_MIN, /* what follows alone counts */
+                              .after = k == HW_KNOB_GAIN ? per_clock : rate,
+                              .began = d->clocks,
+                              .kept = true};
+        (void)snprintf(d->trial.reason, sizeof d->trial.reason, "an earlier run ended with it (--learn)");
+        say(d, "the setting of the start for a measurement, to compare what was learned (--learn) with it");
+        set(d, (hw_knob)k, 0, start);
+        return true;
+    }
+    return false;
+}
+
 void hw_decider_point(hw_decider *d, double seconds, double clocks, double metric)
 {
     const double y = d->bounds.is_gap && isfinite(metric) ? log(fmax(metric, DBL_MIN)) : metric;
@@ -607,9 +638,10 @@ void hw_decider_point(hw_decider *d, double seconds, double clocks, double metri
     double fall = from.y - y - (d->bounds.is_gap ? 0 : d->noise);
     d->interval = clocks - from.clocks;
     const double per_clock = fall / d->interval;
-    if (take_progress(d, per_clock, fall / (seconds - from.seconds)))
+    const double rate = fall / (seconds - from.seconds);
+    if (take_progress(d, per_clock, rate))
         return;
-    if (begin_learned_sync(d))
+    if (begin_learned_sync(d) || check_learned(d, per_clock, rate))
         return;
     step_trial(d, per_clock, from.mixed ? d->clock_seconds : (seconds - from.seconds) / d->interval);
 }
@@ -623,9 +655,14 @@ static double within(const hw_bounds *bounds, hw_knob knob, double value)
 
 void hw_decider_learn(hw_decider *d, const hw_decided *from, const char *reason)
 {
-    for (int k = 0; k < HW_KNOB_SHARE; k++)
-        if (may_change(&d->bounds, (hw_knob)k) && isfinite(from->value[k]))
-            d->value[k] = within(&d->bounds, (hw_knob)k, from->value[k]);
+    for (int k = 0; k < HW_KNOB_SHARE; k++) {
+        bool judged = d->bounds.measured || (k != HW_KNOB_ENCODING && k != HW_KNOB_QUOTA);
+        if (!judged || !may_change(&d->bounds, (hw_knob)k) || !isfinite(from->value[k]))
+            continue;
+        d->value[k] = within(&d->bounds, (hw_knob)k, from->value[k]);
+        d->learned[k] = k != HW_KNOB_SYNC; /* which is guarded from its begin */
+    }
+    d->learned_clocks = from->clocks;
     d->learned_sync = d->value[HW_KNOB_SYNC];
     d->value[HW_KNOB_SYNC] = d->sent[HW_KNOB_SYNC];
     for (uint32_t b = 0; from->shares != NULL && may_change(&d->bounds, HW_KNOB_SHARE) && b < d->blocks; b++)
@@ -645,6 +682,7 @@ void hw_decider_decided(const hw_decider *d, double *shares, hw_decided *decided
 {
     const hw_trial *trial = &d->trial;
     const bool tries = trial->stage == HW_TRIAL_NEW;
+    const bool again = trial->stage == HW_TRIAL_BACK && trial->kept;
     const bool shared = may_change(&d->bounds, HW_KNOB_SHARE);
     *decided = (hw_decided){
         .shares = shared ? shares : NULL, .clocks = d->clocks, .lost = d->lost, .noise = d->bounds.is_gap ? d->noise : 0};
@@ -654,8 +692,8 @@ void hw_decider_decided(const hw_decider *d, double *shares, hw_decided *decided
         decided->value[HW_KNOB_SYNC] = d->learned_sync;
     if (tries && trial->knob == HW_KNOB_SHARE)
         shares[trial->block] = trial->from;
-    else if (tries)
-        decided->value[trial->knob] = trial->from;
+    else if (tries || again)
+        decided->value[trial->knob] = again ? trial->to : trial->from;
     if (d->check.on)
         decided->value[d->check.knob] = d->check.from;
     for (int k = 0; k < HW_KNOBS; k++) {

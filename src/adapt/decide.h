@@ -74,6 +74,7 @@ typedef struct hw_trial {
     double began;         /* clocks when the new value was set */
     bool seen;            /* progress with the new value was measured once */
     bool behind;          /* the new value had been kept: it is compared with bsp anew */
+    bool kept;            /* the new value held before, and is compared with the old one anew */
     char reason[HW_REASON / 2 + 20];
 } hw_trial;
 
@@ -123,8 +124,10 @@ typedef struct hw_decider {
     uint32_t last_block;
     double last_from;
     uint32_t undone;
-    bool defaulted;      /* the start's settings hold for the rest */
-    double learned_sync; /* staleness of an earlier run, which begins once progress under bsp is known; 0: none */
+    bool defaulted;         /* the start's settings hold for the rest */
+    double learned_sync;    /* staleness of an earlier run, which begins once progress under bsp is known; 0: none */
+    bool learned[HW_KNOBS]; /* the value is that of an earlier run, and was not compared with that of the start */
+    double learned_clocks;  /* of earlier runs, in `clocks` */
 } hw_decider;
 
 /* What a run has decided when it ends, with which another one may begin. */
@@ -147,8 +150,9 @@ void hw_decider_point(hw_decider *decider, double seconds, double clocks, double
 /* Forgets what was measured so far, because another fit begins with another metric. Settings stay. */
 void hw_decider_restart(hw_decider *decider);
 /* Begins with what an earlier run has decided, within the bounds: right after hw_decider_open. Its staleness begins after
- * two measurements under bsp. A setting whose trial it lost waits before it is tried again. `reason` is the reason given for
- * the changes. */
+ * two measurements under bsp. Another setting is compared with that of the start once a measurement takes a small share of
+ * this run's clocks, and is undone if it is not faster. Without a metric, encoding and quota begin as at the start. A
+ * setting whose trial the earlier run lost waits before it is tried again. `reason` is given for the changes. */
 void hw_decider_learn(hw_decider *decider, const hw_decided *from, const char *reason);
 /* Stores what has been decided. A change that is still being tried counts as not made. `shares` has one number for each
  * block, and takes the shares. */

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* Returns the length of what two lines about one thing share, "option lambda = "; 0: unknown. */
 static size_t label_of(const char *line, size_t length)
 {
@@ -21,11 +23,44 @@ static const char *next_line(const char *line)
     return line + length + (line[length] != '\0');
 }
 
+/* Returns whether two values are the same numbers, separated by commas, in other words: 1e-5 and 1e-05. */
+static bool same_numbers(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    char words[2][256];
+    const char *at[2] = {words[0], words[1]};
+    if (a_length >= sizeof *words || b_length >= sizeof *words)
+        return false;
+    (void)snprintf(words[0], sizeof *words, "%.*s", (int)a_length, a);
+    (void)snprintf(words[1], sizeof *words, "%.*s", (int)b_length, b);
+    for (;;) {
+        double numbers[2];
+        for (int i = 0; i < 2; i++)
+            if ((at[i] = hw_number_word(at[i], &numbers[i])) == NULL)
+                return false;
+        if (!(numbers[0] == numbers[1]) || *at[0] != *at[1] || (*at[0] != ',' && *at[0] != '\0'))
+            return false;
+        if (*at[0] == '\0')
+            return true;
+        at[0]++;
+        at[1]++;
+    }
+}
+
+/* Returns whether two lines are the same, or give an option the same numbers. */
+static bool same_line(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    const size_t label = label_of(a, a_length);
+    if (a_length == b_length && memcmp(a, b, a_length) == 0)
+        return true;
+    return strncmp(a, "option ", 7) == 0 && label > 0 && label == label_of(b, b_length) && memcmp(a, b, label) == 0 &&
+           same_numbers(a + label, a_length - label, b + label, b_length - label);
+}
+
 /* Returns whether a text has a line. */
 static bool has_line(const char *text, const char *line, size_t length)
 {
     for (; *text != '\0'; text = next_line(text))
-        if (line_length(text) == length && memcmp(text, line, length) == 0)
+        if (same_line(text, line_length(text), line, length))
             return true;
     return false;
 }

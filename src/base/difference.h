@@ -7,7 +7,7 @@
 enum { HW_DIFFERENCE = 520 };
 
 /* Returns whether a line of one text is missing in the other, and writes both values, or the line, to `text`. Lines may be
- * in another order. `there` is what was stored, `here` is what is compared with it. */
+ * in another order, and an option's numbers in other words. `there` is what was stored, `here` what is compared with it. */
 bool hw_lines_differ(const char *there, const char *here, char text[HW_DIFFERENCE]);
 
 #endif

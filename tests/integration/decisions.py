@@ -60,6 +60,10 @@ with tempfile.TemporaryDirectory() as folder:
     early = call(HAWSER, *words, "--max-clocks", "5", *replay)
     assert "--replay-decisions: the run ended before" in early.stderr and said(early)["clocks"] == 5, early.stderr
 
+    # Numbers in other words, and options of how data are read, which their digest covers, make no other run.
+    other = [word.replace("1e-4", "0.0001") for word in words]
+    assert said(call(HAWSER, *other, "--index-base", "1", "--format", "svmlight", *replay))["changes"] == runs[first]["changes"]
+
     def refused(text, *more, words=words, code=2, name=f"{first}.decisions"):
         stderr = call(HAWSER, *words, *more, "--replay-decisions", name, code=code).stderr
         assert text in stderr and name in stderr, (text, stderr)

@@ -422,6 +422,43 @@ static void what_was_decided_is_handed_on(void **state)
     hw_decider_close(&decider);
 }
 
+/* A learned encoding is compared with exact once a measurement is a twentieth of the run. It stays if progress per second
+ * was 1.1 times that of exact, which is lost else; without a metric it is not begun with. */
+static void a_learned_encoding_is_compared_with_exact(void **state)
+{
+    (void)state;
+    for (int faster = 0; faster < 2; faster++) {
+        hw_knob knob = HW_KNOBS;
+        hw_decided learned = {.clocks = 1000, .losses = {[HW_KNOB_GAIN] = 9}};
+        for (int k = 0; k < HW_KNOBS; k++)
+            learned.value[k] = k == HW_KNOB_ENCODING ? 2 : (double)NAN;
+        hw_decider decider = open_decider(&bounds);
+        hw_decider_learn(&decider, &learned, "learned");
+        assert_int_equal(count_changes(&decider, &knob), 1);
+        double seconds = 0, exact_at = 0;
+        for (int window = 1; window <= 60; window++) {
+            const bool exact = decider.value[HW_KNOB_ENCODING] < 1;
+            const double took = exact && faster ? 20 : 10;
+            const hw_feedback other = {.found = {.cause = HAWSER_CAUSE_OTHER, .clocks = 10, .seconds = took, .waited = 0.5}};
+            hw_decider_window(&decider, &other);
+            seconds += took;
+            hw_decider_point(&decider, seconds, 10 * window, exp(-window));
+            const bool was_exact = decider.value[HW_KNOB_ENCODING] < 1;
+            exact_at = was_exact && exact_at == 0 ? window : exact_at;
+            assert_true(window >= 20 || !was_exact);
+        }
+        assert_true(exact_at >= 20 && exact_at < 25);
+        assert_true(same(decider.value[HW_KNOB_ENCODING], faster ? 2 : 0));
+        hw_decider_close(&decider);
+        hw_bounds blind = bounds;
+        blind.measured = false;
+        decider = open_decider(&blind);
+        hw_decider_learn(&decider, &learned, "learned");
+        assert_true(same(decider.value[HW_KNOB_ENCODING], 0));
+        hw_decider_close(&decider);
+    }
+}
+
 /* Passes windows without waits, for which sigma' is halved first, until a trial begins; returns their number. */
 static int windows_to_a_trial(const hw_decided *learned)
 {
@@ -473,6 +510,7 @@ int main(void)
         cmocka_unit_test(the_nearest_run_is_that_of_a_search_written_apart),
         cmocka_unit_test(a_run_begins_within_its_bounds_and_under_bsp),
         cmocka_unit_test(what_was_decided_is_handed_on),
+        cmocka_unit_test(a_learned_encoding_is_compared_with_exact),
         cmocka_unit_test(lost_trials_are_not_repeated_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

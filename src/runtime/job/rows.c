@@ -43,9 +43,9 @@ static const hawser_option job_rows[] = {
      "node 0, its columns match by name, and -o may name the same file; every node reads files of numbers",
      "Start from a model", 0},
     {"exchange-every", HAWSER_NUMBER, "1", "(0,inf)", "H" HW_OR_AUTO_FROM,
-     "work between two exchanges, as a fraction of a worker's own coordinates; if unset, the algorithm may choose "
-     "another schedule (the lasso under bsp solves its working sets). auto:H begins with H and changes it, and the shares "
-     "of slow workers in it, during the run; auto is auto:1",
+     "work between two exchanges, as a fraction of a worker's own coordinates, and at least a pass over its working set; if "
+     "unset, the algorithm may choose another schedule (the lasso under bsp solves its working sets). auto:H begins with H "
+     "and changes it, and the shares of slow workers in it, during the run; auto is auto:1",
      "Exchange between workers", 0},
     {"filter", HAWSER_WORD, "none", HW_ROWS_BOUNDS(HW_FILTERS), HW_BY_STATE "NAME",
      "which entries of an update go first when a quota holds some back; w=NAME is for state w alone, and NAME,w=NAME for "
