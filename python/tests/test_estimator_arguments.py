@@ -35,7 +35,7 @@ BESIDE = {"max_iter": {"tol": 1e-12, "workers": 3}, "warm_start": {"tol": 1e-10,
 BESIDE_OF = {("LogisticRegressionCV", "rule"): {"Cs": [0.001, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0, 10.0], "scoring": "neg_log_loss"}, ("KMeans", "max_iter"): {"tol": 0.0},
              ("MultiTaskElasticNet", "max_iter"): {"alpha": 1e-4, "tol": 0}, ("MultiTaskElasticNet", "warm_start"): {"alpha": 0.5, "tol": 1e-14, "workers": 1},
              ("MultiTaskElasticNetCV", "max_iter"): {"alphas": [0.1, 1e-4], "tol": 1e-14, "workers": 3},
-             ("MiniBatchKMeans", "max_iter"): {"tol": 0.0},
+             ("MiniBatchKMeans", "max_iter"): {"tol": 0.0}, ("LinearSVC", "tol"): {"C": 0.01},
              **{(name, "max_iter"): {"alphas": [0.1, 1e-4], "tol": 1e-12, "workers": 3} for name in ("LassoCV", "ElasticNetCV")},
              **{(name, "sync"): {"alphas": [0.5, 0.1], "workers": 3} for name in ("LassoCV", "ElasticNetCV", "MultiTaskLassoCV", "MultiTaskElasticNetCV")}}
 
