@@ -486,7 +486,7 @@ def test_resources_are_flat():
         assert figures() == opened
     for _ in range(100):
         use(3)
-    assert figures() == before
+    assert all(now <= then for now, then in zip(figures(), before))  # what an earlier test has left may end meanwhile
 
 
 def test_a_forked_child_may_not_use_the_store(waiting):
