@@ -63,7 +63,7 @@ def check(case):
     if most > told:
         print("FAILED: a checkpoint is larger than its estimate")
         return 1
-    if len(seen) > 3 and told > MANY * most:
+    if len(seen) > 3 and told > (2 if case[0] == "svm" else MANY) * most:  # svm may turn to the primal, with matrices
         print("FAILED: the estimate is much larger than the checkpoints")
         return 1
     return 0

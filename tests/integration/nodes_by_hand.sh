@@ -49,7 +49,7 @@ for address in "${addresses[@]}"; do
     member third --join "$host:$port" --node-name birch --interface "$address" # names are only for users: numbers distinguish nodes
     ends first 0; ends second 0; ends third 0
     cmp -s <(coefficients one.st) <(coefficients many.st) || complain "$address: another model"
-    json first.out '[g["admitted"] for g in o["accepts"]] == [2, 1, 0] and all(g["wrong_key"] + g["unfit"] + g["late"] + g["late_messages"] + g["foreign_messages"] == 0 and g["last"] is None for g in o["accepts"])'
+    json first.out 'o["accepts"][0]["admitted"] == 2 and all(g["wrong_key"] + g["unfit"] + g["late"] + g["late_messages"] + g["foreign_messages"] == 0 and g["last"] is None for g in o["accepts"])'
     rm -f many.st
 done
 

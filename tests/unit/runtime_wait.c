@@ -169,7 +169,8 @@ static double waits(uint32_t node, void (*step)(far_executor *), hawser_status w
     test_job test = OPEN_JOB("workers", "1", "timeout", "50");
     hawser_error error = {0};
     bool came = false;
-    hw_session session = {.job = test.job, .blocks = 1, .node = node, .nodes = 2};
+    const hw_plan plan = {0};
+    hw_session session = {.job = test.job, .plan = &plan, .blocks = 1, .node = node, .nodes = 2};
     far_executor executor = {.super = {&ops}, .session = &session, .step = step};
     session.executor = &executor.super;
     assert_int_equal(hw_inproc_new(4, &session.transport, &error), HAWSER_OK);
