@@ -105,7 +105,8 @@ static bool send_goodbye(hw_cluster *cluster, uint32_t node, const goodbye *it)
     const size_t length = strlen(it->words), more = node == 0 ? it->size : 0;
     if (!hw_net_linked(cluster->net, node) || hw_message_new(length + more, &message, &ignored) != HAWSER_OK)
         return false;
-    memcpy(message->payload, it->words, length);
+    if (length > 0)
+        memcpy(message->payload, it->words, length);
     if (more > 0)
         memcpy((char *)message->payload + length, it->reached, more);
     message->envelope.kind = HW_MESSAGE_JOIN;
@@ -185,7 +186,8 @@ void hw_cluster_forward_goodbye(hw_cluster *cluster, uint32_t node, const hw_mes
     forwarded->envelope.length = length;
     forwarded->envelope.span = 0;
     forwarded->envelope.range = node + 1;
-    memcpy(forwarded->payload, message->payload, length);
+    if (length > 0)
+        memcpy(forwarded->payload, message->payload, length);
     for (uint32_t i = 1; i < cluster->nodes; i++) {
         hw_message *copy = NULL;
         if (i == node || has_bit(reached, i) || !hw_net_linked(cluster->net, i) ||
