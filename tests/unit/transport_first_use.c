@@ -230,6 +230,12 @@ static void pairs_that_send_first_at_once_get_one_link(void **state)
             pthread_join(senders[i].thread, NULL);
         for (uint32_t i = 0; i < NODES; i++)
             receive_all_of(i);
+        for (uint32_t i = 0; i < NODES; i++) { /* a connection that does not count is no stranger's */
+            hw_net_accept_figures figures;
+            hw_net_accepts(all.nodes[i].net, &figures);
+            assert_string_equal(figures.last_refused, "");
+            assert_int_equal(figures.refused_key + figures.refused_hello + figures.timed_out + figures.crowded_out, 0);
+        }
         pthread_barrier_destroy(&start);
         close_nodes();
     }

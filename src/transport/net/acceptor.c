@@ -117,6 +117,15 @@ static bool has_sent(const half_open *one)
     return one->shake.fault == HW_FAULT_CUT && one->shake.have == 0 && one->shake.own_size == 0;
 }
 
+/* Returns whether a known node, which has a link to this one, was connecting: of two first uses at once, one ends. */
+static bool is_second(const hw_net *net, const hw_shake *shake)
+{
+    const hw_net_hello *peer = &shake->peer.peer;
+    hawser_error ignored;
+    return shake->fault != HW_FAULT_KEY && peer->node < atomic_load(&net->known) && hw_net_link(net, peer->node) != NULL &&
+           hw_net_check_peer(net, peer->node, peer->incarnation, &ignored) == HAWSER_OK;
+}
+
 static void advance(net_acceptor *self, half_open *one)
 {
     hw_net *net = self->net;
@@ -136,7 +145,7 @@ static void advance(net_acceptor *self, half_open *one)
     }
     if (one->shake.fault != HW_FAULT_NONE && !one->decided) {
         one->decided = true;
-        if (!has_sent(one) && one->shake.fault != HW_FAULT_LATER)
+        if (!has_sent(one) && one->shake.fault != HW_FAULT_LATER && !is_second(net, &one->shake))
             count_refusal(self, one->from, one->shake.fault, false, one->shake.why);
     }
     if (progress == HW_SHAKE_FAILED)
