@@ -78,7 +78,7 @@ typedef struct hw_trial {
     char reason[HW_REASON / 2 + 20];
 } hw_trial;
 
-/* A change of encoding or quota whose effect is still to be seen. */
+/* A change of encoding or quota whose effect is not known yet. */
 typedef struct hw_check {
     bool on;
     hw_knob knob;
@@ -151,8 +151,8 @@ void hw_decider_point(hw_decider *decider, double seconds, double clocks, double
 void hw_decider_restart(hw_decider *decider);
 /* Begins with what an earlier run has decided, within the bounds: right after hw_decider_open. Its staleness begins after
  * two measurements under bsp. Another setting is compared with that of the start once a measurement takes a small share of
- * this run's clocks, and is undone if it is not faster. Without a metric, encoding and quota begin as at the start. A
- * setting whose trial the earlier run lost waits before it is tried again. `reason` is given for the changes. */
+ * this run's clocks, and is undone if it is not faster. Without a metric, encoding and quota begin as at the start. If
+ * the earlier run lost a trial, that setting waits before it is tried again. `reason` is the reason of these changes. */
 void hw_decider_learn(hw_decider *decider, const hw_decided *from, const char *reason);
 /* Stores what has been decided. A change that is still being tried counts as not made. `shares` has one number for each
  * block, and takes the shares. */

@@ -81,9 +81,9 @@ hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_err
                        words[0] != '\0' ? words : "its own words say why");
 }
 
-/* What a node reports to all: how many runs it has ended, of which job, and why. In the envelope of the message `state` is
- * its number, and `range` is 1 + the node if node 0 forwards it. To node 0 the payload ends with `span` bytes, which have a
- * bit for each node that was sent the message directly. */
+/* What a node reports to all: how many runs of which job it has ended, and why. The envelope has its number in `state`,
+ * and 1 + the node in `range` if node 0 forwards it. To node 0 the payload ends with `span` bytes, which have a bit for
+ * each node that was sent the message directly. */
 typedef struct goodbye {
     hw_join_word what;
     uint32_t number, job, ended, completed;

@@ -21,7 +21,7 @@ typedef enum hw_join_word {
     HW_JOIN_REQUEST = 1, /* member -> manager: join_request */
     HW_JOIN_MEMBERS,     /* manager -> members: the member list */
     HW_JOIN_READY,       /* member -> manager: it has the list, and a link to its parent in gathering.h */
-    HW_JOIN_GO,          /* manager -> members: all are linked */
+    HW_JOIN_GO,          /* manager -> members: all are ready */
     HW_JOIN_REFUSED,     /* manager -> members: the cluster will not form; payload: the reason */
     HW_JOIN_LEAVE,       /* to all: this node leaves after envelope.session runs */
     HW_JOIN_END,         /* to all: it takes part in nothing more of job envelope.epoch; last: it has closed it */

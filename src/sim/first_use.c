@@ -25,14 +25,6 @@ bool sim_has_left(const sim_net *net, uint32_t node)
 
 /* ---------------------------------------------------------------------------------------------------- the dialler ---- */
 
-static void post_failure(sim_link *link)
-{
-    sim_parcel *parcel = sim_made(sizeof *parcel);
-    parcel->kind = SIM_FAILED;
-    parcel->to = link;
-    sim_receive(link->net, parcel);
-}
-
 /* The deadline of a dial. An event. */
 static void expire(void *argument, uint64_t unused)
 {
@@ -40,14 +32,13 @@ static void expire(void *argument, uint64_t unused)
     (void)unused;
     if (link->first == NULL || link->closed || !sim_net_runs(link->net))
         return;
-    double end = fmax(link->first->deadline, link->net->resumed + link->net->failure_timeout);
-    if (link->net->process->state == SIM_STOPPED || sim_seconds() < end) /* it was stopped: the peer is not late */
-        sim_at(
-            (uint64_t)((link->net->process->state == SIM_STOPPED ? sim_seconds() + link->net->failure_timeout : end) * 1e9) +
-                1,
-            expire, link, 0);
+    const bool stopped = link->net->process->state == SIM_STOPPED;
+    const double timeout = link->net->failure_timeout;
+    double end = stopped ? sim_seconds() + timeout : fmax(link->first->deadline, link->net->resumed + timeout);
+    if (sim_seconds() < end) /* it was stopped: the peer is not late */
+        sim_at((uint64_t)(end * 1e9) + 1, expire, link, 0);
     else
-        post_failure(link);
+        sim_tell(link, SIM_FAILED);
 }
 
 static void try_again(void *argument, uint64_t unused);
@@ -66,10 +57,7 @@ static void reach(void *argument, uint64_t unused)
         sim_at(sim_now() + REST, try_again, link, 0);
         return;
     }
-    sim_parcel *parcel = sim_made(sizeof *parcel);
-    parcel->kind = SIM_USED;
-    parcel->to = other;
-    sim_receive(other->net, parcel);
+    sim_tell(other, SIM_USED);
 }
 
 static void try_again(void *argument, uint64_t unused)
@@ -216,7 +204,7 @@ void sim_be_used(sim_link *link)
     if (status == HAWSER_STOP)
         sim_at(sim_now() + REST, try_again, from, 0);
     else
-        post_failure(from);
+        sim_tell(from, SIM_FAILED);
 }
 
 /* ------------------------------------------------------------------------------------------------------ net.h ---- */
@@ -242,7 +230,7 @@ SIM_WRAP(void, hw_net_gone, hw_net *own, uint32_t node, const char *why)
         return;
     link->first->left |= why[0] == '\0';
     (void)snprintf(link->first->why, sizeof link->first->why, "%s", why);
-    post_failure(link);
+    sim_tell(link, SIM_FAILED);
 }
 
 SIM_WRAP(void, hw_net_close_to_new, hw_net *net)

@@ -79,6 +79,14 @@ void sim_receive(sim_net *net, sim_parcel *parcel)
     sim_wake_first(&net->idle);
 }
 
+void sim_tell(sim_link *to, sim_kind kind)
+{
+    sim_parcel *parcel = sim_made(sizeof *parcel);
+    parcel->kind = kind;
+    parcel->to = to;
+    sim_receive(to->net, parcel);
+}
+
 void sim_refuse_link(sim_link *link);
 
 static void arrived(sim_item *item)
@@ -238,10 +246,7 @@ void sim_check_silence(void *argument, uint64_t unused)
         sim_at((uint64_t)(end * 1e9) + 1, sim_check_silence, link, 0);
         return;
     }
-    sim_parcel *parcel = sim_made(sizeof *parcel);
-    parcel->kind = SIM_SILENT;
-    parcel->to = link;
-    sim_receive(link->net, parcel);
+    sim_tell(link, SIM_SILENT);
 }
 
 void sim_answer(sim_dialling *dialling)

@@ -132,6 +132,8 @@ bool sim_net_runs(const sim_net *net);
 
 /* Gives a parcel to a net as if it had arrived. */
 void sim_receive(sim_net *net, sim_parcel *parcel);
+/* The same for a new parcel of this kind, to an end of a link. */
+void sim_tell(sim_link *to, sim_kind kind);
 void sim_free_parcel(sim_parcel *parcel);
 /* Before a goodbye: waits while much is on the way from the net, as long as something arrives. All nodes end at about one
  * time, and their goodbyes to all others need not be in memory at once. */

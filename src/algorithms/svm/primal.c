@@ -373,8 +373,8 @@ static bool improve(hw_svm_line *line, double slope, double bend, bool squared)
     return true;
 }
 
-/* Starts at the whole step. Stores in block->primal.direction the model after it for a squared loss, and the step itself for
- * the others, whose narrow pieces need more digits of the moves than a difference of margins has. */
+/* Starts at the whole step. For a squared loss block->primal.direction becomes the model after it; for the others it
+ * becomes the step, because a difference of margins has too few digits for their narrow pieces. */
 static void start_line(hw_svm_block *b, size_t problem)
 {
     hw_svm_primal *q = &b->primal;

@@ -234,7 +234,7 @@ static bool ends_now(const hw_kept_results *results, bool own, hw_ended_branches
     return true;
 }
 
-/* Returns whether there is a run (0: all) whose branch here has ended just now. */
+/* Finds a run (0: all) that the nodes of this branch have just ended, which was not reported yet. False: there is none. */
 static bool next_end(hw_kept_results *results, uint64_t *run)
 {
     pthread_mutex_lock(&results->mutex);
@@ -691,7 +691,7 @@ void hw_kept_results_told(hw_kept_results *results)
     pthread_mutex_unlock(&results->mutex);
 }
 
-/* What hawser_close waits for: a child's branch, or all nodes, of which the parent hears. */
+/* What hawser_close waits for: node 0 for the branch of a child, another node for its parent's word about all nodes. */
 typedef struct closing {
     hw_kept_results *results;
     uint32_t node;

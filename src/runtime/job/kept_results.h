@@ -38,7 +38,7 @@ typedef struct hw_kept_values {
 /* Which nodes read no more of a run, or of all. Over the tree of gathering.h a node receives this of its children's
  * branches, and then of all nodes. */
 typedef struct hw_ended_branches {
-    uint8_t below; /* a bit for each child whose branch has ended */
+    uint8_t below; /* a bit for each child: all nodes of its branch have ended */
     bool sent;     /* this node's branch has */
     bool all;
 } hw_ended_branches;
