@@ -3,6 +3,7 @@
 
 #include "net_proxy.h"
 #include "sanitized.h"
+#include "transport/net/parts.h"
 
 enum { NODES = 24, LENGTHS = 5 };
 static const size_t lengths[LENGTHS] = {0, 1, 3000, 70000, 300000};
@@ -361,6 +362,18 @@ static void a_node_that_has_left_is_not_dialled(void **state)
     close_nodes();
 }
 
+/* Its dial is freed, as the leak checker of the sanitizer sees. */
+static void a_first_use_after_the_end_of_the_acceptor_is_freed(void **state)
+{
+    (void)state;
+    open_nodes(2, HW_NET_TCP, false, 30);
+    know();
+    hw_acceptor_end(all.nodes[0].net);
+    send_from(0, 1, 1, 10);
+    hw_net_stop(all.nodes[0].net, 0); /* for no goodbye can be sent */
+    close_nodes();
+}
+
 static void another_process_is_no_known_node(void **state)
 {
     (void)state;
@@ -388,6 +401,7 @@ int main(void)
         cmocka_unit_test(both_learn_that_the_higher_node_cannot_connect),
         cmocka_unit_test(a_node_that_is_gone_is_lost_after_the_failure_timeout),
         cmocka_unit_test(a_node_that_has_left_is_not_dialled),
+        cmocka_unit_test(a_first_use_after_the_end_of_the_acceptor_is_freed),
         cmocka_unit_test(another_process_is_no_known_node),
     };
     return cmocka_run_group_tests_name("transport: links on first use", tests, NULL, NULL);

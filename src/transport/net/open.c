@@ -186,6 +186,7 @@ void hw_net_free(hw_net *net)
     if (net == NULL)
         return;
     hw_net_stop(net, 0);
+    hw_dials_free(net->dials); /* of first uses that the end of the acceptor has overtaken */
     for (hw_link *link = atomic_load(&net->links), *next; link != NULL; link = next) {
         next = link->next;
         hw_link_free(link);
