@@ -22,6 +22,28 @@ static void a_header_gives_names(void **state)
     hawser_dataset_free(dataset);
 }
 
+/* The first line looks like the second one, a word and a number: it is a header if an option says one of its names. */
+static void a_header_is_known_by_a_name_in_an_option(void **state)
+{
+    (void)state;
+    const struct {
+        hawser_load load;
+        size_t rows;
+    } cases[] = {
+        {{.target = "y"}, 1}, {{.target = "1", .ignore = "9,y"}, 1},      {{.target = "1", .categories = "y"}, 1},
+        {{.target = "1"}, 2}, {{.target = "1", .categories = "auto"}, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hawser_dataset *dataset = load_text("y,7,9\nred,2,4\n", cases[i].load);
+        assert_int_equal(hawser_dataset_matrix(dataset)->rows, cases[i].rows);
+        assert_int_equal(hawser_dataset_figures(dataset)->header_guessed, cases[i].rows == 1 ? 1 : -1);
+        hawser_dataset_free(dataset);
+    }
+    hawser_dataset *dataset = load_text("auto,7\nred,2\n", (hawser_load){.target = "1", .categories = "auto"});
+    assert_int_equal(hawser_dataset_matrix(dataset)->rows, 2);
+    hawser_dataset_free(dataset);
+}
+
 static void columns_have_roles_by_name_or_number(void **state)
 {
     (void)state;
@@ -428,6 +450,7 @@ int main(void)
         cmocka_unit_test(blanks_are_a_delimiter),
         cmocka_unit_test(one_blank_is_a_delimiter),
         cmocka_unit_test(a_header_gives_names),
+        cmocka_unit_test(a_header_is_known_by_a_name_in_an_option),
         cmocka_unit_test(columns_have_roles_by_name_or_number),
         cmocka_unit_test(the_first_column_is_the_target_if_none_is_named),
         cmocka_unit_test(means_of_large_numbers_are_finite),

@@ -471,6 +471,26 @@ static hawser_status set_of_fields(const hw_csv *csv, const hw_chunk *line, hw_l
     return HAWSER_OK;
 }
 
+/* Whether an option names a field of the line, other than by its number. */
+static hawser_status options_name(const hawser_load *load, const hw_csv *csv, const hw_chunk *line, bool *named,
+                                  hawser_error *error)
+{
+    const char *const lists[] = {load->target, load->weights, load->offset, load->exposure,   load->groups,
+                                 load->text,   load->select,  load->ignore, load->categories, load->dates};
+    hw_levels fields = {0};
+    hawser_status status = set_of_fields(csv, line, &fields, error);
+    for (size_t k = 0; k < sizeof lists / sizeof *lists && status == HAWSER_OK; k++) {
+        const char *at = lists[k] != NULL && strcmp(lists[k], "none") != 0 && strcmp(lists[k], "auto") != 0 ? lists[k] : "";
+        for (size_t length; *at != '\0' && !*named; at += length + (at[length] == ',')) {
+            uint32_t number;
+            length = strcspn(at, ",");
+            *named = strspn(at, "-0123456789") < length && hw_levels_find(&fields, at, length, &number);
+        }
+    }
+    hw_levels_free(&fields);
+    return status;
+}
+
 /* Judges a first line without a word, for a model all of whose columns have names that are no words: 2019, 2020, NA, or
  * none. If the line has all these names, it is the header, or a row that has the same values: an option settles it. */
 static hawser_status judge_numbers(const hw_csv *csv, const hawser_schema *known, const hw_chunk *line, hawser_error *error)
@@ -523,10 +543,11 @@ static hawser_status known_header(const hw_csv *csv, const hw_chunk *line, const
 }
 
 /* A first line with a word is a header, unless the second line has words and numbers in the same fields: then both are
- * rows. */
-static hawser_status guess_header(const hw_csv *csv, const hawser_schema *known, const hw_chunk *line, const char *second,
+ * rows, if no option names a field of the first one. */
+static hawser_status guess_header(const hw_csv *csv, const hawser_load *load, const hw_chunk *line, const char *second,
                                   const char *end, bool has_name, bool *header, hawser_error *error)
 {
+    const hawser_schema *known = load->schema;
     size_t width = csv->rules.width, numbers = 0;
     unsigned char *kinds = NULL;
     *header = has_name;
@@ -545,7 +566,7 @@ static hawser_status guess_header(const hw_csv *csv, const hawser_schema *known,
     }
     free(kinds);
     *header = !(same && numbers > 0);
-    return HAWSER_OK;
+    return *header ? HAWSER_OK : options_name(load, csv, line, header, error);
 }
 
 /* Whether the first rows have a word where one is allowed: most tables show all their columns of words there. */
@@ -635,7 +656,7 @@ static hawser_status settle_columns(hw_reading *reading, hw_csv *csv, const hw_c
     HAWSER_TRY(walk_line(line, csv, &has_name, false, error));
     csv->header = reading->load->header > 0;
     if (reading->load->header == 0)
-        HAWSER_TRY(guess_header(csv, reading->load->schema, line, rows, end, has_name, &csv->header, error));
+        HAWSER_TRY(guess_header(csv, reading->load, line, rows, end, has_name, &csv->header, error));
     if (csv->header) {
         HAWSER_TRY(HW_NEW(&csv->rules.names, csv->rules.width, "column names", error));
         HAWSER_TRY(walk_line(line, csv, &has_name, true, error));
