@@ -59,7 +59,7 @@ static hawser_status take(gather_call *call, uint32_t node, hw_message *list, ha
     const uint32_t self = call->tree.self;
     const bool up = kind == HW_DATA_UP && node > 0 && hw_gathering_parent(node) == self;
     const bool down = kind == HW_DATA_DOWN && self > 0 && hw_gathering_parent(self) == node;
-    if (!up && !down && kind != HW_DATA_APART) {
+    if (list->envelope.loop != (uint32_t)call->cluster->call || (!up && !down && kind != HW_DATA_APART)) {
         hw_messages_free(list);
         return hw_cluster_fail_calls(call->cluster, call->name, node, "", error);
     }

@@ -55,8 +55,9 @@ static hawser_status trade(hw_cluster *cluster, const hw_bytes *out, size_t step
     return HAWSER_OK;
 }
 
-/* After a failure in the middle of a collective call no other can follow. The other nodes receive at once that this node
- * leaves, unless the failure is a loss or a timeout, which they find themselves. */
+/* After a failure in the middle of a collective call no other can follow: its blocks would be those of a call that others
+ * have not made yet. They receive at once that this node leaves, unless the failure is a loss or a timeout, which they find
+ * themselves. */
 static void leave(hw_cluster *cluster, hawser_status status, const hawser_error *error)
 {
     char words[sizeof cluster->words];
@@ -67,28 +68,41 @@ static void leave(hw_cluster *cluster, hawser_status status, const hawser_error 
         snprintf(words, sizeof words, "%.*s", (int)sizeof words - 1,
                  error != NULL ? error->text : hawser_status_name(status));
     hw_cluster_set_reason(cluster, words);
-    if (!ends)
-        return;
     pthread_mutex_lock(&cluster->mutex);
-    cluster->cancelled = true;
-    cluster->failed = status == HAWSER_STOP ? HAWSER_OK : status;
+    cluster->failed = status;
+    cluster->cancelled |= ends;
     pthread_mutex_unlock(&cluster->mutex);
-    hw_cluster_say_end(cluster);
+    if (ends)
+        hw_cluster_say_end(cluster);
 }
 
-hawser_status hw_cluster_fail_cancelled(const hw_cluster *cluster, hawser_error *error)
+hawser_status hw_cluster_fail_again(const hw_cluster *cluster, hawser_error *error)
 {
-    return cluster->failed == HAWSER_OK
+    return cluster->failed == HAWSER_STOP
                ? hawser_fail(error, HAWSER_STOP, "a collective call of this job was cancelled; close the job")
                : hawser_fail(error, cluster->failed, "a collective call of this job has failed: %s; close the job",
                              cluster->words);
 }
 
-static void enter(hw_cluster *cluster)
+/* Begins a collective call. A node that knows of a loss begins none: the others may be in another call, as above. */
+static hawser_status enter(hw_cluster *cluster, hw_call_kind call, hawser_error *error)
 {
+    hawser_status status = HAWSER_OK;
     pthread_mutex_lock(&cluster->mutex);
-    cluster->rounds++;
+    const bool failed = cluster->failed != HAWSER_OK, lost = !failed && hw_cluster_is_lost(cluster);
+    if (failed) {
+        status = hw_cluster_fail_again(cluster, error);
+    } else if (lost) {
+        hw_cluster_await_losses(cluster);
+        status = hw_cluster_fail_lost(cluster, error);
+    } else {
+        cluster->rounds++;
+        cluster->call = call;
+    }
     pthread_mutex_unlock(&cluster->mutex);
+    if (lost)
+        leave(cluster, status, error);
+    return status;
 }
 
 static hawser_status finish(hw_cluster *cluster, hawser_status status, hw_bytes *in, hawser_error *error)
@@ -112,9 +126,7 @@ static hawser_status trade_all(hw_cluster *cluster, const hw_bytes *out, hw_byte
     memset(in, 0, (cluster != NULL ? cluster->nodes : 1) * sizeof *in);
     if (cluster == NULL)
         return copy_own(out[0], &in[0], error);
-    if (cluster->cancelled)
-        return hw_cluster_fail_cancelled(cluster, error);
-    enter(cluster);
+    HAWSER_TRY(enter(cluster, HW_CALL_ALLTOALL, error));
     return finish(cluster, trade(cluster, out, 1, taken, in, error), in, error);
 }
 
@@ -162,9 +174,7 @@ hawser_status hw_cluster_drain(hw_cluster *cluster, hawser_error *error)
     hw_bytes *in = NULL;
     if (cluster == NULL || cluster->nodes <= DIRECT_MOST)
         return HAWSER_OK;
-    if (cluster->cancelled)
-        return hw_cluster_fail_cancelled(cluster, error);
-    enter(cluster);
+    HAWSER_TRY(enter(cluster, HW_CALL_DRAIN, error));
     hawser_status status = HW_NEW(&in, cluster->nodes, "the nodes of a job", error);
     if (status != HAWSER_OK) {
         leave(cluster, status, error); /* the others wait for it */
@@ -185,22 +195,21 @@ hawser_status hw_cluster_hand_over(hw_cluster *cluster, hw_bytes *out, hw_bytes 
     return trade_all(cluster, out, out, in, error);
 }
 
-static hawser_status gather(hw_cluster *cluster, const char *call, hw_bytes own, hw_bytes *in, hawser_error *error)
+static hawser_status gather(hw_cluster *cluster, hw_call_kind call, const char *name, hw_bytes own, hw_bytes *in,
+                            hawser_error *error)
 {
     memset(in, 0, (cluster != NULL ? cluster->nodes : 1) * sizeof *in);
     if (cluster == NULL)
         return copy_own(own, &in[0], error);
-    if (cluster->cancelled)
-        return hw_cluster_fail_cancelled(cluster, error);
-    enter(cluster);
+    HAWSER_TRY(enter(cluster, call, error));
     hawser_status status = cluster->nodes <= DIRECT_MOST ? trade(cluster, &own, 0, NULL, in, error)
-                                                         : hw_cluster_gather(cluster, call, own, in, error);
+                                                         : hw_cluster_gather(cluster, name, own, in, error);
     return finish(cluster, status, in, error);
 }
 
 hawser_status hw_cluster_allgather(hw_cluster *cluster, hw_bytes own, hw_bytes *in, hawser_error *error)
 {
-    return gather(cluster, "", own, in, error);
+    return gather(cluster, HW_CALL_ALLGATHER, "", own, in, error);
 }
 
 /* Fails with the text of this node, or with that of another node, which the launcher learns as well. To other nodes a
@@ -228,26 +237,23 @@ typedef struct node_word {
 
 /* As it is sent: this, and then both texts, each with its zero. */
 typedef struct word_head {
-    char sign[8]; /* no other message begins so */
     int32_t status;
     uint32_t marked;
 } word_head;
 
-static const char WORD_SIGN[8] = "agreed";
 enum { WORD_MOST = sizeof(word_head) + HW_CALL_NAME + sizeof(((hawser_error *)0)->text) };
 
 static hw_bytes write_word(const node_word *word, char space[WORD_MOST])
 {
     word_head head = {.status = word->said.status, .marked = word->marked};
     const size_t call = strlen(word->call) + 1, text = strlen(word->said.text) + 1;
-    memcpy(head.sign, WORD_SIGN, sizeof head.sign);
     memcpy(space, &head, sizeof head);
     memcpy(space + sizeof head, word->call, call);
     memcpy(space + sizeof head + call, word->said.text, text);
     return (hw_bytes){space, sizeof head + call + text};
 }
 
-/* Returns false if these bytes are none of a node that agrees: that node makes another call. */
+/* Returns false if no node has written these bytes. */
 static bool read_word(hw_bytes bytes, node_word *word)
 {
     word_head head;
@@ -257,7 +263,7 @@ static bool read_word(hw_bytes bytes, node_word *word)
         return false;
     memcpy(&head, bytes.data, sizeof head);
     const size_t call = strlen(at) + 1;
-    if (memcmp(head.sign, WORD_SIGN, sizeof head.sign) != 0 || sizeof head + call >= bytes.length)
+    if (sizeof head + call >= bytes.length)
         return false;
     word->said.status = (hawser_status)head.status;
     word->marked = head.marked != 0;
@@ -277,8 +283,7 @@ static hawser_status same_call(const hw_cluster *cluster, const char *own, const
 {
     for (uint32_t i = 0; i < cluster->nodes; i++) {
         node_word other;
-        const bool agrees = read_word(in[i], &other);
-        if (strcmp(other.call, own) != 0 || (!agrees && own[0] != '\0'))
+        if (!read_word(in[i], &other) || strcmp(other.call, own) != 0)
             return hw_cluster_fail_calls(cluster, own, i, other.call, error);
     }
     return HAWSER_OK;
@@ -302,7 +307,7 @@ static hawser_status agree(hw_cluster *cluster, const char *call, hawser_status 
         leave(cluster, status, error);
         return status;
     }
-    status = gather(cluster, word.call, write_word(&word, space), in, error);
+    status = gather(cluster, HW_CALL_AGREE, word.call, write_word(&word, space), in, error);
     /* Others have received this failure and left before all blocks arrived here. */
     if (status != HAWSER_OK && own != HAWSER_OK)
         status = hawser_fail(error, own, "%s", word.said.text);

@@ -117,6 +117,7 @@ hawser_status hw_cluster_send_block(hw_cluster *cluster, uint32_t node, hw_bytes
         sent += length;
         message->envelope.kind = HW_MESSAGE_DATA;
         message->envelope.part = kind;
+        message->envelope.loop = cluster->call;
         message->envelope.session = cluster->job;
         message->envelope.epoch = cluster->rounds;
         message->envelope.count = bytes.length;
@@ -157,8 +158,12 @@ bool hw_cluster_block_is_whole(const hw_cluster *cluster, uint32_t node)
 hawser_status hw_cluster_unpack(const hw_cluster *cluster, uint32_t node, hw_data_kind kind, hw_message *list, hw_bytes *in,
                                 hawser_error *error)
 {
+    if (list->envelope.loop != (uint32_t)cluster->call || list->envelope.part != (uint32_t)kind) {
+        hw_messages_free(list);
+        return hw_cluster_fail_calls(cluster, "", node, "", error);
+    }
     size_t length = list->envelope.count, at = 0;
-    bool fine = list->envelope.epoch == cluster->rounds && list->envelope.part == (uint32_t)kind;
+    bool fine = list->envelope.epoch == cluster->rounds;
     hawser_status status = hw_new_array(&in->data, length, 1, "a part of the input", error);
     while (list != NULL) {
         hw_message *next = list->next;
@@ -179,6 +184,11 @@ hawser_status hw_cluster_unpack(const hw_cluster *cluster, uint32_t node, hw_dat
 hawser_status hw_cluster_fail_calls(const hw_cluster *cluster, const char *own, uint32_t node, const char *other,
                                     hawser_error *error)
 {
+    if (own[0] == '\0' && other[0] == '\0')
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT,
+                           "node %u (%s) makes another collective call than node %u (%s); every node must make collective "
+                           "calls in the same order",
+                           cluster->self, hw_cluster_name(cluster, cluster->self), node, hw_cluster_name(cluster, node));
     return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                        "node %u (%s) calls %s while node %u (%s) calls %s; every node must make collective calls in "
                        "the same order",

@@ -186,7 +186,7 @@ hawser_status hw_cluster_await(hw_cluster *cluster, bool (*ready)(void *argument
         uint32_t away = unlinked(cluster, node);
         linked = away == HW_NET_ANY ? now : linked;
         if (cluster->cancelled) {
-            status = hw_cluster_fail_cancelled(cluster, error);
+            status = hw_cluster_fail_again(cluster, error);
         } else if (hw_cluster_is_lost(cluster)) {
             hw_cluster_await_losses(cluster);
             status = hw_cluster_fail_lost(cluster, error);

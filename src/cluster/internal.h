@@ -39,6 +39,9 @@ typedef enum hw_data_kind {
     HW_DATA_MARKED   /* when what was sent before has arrived */
 } hw_data_kind;
 
+/* The kinds of collective calls, in envelope.loop of their blocks: a block of one is never read as one of another. */
+typedef enum hw_call_kind { HW_CALL_ALLTOALL = 1, HW_CALL_ALLGATHER, HW_CALL_AGREE, HW_CALL_DRAIN } hw_call_kind;
+
 /* What to do with a message whose session is compared with the present one. */
 typedef enum hw_when { HW_NOW, HW_EARLY, HW_LATE } hw_when;
 
@@ -116,14 +119,15 @@ struct hw_cluster {
     char refusal[400];               /* the manager's reason if the cluster does not form */
     uint32_t job;                    /* number of the present job, or of the last one; 0: the only one, or none yet */
     uint32_t rounds;                 /* collective calls begun in it */
+    hw_call_kind call;               /* the kind of the last one */
     uint32_t completed;              /* collective calls that have succeeded in it */
     uint32_t awaited, awaited_round; /* the node that the others wait for in that call, as node 0 has sent it */
     const hawser_cancellation *cancellation; /* of the call in progress; NULL: none */
-    bool cancelled;                          /* it has ended an alltoall of the job, and no other can follow */
-    hawser_status failed;                    /* `cancelled` by this failure of its own, and not by its caller */
-    double alltoall_timeout;                 /* timeout of an alltoall; infinity: none */
-    double losses_together; /* seconds within which the losses of nodes that were killed at once are noticed */
-    double reason_timeout;  /* seconds within which the reason of an ended link arrives */
+    hawser_status failed;    /* how a collective call of the job has failed here; no other can follow. HAWSER_OK: none has */
+    bool cancelled;          /* the others were sent that by a goodbye */
+    double alltoall_timeout; /* timeout of an alltoall; infinity: none */
+    double losses_together;  /* seconds within which the losses of nodes that were killed at once are noticed */
+    double reason_timeout;   /* seconds within which the reason of an ended link arrives */
     hawser_messages *messages;
     uint32_t session;     /* number of the newest run */
     hw_cluster_run *runs; /* that have begun and not ended, the newest first */
@@ -216,7 +220,7 @@ hw_message *hw_cluster_take_block(hw_cluster *cluster, uint32_t node);
 /* Joins them. Fails if they are none of a block of this kind and of this collective call. */
 hawser_status hw_cluster_unpack(const hw_cluster *cluster, uint32_t node, hw_data_kind kind, hw_message *list, hw_bytes *in,
                                 hawser_error *error) HAWSER_MUST_USE;
-/* Fails because this node makes another collective call than that one. A name may be "". */
+/* Fails because this node makes another collective call than that one. A call without a name has "". */
 hawser_status hw_cluster_fail_calls(const hw_cluster *cluster, const char *own, uint32_t node, const char *other,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Keeps a received block until it is requested. */
@@ -259,7 +263,7 @@ void hw_cluster_await_losses(hw_cluster *cluster);
 /* Fails with HAWSER_PEER_LOST, the first lost node and the phase of the job at that time, and the names of the others. */
 hawser_status hw_cluster_fail_lost(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 /* alltoall.c: fails as the collective call that this node has left in the middle. */
-hawser_status hw_cluster_fail_cancelled(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
+hawser_status hw_cluster_fail_again(const hw_cluster *cluster, hawser_error *error) HAWSER_MUST_USE;
 hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_error *error) HAWSER_MUST_USE;
 /* Reports to the launcher, once, whose failure will end this node. The mutex is held. */
 void hw_cluster_blame(hw_cluster *cluster, uint32_t node, const char *why);

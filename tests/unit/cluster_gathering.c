@@ -569,6 +569,75 @@ static void different_calls_at_once_are_noticed(void **state)
     }
 }
 
+/* One node agrees, and the others gather. No node may take a block of one call for one of the other. */
+static void gather_or_agree(test_node *node)
+{
+    const scene *s = node->user;
+    hw_cluster *cluster = node->job->cluster;
+    hw_bytes in[NODES] = {{0}};
+    if (node->node == s->who)
+        node->status = hw_cluster_agree(cluster, HAWSER_OK, &node->error);
+    else
+        node->status = hw_cluster_allgather(cluster, (hw_bytes){(char[]){"some bytes"}, 10}, in, &node->error);
+    for (uint32_t i = 0; i < NODES; i++)
+        free(in[i].data);
+}
+
+static void a_block_of_another_call_is_refused(void **state)
+{
+    (void)state;
+    for (uint32_t k = 0; k < 6; k++) {
+        test_node nodes[NODES];
+        scene s = {.who = k % 3};
+        const uint32_t count = k < 3 ? 3 : NODES;
+        uint32_t told = 0;
+        run_nodes(nodes, count, PAIRS("timeout", "60"), gather_or_agree, &s);
+        for (uint32_t i = 0; i < count; i++) {
+            told += strstr(nodes[i].error.text, "makes another collective call than node") != NULL;
+            if (nodes[i].status != HAWSER_BAD_ARGUMENT && nodes[i].status != HAWSER_PEER_LOST)
+                fail_msg("node %u of %u, when node %u agrees: %s", i, count, s.who, hawser_status_name(nodes[i].status));
+        }
+        assert_true(told > 0);
+    }
+}
+
+/* Node 0 times out in a call that the others complete later, and makes another one: that call fails, and none of its blocks
+ * reaches a node in a call that node 0 has not made. */
+static void call_after_a_timeout(test_node *node)
+{
+    scene *s = node->user;
+    hw_cluster *cluster = node->job->cluster;
+    hw_bytes in[NODES] = {{0}};
+    hawser_error error = {0};
+    if (node->node == 1)
+        pthread_barrier_wait(&s->ready);
+    hawser_status first = hw_cluster_allgather(cluster, (hw_bytes){0}, in, &error);
+    for (uint32_t i = 0; i < NODES; i++)
+        free(in[i].data);
+    if (node->node == 0)
+        pthread_barrier_wait(&s->ready);
+    memset(in, 0, sizeof in);
+    hawser_status second = hw_cluster_allgather(cluster, (hw_bytes){0}, in, &node->error);
+    for (uint32_t i = 0; i < NODES; i++)
+        free(in[i].data);
+    const bool fine =
+        node->node == 0 ? first == HAWSER_TIMEOUT && second == HAWSER_TIMEOUT : first == HAWSER_OK && second != HAWSER_OK;
+    if (!fine)
+        node->status =
+            hawser_fail(&node->error, HAWSER_INTERNAL, "%s, then %s", hawser_status_name(first), hawser_status_name(second));
+}
+
+static void a_node_that_has_failed_in_a_call_makes_no_other(void **state)
+{
+    (void)state;
+    test_node nodes[NODES];
+    scene s = {0};
+    assert_int_equal(pthread_barrier_init(&s.ready, NULL, 2), 0);
+    run_nodes(nodes, 2, PAIRS("timeout", "0.5"), call_after_a_timeout, &s);
+    pthread_barrier_destroy(&s.ready);
+    check_all(nodes, 2, "a call after a timeout");
+}
+
 /* One node lives and does not make the call: all others time out, and name it. */
 static void stay_away(test_node *node)
 {
@@ -605,6 +674,8 @@ int main(void)
         cmocka_unit_test(nodes_that_end_at_once_take_no_answer_from_the_others),
         cmocka_unit_test(a_node_that_leaves_is_named_with_its_reason),
         cmocka_unit_test(different_calls_at_once_are_noticed),
+        cmocka_unit_test(a_block_of_another_call_is_refused),
+        cmocka_unit_test(a_node_that_has_failed_in_a_call_makes_no_other),
         cmocka_unit_test(a_node_that_stays_away_is_named_by_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
