@@ -592,8 +592,10 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     cluster->self = number;
     pthread_mutex_unlock(&cluster->mutex);
     join_request own = own_request(cluster, options);
+    /* The manager's timeout ends the join, because only the manager knows which node is missing. This node waits longer. */
+    const double later = deadline + fmin(REASON_SECONDS, options->join_timeout);
     HAWSER_TRY(send_message(cluster, 0, HW_JOIN_REQUEST, &own, sizeof own, error));
-    HAWSER_TRY(wait_for(cluster, has_members, deadline, "the manager has not heard of all nodes", error));
+    HAWSER_TRY(wait_for(cluster, has_members, later, "the manager has not heard of all nodes", error));
     HAWSER_TRY(see_to_descriptors(cluster->nodes, error));
     hw_net_set_ring(cluster->net, ring_size(cluster->nodes));
     HAWSER_TRY(hw_net_know(cluster->net, cluster->nodes, describe, error));
@@ -601,7 +603,7 @@ static hawser_status follow(hw_cluster *cluster, const hw_cluster_options *optio
     if (parent != 0)
         HAWSER_TRY(reach(cluster, parent, deadline, error));
     HAWSER_TRY(send_message(cluster, 0, HW_JOIN_READY, NULL, 0, error));
-    return wait_for(cluster, has_go, deadline, "not all nodes have reached each other", error);
+    return wait_for(cluster, has_go, later, "not all nodes have reached each other", error);
 }
 
 static hawser_status open_net(hw_cluster *cluster, const hw_cluster_options *options, hawser_error *error)
