@@ -87,6 +87,7 @@ struct sim_dialling {
 
 struct sim_net {
     sim_net *next;
+    sim_net *next_of_process;
     sim_process *process;
     hw_net_events events;
     hw_net_hello self;

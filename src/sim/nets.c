@@ -243,6 +243,8 @@ SIM_WRAP(hawser_status, hw_net_new, const hw_net_options *options, const hw_net_
     net->cancellation = options->cancellation;
     net->next = all->nets;
     all->nets = net;
+    net->next_of_process = net->process->nets;
+    net->process->nets = net;
     net->thread = sim_thread_number(sim_thread_start(sim_own(), net_main, net));
     *out = (hw_net *)(void *)net;
     return HAWSER_OK;
@@ -431,8 +433,8 @@ SIM_WRAP(void, hw_net_pace_again, hw_net *net)
 
 static void process_changed(sim_process *process)
 {
-    for (sim_net *net = sim_all_nets()->nets; net != NULL; net = net->next) {
-        if (net->process != process || net->over)
+    for (sim_net *net = process->nets; net != NULL; net = net->next_of_process) {
+        if (net->over)
             continue;
         if (process->state >= SIM_ENDED) {
             sim_end_net(net);

@@ -42,9 +42,10 @@ typedef struct sim_process {
     int code; /* what main returned, or the argument of _exit */
     int (*main)(void *argument);
     void *argument;
-    uint64_t since;  /* time of its last change of state */
-    uint64_t paused; /* length of its last stop */
-    sim_list held;   /* threads that could run, but the process is stopped */
+    uint64_t since;       /* time of its last change of state */
+    uint64_t paused;      /* length of its last stop */
+    sim_list held;        /* threads that could run, but the process is stopped */
+    struct sim_net *nets; /* its nets, the newest first (nets.c) */
 } sim_process;
 
 /* How a world ended. */
