@@ -157,6 +157,14 @@ def short_rounds():
         assert got["stop_reason"] == "gap" and got["objective"] - alone["objective"] <= got["gap"] + alone["gap"], (every, workers, got)
 
 
+def rounds_remember_what_they_record():
+    """A round that begins after another block's has ended has the gradients of the scan, also where it was read back from a record."""
+    Problem(31, 30, 40, 2).write()
+    for sync in ("ssp:1", "tap"):
+        train("train", "multitask", "d.csv", "--target", "y0,y1", "--ignore", "weight", "--lambda", "0.01", "--l1-ratio", "0", "--workers", "2",
+              "--sync", sync, "--rehearse", "2", "--max-clocks", "30")
+
+
 def few_entries():
     """Columns with few entries have no Gram matrix: descents change the residuals."""
     problem = Problem(11, 80, 240, 3, density=0.03)
@@ -375,7 +383,7 @@ def long_paths_have_the_same_bits():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (certificates, short_rounds, few_entries, alike_columns, one_target_is_a_lasso, nodes_have_the_same_bits, path_and_folds, models_are_used,
+    for test in (certificates, short_rounds, rounds_remember_what_they_record, few_entries, alike_columns, one_target_is_a_lasso, nodes_have_the_same_bits, path_and_folds, models_are_used,
                  refusals, scikit_learn, glmnet, long_paths_have_the_same_bits):
         test()
         print(test.__name__, flush=True)
