@@ -93,7 +93,9 @@ HAWSER_API void hawser_progress_encoding(hawser_progress *progress, const char *
 /** Returns the gain of the state of a HAWSER_ADAPT for another work or staleness of its loop. `user` is the program's. */
 typedef double hawser_gain_of(double work, uint32_t staleness, void *user);
 /** What may change of a loop while it runs. Tests change it by the calls below. Under --auto the driver does so by itself:
- *  it measures what blocks wait for, and keeps what makes the metric fall faster (docs/adaptation.md). */
+ *  it measures what blocks wait for, and keeps what makes the metric fall faster (docs/adaptation.md). If the metric
+ *  rises or is not finite, the states that the loop updates return to values that were kept before, unless the program marks
+ *  states itself (hawser_state_keep). The plan counts these copies. */
 typedef struct hawser_adapt_spec {
     hawser_operator *loop;
     double work_least, work_most; /**< of a clock; 1 is what it does as written, and lies between. 0 stands for 1 */

@@ -12,13 +12,20 @@
 /* A metric has risen if it rose by more than this: the logarithm of a gap, and another metric in terms of its size. */
 static const double GAP_NOISE = 0.05, NOISE = 1e-6;
 static const double LEAST_SHARE_STEP = 1.5;
+/* States are kept again after this share of all clocks, and so many: where all clocks are points that ends a phase. */
+static const double KEPT_SHARE = 0.125, KEPT_LEAST = 50;
 /* Lost trials as which another run counts a setting that the guard has barred. */
 enum { LOSSES_OF_BARRED = 4 };
 
 hawser_status hw_decider_open(hw_decider *decider, const hw_bounds *bounds, uint32_t blocks, hawser_error *error)
 {
-    *decider = (hw_decider){
-        .bounds = *bounds, .blocks = blocks, .in_step = (double)NAN, .clock_seconds = (double)NAN, .best = INFINITY};
+    *decider = (hw_decider){.bounds = *bounds,
+                            .blocks = blocks,
+                            .in_step = (double)NAN,
+                            .clock_seconds = (double)NAN,
+                            .best = INFINITY,
+                            .kept_y = (double)NAN,
+                            .last_y = INFINITY};
     memcpy(decider->value, bounds->start, sizeof decider->value);
     memcpy(decider->sent, bounds->start, sizeof decider->sent);
     HAWSER_TRY(HW_NEW(&decider->shares, blocks, "shares of work", error));
@@ -62,10 +69,31 @@ HAWSER_PRINTF(2, 3) static void say(hw_decider *d, const char *format, ...)
     va_end(arguments);
 }
 
+/* Has the states kept, which the guard takes back. Their metric is that of the last point. */
+static void keep_states(hw_decider *d)
+{
+    if (!d->bounds.returns || !d->bounds.measured)
+        return;
+    d->point = HW_POINT_KEEP;
+    d->kept_y = d->last_y;
+    d->kept_clocks = d->last_clocks;
+}
+
+/* Has the states return to what was kept last, from where the metric is measured anew. */
+static void return_states(hw_decider *d)
+{
+    d->point = isnan(d->kept_y) ? HW_POINT_NONE : HW_POINT_RETURN;
+    if (d->point == HW_POINT_RETURN)
+        d->best = d->kept_y;
+    d->measuring.begun = false;
+}
+
 /* Sets a value. What was measured before is that of another setting, but for progress per clock, which hardly depends on
  * the encoding. */
 static void set(hw_decider *d, hw_knob knob, uint32_t block, double to)
 {
+    if (d->bounds.often && d->rises == 0)
+        keep_states(d);
     *place_of(d, knob, block) = to;
     d->clock_seconds = (double)NAN;
     d->moved = 0;
@@ -118,6 +146,12 @@ static void let_wait(hw_decider *d, hw_knob knob)
 
 bool hw_decider_next(hw_decider *d, hw_instruction *instruction)
 {
+    if (d->point != HW_POINT_NONE) {
+        const bool back = d->point == HW_POINT_RETURN;
+        d->point = HW_POINT_NONE;
+        *instruction = (hw_instruction){HW_KNOB_POINT, 0, 0, back, d->reason};
+        return true;
+    }
     for (int k = 0; k < HW_KNOB_SHARE; k++) {
         if (!(d->value[k] < d->sent[k] || d->value[k] > d->sent[k]))
             continue;
@@ -382,6 +416,9 @@ void hw_decider_restart(hw_decider *d)
     }
     d->trial.stage = HW_TRIAL_NONE;
     d->check.on = false;
+    d->point = HW_POINT_NONE;
+    d->kept_y = (double)NAN; /* it was that of the other fit */
+    d->last_y = INFINITY;
 }
 
 static void lose(hw_decider *d, double ratio)
@@ -478,7 +515,6 @@ static bool is_at_start(const hw_decider *d)
 static void undo(hw_decider *d)
 {
     hw_trial *trial = &d->trial;
-    d->rises = 0;
     if (trial->stage == HW_TRIAL_NEW) {
         d->lost += d->clocks - trial->began;
         d->barred[trial->knob] = true;
@@ -492,18 +528,37 @@ static void undo(hw_decider *d)
     trial->stage = HW_TRIAL_NONE;
     d->check.on = false;
     d->changed = false;
-    say(d, "undone and barred: the metric rose above its noise at two points, or is not finite");
+    d->rises = 0;
+    return_states(d);
+    say(d, "undone and barred: the metric rose above its noise at two points, or is not finite%s",
+        d->point == HW_POINT_RETURN ? "; states return to kept ones" : "");
     count_undone(d);
 }
 
-/* Returns whether the guard has undone something at a point. */
-static bool guard(hw_decider *d, double y)
+static double measure_of(const hw_decider *d, double metric)
 {
-    bool new_value = d->trial.stage == HW_TRIAL_NEW || !is_at_start(d);
+    return d->bounds.is_gap && isfinite(metric) ? log(fmax(metric, DBL_MIN)) : metric;
+}
+
+bool hw_decider_is_risen(const hw_decider *d, double metric)
+{
+    const double y = measure_of(d, metric);
     /* What each clock reports, as the loss of its batches, is about as noisy as a gap. */
     double least = d->bounds.is_gap ? GAP_NOISE : (d->bounds.often ? GAP_NOISE : NOISE) * fabs(d->best);
-    bool rose = !isfinite(y) || y > d->best + fmax(d->noise, least);
-    d->rises = rose ? d->rises + 1 : 0;
+    return !isfinite(y) || y > d->best + fmax(d->noise, least);
+}
+
+bool hw_decider_undoes(const hw_decider *d)
+{
+    return !d->defaulted && (d->trial.stage == HW_TRIAL_NEW || !is_at_start(d));
+}
+
+/* Returns whether the guard has undone something at a point. */
+static bool guard(hw_decider *d, double metric)
+{
+    const double y = measure_of(d, metric);
+    const bool new_value = hw_decider_undoes(d);
+    d->rises = hw_decider_is_risen(d, metric) ? d->rises + 1 : 0;
     if (y < d->best)
         d->best = y;
     if (!new_value || (isfinite(y) ? d->rises < 2 : d->rises < 1))
@@ -621,14 +676,21 @@ static bool check_learned(hw_decider *d, double per_clock, double rate)
 
 void hw_decider_point(hw_decider *d, double seconds, double clocks, double metric)
 {
-    const double y = d->bounds.is_gap && isfinite(metric) ? log(fmax(metric, DBL_MIN)) : metric;
+    const double y = measure_of(d, metric);
     hw_measuring *measuring = &d->measuring;
     if (d->defaulted || (!isfinite(metric) && isinf(d->best)))
         return;
     if (measuring->begun && d->value[HW_KNOB_SYNC] <= 0 && d->trial.stage != HW_TRIAL_NEW)
         d->noise = fmax(d->noise, is_at_start(d) && isfinite(y) ? y - measuring->y : 0);
-    if (guard(d, y) || !isfinite(y))
+    if (guard(d, metric) || !isfinite(y))
         return;
+    d->last_y = y;
+    d->last_clocks = clocks;
+    const double least = fmax(KEPT_LEAST, KEPT_SHARE * clocks);
+    const bool old = isnan(d->kept_y) || clocks - d->kept_clocks >= least;
+    const bool due = !d->bounds.often || (!is_at_start(d) && old);
+    if (d->rises == 0 && due)
+        keep_states(d);
     if (measuring->begun && measuring->windows == 0)
         return;
     const hw_measuring from = *measuring;
@@ -675,6 +737,7 @@ void hw_decider_learn(hw_decider *d, const hw_decided *from, const char *reason)
     d->clocks = from->clocks;
     d->lost = from->lost;
     d->noise = d->bounds.is_gap ? from->noise : 0;
+    keep_states(d);
     say(d, "%s", reason);
 }
 

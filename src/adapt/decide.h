@@ -7,7 +7,8 @@
  * Encoding and quota change at once, and are undone if clocks do not get shorter. Work, staleness, gain and shares are
  * tried between BSP points: old, new, old. The new value is kept if progress per second was larger than with the old one
  * both times. If it was plainly larger after the first two, the third is left out. The guard undoes a change if the metric
- * rises, and bars its setting. After three changes that were undone the settings of the start hold for the rest of the run.
+ * rises, and bars its setting; the states of the program return to a point that was kept before. After three changes that
+ * were undone the settings of the start hold for the rest of the run.
  */
 #ifndef HW_ADAPT_DECIDE_H
 #define HW_ADAPT_DECIDE_H
@@ -23,7 +24,8 @@ typedef enum hw_knob {
     HW_KNOB_SYNC,
     HW_KNOB_GAIN,
     HW_KNOB_SHARE, /* of one block */
-    HW_KNOBS
+    HW_KNOBS,
+    HW_KNOB_POINT = HW_KNOBS /* no setting: the states of the program are kept (0) or return to what was kept (1) */
 } hw_knob;
 
 enum { HW_REASON = 160 };
@@ -44,6 +46,7 @@ typedef struct hw_bounds {
     double start[HW_KNOBS], least[HW_KNOBS], most[HW_KNOBS];
     bool measured; /* there is a metric; else only encoding and quota change */
     bool is_gap;   /* it falls to 0, so progress is the fall of its logarithm */
+    bool returns;  /* states can be kept and taken back */
     bool often;    /* it is measured in every window, so trials wait until progress per clock is steady */
 } hw_bounds;
 
@@ -96,6 +99,8 @@ typedef struct hw_measuring {
     uint64_t windows;          /* since then */
 } hw_measuring;
 
+typedef enum hw_point_wish { HW_POINT_NONE, HW_POINT_KEEP, HW_POINT_RETURN } hw_point_wish;
+
 typedef struct hw_decider {
     hw_bounds bounds;
     uint32_t blocks;
@@ -119,7 +124,10 @@ typedef struct hw_decider {
     uint64_t windows, waits[HW_KNOBS]; /* so far, and the one up to which a knob is not tried again */
     uint32_t losses[HW_KNOBS];
     bool barred[HW_KNOBS];
-    bool changed; /* a change can be undone: the last one */
+    hw_point_wish point;        /* what the next instruction is about, if any */
+    double kept_y, kept_clocks; /* where states were kept last; NaN: they were not */
+    double last_y, last_clocks; /* of the last point */
+    bool changed;               /* a change can be undone: the last one */
     hw_knob last_knob;
     uint32_t last_block;
     double last_from;
@@ -145,6 +153,10 @@ void hw_decider_close(hw_decider *decider);
 /* Returns whether the bounds let anything change. */
 bool hw_bounds_allow(const hw_bounds *bounds);
 void hw_decider_window(hw_decider *decider, const hw_feedback *feedback);
+/* Returns whether a metric is not finite, or has risen above its noise. */
+bool hw_decider_is_risen(const hw_decider *decider, double metric);
+/* Returns whether a point with such a metric undoes something: settings are not those of the start. */
+bool hw_decider_undoes(const hw_decider *decider);
 /* Takes a BSP point: the seconds and clocks of the run, and the metric, which falls. */
 void hw_decider_point(hw_decider *decider, double seconds, double clocks, double metric);
 /* Forgets what was measured so far, because another fit begins with another metric. Settings stay. */

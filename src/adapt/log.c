@@ -13,7 +13,7 @@
 enum { VERSION = 1 };
 
 static const char *const kinds[HW_LOG_KINDS] = {"decisions", "run", "loop", "window", "point", "restart", "change", "end"};
-static const char *const knobs[HW_KNOBS] = {"encoding", "quota", "work", "sync", "gain", "share"};
+static const char *const knobs[HW_KNOBS + 1] = {"encoding", "quota", "work", "sync", "gain", "share", "point"};
 
 const char *hw_knob_name(hw_knob knob)
 {
@@ -46,6 +46,7 @@ static void put_loop(json_t *object, const hw_log_line *line, bool *ok)
     const hw_bounds *bounds = &line->bounds;
     hw_json_take(object, "measured", json_boolean(bounds->measured), ok);
     hw_json_take(object, "gap", json_boolean(bounds->is_gap), ok);
+    hw_json_take(object, "returns", json_boolean(bounds->returns), ok);
     hw_json_take(object, "often", json_boolean(bounds->often), ok);
     put_list(object, "start", bounds->start, HW_KNOBS, ok);
     put_list(object, "least", bounds->least, HW_KNOBS, ok);
@@ -216,6 +217,7 @@ static hawser_status get_loop(log_reader *r, hw_log_line *line, hawser_error *er
     hw_bounds *bounds = &line->bounds;
     bounds->measured = get_flag(r, "measured");
     bounds->is_gap = get_flag(r, "gap");
+    bounds->returns = get_flag(r, "returns");
     bounds->often = get_flag(r, "often");
     get_list(r, "start", bounds->start, HW_KNOBS);
     get_list(r, "least", bounds->least, HW_KNOBS);
@@ -246,9 +248,9 @@ static hawser_status get_window(log_reader *r, hw_log_line *line, hawser_error *
 static void get_change(log_reader *r, hw_log_line *line)
 {
     const char *name = get_text(r, "knob");
-    while (line->change.knob < HW_KNOBS && (name == NULL || strcmp(name, knobs[line->change.knob]) != 0))
+    while (line->change.knob <= HW_KNOBS && (name == NULL || strcmp(name, knobs[line->change.knob]) != 0))
         line->change.knob++;
-    if (line->change.knob == HW_KNOBS)
+    if (line->change.knob > HW_KNOBS)
         r->wrong = "knob";
     line->change.block = (uint32_t)get_count(r, "block", line->blocks - 1);
     line->change.from = get(r, "from");

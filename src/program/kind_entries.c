@@ -101,7 +101,7 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
         lines = rows[b + 1] - rows[b] > lines ? rows[b + 1] - rows[b] : lines;
     lines = (lines + 1) * sizeof *rows;
     uint64_t here = part * blocks < all ? part * blocks : all;
-    uint64_t copies = 1 + (state->keeps ? hw_program_points(plan->program) : 0);
+    uint64_t copies = 1 + (hw_plan_keeps(plan, state) ? hw_plan_points(plan) : 0);
     own->block_bytes = part * copies + lines;
     return (hw_state_memory){.live = here * copies + lines * blocks,
                              .kept = here + lines * blocks,
@@ -110,7 +110,7 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
 
 static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
 {
-    return hw_kind_record_shares(plan, own->state, 1 + (own->state->keeps ? hw_program_points(plan->program) : 0));
+    return hw_kind_record_shares(plan, own->state, 1 + (hw_plan_keeps(plan, own->state) ? hw_plan_points(plan) : 0));
 }
 
 static void print(const hawser_state *state, FILE *out)

@@ -251,7 +251,7 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
     uint64_t sums = links > 0 ? doubles * (links + 1) : 0;
     uint64_t sent = flights.loose ? in_loose_updates(plan, doubles, flights.usual, values) + sums
                                   : in_step_updates(plan, doubles, values);
-    uint64_t points = state->keeps ? hw_program_points(plan->program) : 0; /* only a node's first block has them */
+    uint64_t points = hw_plan_keeps(plan, state) ? hw_plan_points(plan) : 0; /* only a node's first block has them */
     uint64_t live = own->block_bytes * hw_plan_blocks_of_a_node(&plan->settings) + (sent + points * doubles) * size;
     uint64_t late = in_late_updates(plan, doubles * size, flights.most - flights.usual, values) + links * doubles * size;
     return (hw_state_memory){.live = live, .kept = doubles * size, .end = doubles * size, .late = late};
@@ -263,7 +263,7 @@ static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
 {
     const hawser_state *state = own->state;
     const uint64_t blocks = plan->settings.blocks, count = hw_state_count(state), bits = sizeof(uint64_t);
-    const uint64_t all = count * hw_state_size(state), points = state->keeps ? hw_program_points(plan->program) : 0;
+    const uint64_t all = count * hw_state_size(state), points = hw_plan_keeps(plan, state) ? hw_plan_points(plan) : 0;
     bool deltas = hw_kind_of(state)->summed && own->sources > 1 && blocks > 1;
     bool filtered = deltas && own->filter.kind != HW_FILTER_NONE, rounded = deltas && own->rounding != HW_F64;
     bool apart = (flights_of(plan, state).loose && blocks > 1) || filtered || rounded;

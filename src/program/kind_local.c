@@ -90,7 +90,7 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
     uint64_t here = part * hw_plan_blocks_of_a_node(&plan->settings);
     here = here < all ? here : all;
     uint64_t copies = state->tied_to == NULL ? 1 : hw_plan_exchanges(plan, state->tied_to) > 1 ? 3 : 2;
-    copies += state->keeps ? hw_program_points(plan->program) : 0;
+    copies += hw_plan_keeps(plan, state) ? hw_plan_points(plan) : 0;
     own->block_bytes = part * copies;
     return (hw_state_memory){
         .live = here * copies, .kept = here, .end = state->whole ? hw_plan_whole_result(plan, all, here, part) : here};
@@ -100,7 +100,7 @@ static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
 {
     const hawser_state *state = own->state;
     uint64_t copies = state->tied_to == NULL ? 1 : hw_plan_exchanges(plan, state->tied_to) > 1 ? 3 : 2;
-    return hw_kind_record_shares(plan, state, copies + (state->keeps ? hw_program_points(plan->program) : 0));
+    return hw_kind_record_shares(plan, state, copies + (hw_plan_keeps(plan, state) ? hw_plan_points(plan) : 0));
 }
 
 static void print(const hawser_state *state, FILE *out)

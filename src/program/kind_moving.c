@@ -97,7 +97,7 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
     uint64_t part = largest_parts(state, each), node = part * here < all ? part * here : all;
     uint64_t clocks = clocks_at_once(plan, state);
     uint64_t sent = plan->settings.nodes > 1 ? largest_parts(state, 1) / 2 : 0;
-    uint64_t points = state->keeps ? hw_program_points(plan->program) : 0, ids = state->moving->parts * sizeof(uint32_t);
+    uint64_t points = hw_plan_keeps(plan, state) ? hw_plan_points(plan) : 0, ids = state->moving->parts * sizeof(uint32_t);
     uint64_t copies = points * (part + ids) * here;
     own->block_bytes = (clocks < all / (part + 1) ? clocks * part : all) + points * (part + ids);
     return (hw_state_memory){.live = (clocks * node + sent < all ? clocks * node + sent : all) + copies,
@@ -109,7 +109,7 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
 static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
 {
     const hawser_state *state = own->state;
-    const uint64_t blocks = plan->settings.blocks, points = state->keeps ? hw_program_points(plan->program) : 0;
+    const uint64_t blocks = plan->settings.blocks, points = hw_plan_keeps(plan, state) ? hw_plan_points(plan) : 0;
     const uint64_t all = (uint64_t)hw_state_count(state) * hw_state_size(state),
                    ids = state->moving->parts * sizeof(uint32_t);
     const uint64_t part = largest_parts(state, state->moving->parts / (uint32_t)blocks);

@@ -139,7 +139,7 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
     uint64_t copies = owned ? SHARE_AND_PUSH + VERSIONS + (plan->settings.blocks > 1) : 1;
     if (own->state->summed) /* sums of two clocks, by block, with their keys in half-full tables */
         copies += 2 * 4 * (uint64_t)plan->settings.blocks;
-    copies += own->state->keeps ? hw_program_points(plan->program) + !owned : 0; /* and what a return leaves */
+    copies += hw_plan_keeps(plan, own->state) ? hw_plan_points(plan) + !owned : 0; /* and what a return leaves */
     here = here < all ? here : all;
     own->block_bytes = largest * copies;
     uint64_t live = here * copies + (owned && several ? in_chunk_replies(&plan->settings, largest) : 0);
@@ -156,7 +156,7 @@ static hw_state_memory memory(const hw_plan *plan, hw_state_plan *own)
 static hw_state_record recorded(const hw_plan *plan, const hw_state_plan *own)
 {
     const hawser_state *state = own->state;
-    const uint64_t points = state->keeps ? hw_program_points(plan->program) : 0;
+    const uint64_t points = hw_plan_keeps(plan, state) ? hw_plan_points(plan) : 0;
     hw_state_record record = hw_kind_record_shares(plan, state, 1 + points);
     if (state->function == NULL)
         return record;

@@ -225,7 +225,7 @@ static uint64_t in_position(const hw_plan *plan)
     const hawser_program *program = plan->program;
     uint64_t frame = sizeof(hw_path_frame) + sizeof(hawser_sync) + (1 + (uint64_t)plan->settings.blocks) * sizeof(double);
     uint64_t bytes = sizeof(hw_position) + program->state_count * 3 * sizeof(double) + program->operator_count * frame;
-    return bytes + (uint64_t)hw_program_points(program) * POINT;
+    return bytes + (uint64_t)hw_plan_points(plan) * POINT;
 }
 
 /* Returns the bytes of a split data state that units have changed, in all blocks, and in the largest. */

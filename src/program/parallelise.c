@@ -126,13 +126,19 @@ static hawser_status check_parallel_data(const hw_plan *plan, const hawser_opera
         unit->name, replicated->name, data->name, plan->settings.blocks);
 }
 
+/* Returns the bytes of the run. The load of the data had a limit of its own. */
+static uint64_t run_bytes(const hw_plan *plan)
+{
+    return plan->memory_needed - plan->memory_parts[HW_MEMORY_LOAD];
+}
+
 static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
 {
     const hw_plan_settings *settings = &plan->settings;
     const char *name = plan->program->name,
                *shared = settings->shared > 0 ? ", without what is shared with nodes of this host" : "";
     const hw_state_plan *whole = NULL;
-    const uint64_t run = plan->memory_needed - plan->memory_parts[HW_MEMORY_LOAD]; /* the load had a limit of its own */
+    const uint64_t run = run_bytes(plan);
     double needed = (double)run / 0x1p20, limit = (double)settings->memory / 0x1p20;
     if (run <= settings->memory)
         return HAWSER_OK;
@@ -170,6 +176,20 @@ static hawser_status check_memory(const hw_plan *plan, hawser_error *error)
                        settings->blocks == 1 ? "" : "use fewer workers or ");
 }
 
+/* Finds how updates are sent, what the driver may change, and the memory that this takes. */
+static hawser_status describe(hw_plan *plan, hawser_error *error)
+{
+    hw_plan_guard(plan);
+    for (const hawser_state *state = plan->program->states; state != NULL; state = state->next) {
+        hw_state_plan *own = &plan->states[state->number];
+        if (hw_kind_of(state)->numbers)
+            find_sources(plan, own);
+        if (hw_kind_of(state)->describe != NULL)
+            HAWSER_TRY(hw_kind_of(state)->describe(plan, own, error));
+    }
+    return hw_plan_memory(plan, error);
+}
+
 hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, hawser_error *error)
 {
     plan->settings = *settings;
@@ -189,13 +209,11 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
         if (op->one)
             place(plan, op);
     }
-    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
-        hw_state_plan *own = &plan->states[state->number];
-        if (hw_kind_of(state)->numbers)
-            find_sources(plan, own);
-        if (hw_kind_of(state)->describe != NULL)
-            HAWSER_TRY(hw_kind_of(state)->describe(plan, own, error));
+    HAWSER_TRY(describe(plan, error));
+    if (plan->guards && run_bytes(plan) > settings->memory) {
+        plan->lacks_memory = true;
+        plan->settings.adapts = 0;
+        HAWSER_TRY(describe(plan, error));
     }
-    HAWSER_TRY(hw_plan_memory(plan, error));
     return check_memory(plan, error);
 }

@@ -66,6 +66,7 @@ typedef struct hw_state_plan {
     hw_filter filter;
     hw_width rounding;       /* of deltas */
     bool narrows;            /* and it may change in a run */
+    bool guarded;            /* the driver keeps it before it changes a loop, and may return to that */
     bool quota_falls;        /* the quota of the filter may change in a run, which begins with one that all fits in */
     const void *loaded;      /* first values in place of the program's; NULL: none */
     const char *loaded_from; /* the file that they come from */
@@ -109,6 +110,8 @@ typedef struct hw_plan {
     hw_step *steps;        /* of all phases: units, parallels and shipped loops */
     size_t step_count, step_capacity;
     size_t *first_step; /* by operator number: where its steps begin, and at the end their number */
+    bool guards;        /* some states are guarded */
+    bool lacks_memory;  /* nothing of loops may change, for lack of memory for guarded states */
     /* bytes of first values that were read from files, until the blocks have them; set before the plan is split */
     uint64_t memory_loaded;
     uint64_t memory_data;      /* bytes of the data states' matrices on a node */
@@ -193,6 +196,14 @@ uint32_t hw_plan_staleness_most(const hw_plan *plan, const hawser_operator *loop
 /* Returns why the driver can change nothing in a run of what an option lets it change by "auto"; NULL: it can change
  * something. `key` is sync, exchange-every, encoding or quota. */
 const char *hw_plan_adapts_nothing(const hw_plan *plan, const char *key);
+/* Returns whether the driver may change anything of a loop, and stores why not otherwise. */
+bool hw_plan_adapts(const hw_plan *plan, const hawser_operator *loop, const char **why);
+/* Finds the states that the driver keeps before it changes a loop: those that such a loop updates, unless the program marks
+ * states itself (hawser_state_keep): then its own tests return to them. */
+void hw_plan_guard(hw_plan *plan);
+/* Return whether a kept point has the state, and how many points a run keeps: those of the program, or that of the guard. */
+bool hw_plan_keeps(const hw_plan *plan, const hawser_state *state);
+uint32_t hw_plan_points(const hw_plan *plan);
 /* Returns whether it may change that of any state: TRIGGER and CREDIT then have the forms. */
 bool hw_plan_any_narrows(const hw_plan *plan);
 /* Returns whether both a unit on one block and a unit on all blocks update a state in a loop, which it then stores. */

@@ -178,6 +178,8 @@ static void print_physical_state(const hw_plan *plan, const hw_state_plan *own, 
 {
     const hawser_state *state = own->state;
     print_state(state, out);
+    if (own->guarded)
+        fprintf(out, ", kept before changes of its loop");
     if (hw_kind_of(state)->numbers)
         fprintf(out, "%s%" PRIu64 " bytes in the largest block", newline, own->block_bytes);
     if (hw_kind_of(state)->print_shares != NULL)

@@ -119,7 +119,7 @@ static void add_numbers(const hw_state_plan *own, json_t *object, bool *ok)
     hw_json_count(object, "block_bytes", own->block_bytes, ok);
     hw_json_text(object, "along", state->along != NULL ? state->along->name : NULL, ok);
     hw_json_text(object, "tied_to", state->tied_to != NULL ? state->tied_to->name : NULL, ok);
-    add_flag(object, "kept", state->keeps, ok);
+    add_flag(object, "kept", state->keeps || own->guarded, ok);
     add_flag(object, "derived", state->rebuild != NULL, ok);
     add_flag(object, "merged_by_program", state->rule.merge != NULL, ok);
 }

@@ -95,6 +95,28 @@ static bool is_adapted(const hawser_operator *op)
     return op->adapted && hw_operator_shipped(op);
 }
 
+/* Returns whether a loop updates a stored state. Servers do not go back to earlier values. */
+static bool updates_stored(const hawser_program *program, const hawser_operator *loop)
+{
+    for (const hawser_state *state = program->states; state != NULL; state = state->next)
+        if (hw_kind_of(state)->served && hw_operator_updates(loop, state))
+            return true;
+    return false;
+}
+
+bool hw_plan_adapts(const hw_plan *plan, const hawser_operator *loop, const char **why)
+{
+    *why = !is_adapted(loop) ? "no loop says what may change of it (HAWSER_ADAPT); the rounds of a linear model do, with "
+                               "--exchange-every H"
+           : hw_loop_measures(loop) && updates_stored(plan->program, loop)
+               ? "its loop updates stored states, of which no earlier values come back after a change that did harm"
+           : plan->lacks_memory
+               ? "the limit of memory leaves none for a copy of the states, to which a change that did harm "
+                 "is taken back (--memory-limit)"
+               : NULL;
+    return *why == NULL;
+}
+
 /* Returns whether a loop that the driver adapts names the state. */
 static bool is_named(const hw_plan *plan, const hawser_state *state)
 {
@@ -216,6 +238,8 @@ static const char *nothing_of_loop(const hw_plan *plan, const hawser_operator *l
 {
     const char *why;
     bool form = strcmp(key, "encoding") == 0;
+    if (!hw_plan_adapts(plan, loop, &why))
+        return why;
     if (form || strcmp(key, "quota") == 0)
         return plan->settings.nodes <= 1 ? "the job has one node, and only a link between nodes that is busy makes it change"
                : loop->adapts == NULL    ? "the HAWSER_ADAPT of its loop names no .state"
@@ -233,14 +257,53 @@ static const char *nothing_of_loop(const hw_plan *plan, const hawser_operator *l
 
 const char *hw_plan_adapts_nothing(const hw_plan *plan, const char *key)
 {
-    const char *why =
-        "no loop says what may change of it (HAWSER_ADAPT); the rounds of a linear model do, with --exchange-every H";
+    const char *why = NULL, *first = NULL;
     for (size_t i = 0; i < plan->program->operator_count; i++) {
         const hawser_operator *loop = plan->program->operators[i];
-        const char *own = is_adapted(loop) ? nothing_of_loop(plan, loop, key) : why;
+        const char *own = nothing_of_loop(plan, loop, key);
         if (own == NULL)
             return NULL;
+        first = first == NULL ? own : first;
         why = is_adapted(loop) ? own : why;
     }
-    return why;
+    return why != NULL ? why : first;
+}
+
+/* ----------------------------------------------------------------------------------------------------- the guard ---- */
+
+static bool is_updated(const hw_plan *plan, const hawser_state *state)
+{
+    const char *why;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *loop = plan->program->operators[i];
+        if (hw_plan_adapts(plan, loop, &why) && hw_loop_measures(loop) && hw_operator_updates(loop, state))
+            return true;
+    }
+    return false;
+}
+
+void hw_plan_guard(hw_plan *plan)
+{
+    const hawser_program *program = plan->program;
+    plan->guards = false;
+    bool may = plan->settings.blocks > 1 && plan->settings.adapts != 0 && hw_program_points(program) == 0;
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        plan->states[state->number].guarded = may && hw_kind_of(state)->numbers && is_updated(plan, state);
+        plan->guards = plan->guards || plan->states[state->number].guarded;
+    }
+    for (const hawser_state *state = program->states; state != NULL; state = state->next) {
+        const hawser_state *with = state->tied_to; /* which goes back with it */
+        if (with != NULL && (plan->states[with->number].guarded || plan->states[state->number].guarded))
+            plan->states[with->number].guarded = plan->states[state->number].guarded = true;
+    }
+}
+
+bool hw_plan_keeps(const hw_plan *plan, const hawser_state *state)
+{
+    return state->keeps || plan->states[state->number].guarded;
+}
+
+uint32_t hw_plan_points(const hw_plan *plan)
+{
+    return plan->guards ? 1 : hw_program_points(plan->program);
 }

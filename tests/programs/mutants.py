@@ -43,6 +43,10 @@ WORLDS_OF_STORES, WORLDS_OF_SERVERS, ALL_ORDERS = "test_sim_stores", "test_sim_s
 LINKS, SIGNALS = "test_sim_network", "test_sim_signals"
 PROGRAMS = "test_runtime_programs"  # must notice the mutants that name no other test
 MUTANTS = [
+    # Changes of loops while they run.
+    ("guard: states do not return", "src/adapt/decide.c", "isnan(d->kept_y) ? HW_POINT_NONE : HW_POINT_RETURN;", "HW_POINT_NONE;", "test_runtime_guard"),
+    ("guard: states that did harm are kept", "src/runtime/drive/points.c", "(hw_point_order){.returns = returns};", "(hw_point_order){.returns = false};", "test_runtime_guard"),
+    ("guard: a metric that is not a number is no alarm", "src/adapt/decide.c", "return !isfinite(y) || y > d->best", "return y > d->best", "test_adapt_decide"),
     # Vectors.
     ("vectors: an item is sent while another thread adds to it", EDGE, "item == NULL || edge->begun ||", "item == NULL ||", "test_vector_edge"),
     ("vectors: values that are pending stay", EDGE, "edge->pending = item; }", "if (edge->pending == NULL) edge->pending = item; else hw_message_free(item); }", "test_vector_edge"),

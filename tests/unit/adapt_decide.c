@@ -541,6 +541,82 @@ static void drawn_feedback_keeps_bounds_and_budget(void **state)
         check_drawn_run(seed);
 }
 
+/* States are kept before a change. They return when the metric rises twice, or is not finite, and the metric is judged anew
+ * from where it was then. */
+static void states_are_kept_before_a_change_and_return(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const double harm = i == 0 ? 5 : i == 1 ? INFINITY : i == 2 ? (double)NAN : 1.5;
+        hw_bounds bounds = wide;
+        bounds.returns = bounds.often = true;
+        bounds.least[HW_KNOB_GAIN] = 0.5;
+        bounds.most[HW_KNOB_ENCODING] = 0;
+        run r = open_run(&bounds);
+        pass_until_change(&r, feedback_of(HAWSER_CAUSE_OTHER, 1), 0.1);
+        expect_change(&r, HW_KNOB_POINT, 0, 0);
+        expect_change(&r, HW_KNOB_GAIN, 1, 0.5);
+        const double kept = r.y;
+        for (int point = 0; point < (isfinite(harm) ? 2 : 1); point++) {
+            expect_none(&r);
+            hw_decider_point(&r.decider, r.seconds += 1, r.clocks += 10, harm * exp(r.y));
+        }
+        expect_change(&r, HW_KNOB_POINT, 0, 1);
+        expect_change(&r, HW_KNOB_GAIN, 0.5, 1);
+        assert_non_null(strstr(r.decider.reason, "undone and barred"));
+        assert_true(r.decider.barred[HW_KNOB_GAIN] && r.decider.best == kept && r.decider.rises == 0);
+        for (int point = 0; point < 3; point++) /* small rises of the returned states are no harm */
+            pass(&r, feedback_of(HAWSER_CAUSE_OTHER, 1), 0.1);
+        expect_none(&r);
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* Where states cannot return, or at the start's settings, nothing is said of points. */
+static void nothing_is_kept_where_nothing_changes(void **state)
+{
+    (void)state;
+    hw_bounds bounds = wide;
+    bounds.returns = bounds.often = true;
+    for (int k = 0; k < HW_KNOBS; k++)
+        bounds.least[k] = bounds.most[k] = bounds.start[k];
+    run r = open_run(&bounds);
+    for (int i = 0; i < 20; i++) {
+        pass(&r, feedback_of(HAWSER_CAUSE_LINK, 1), i % 2 == 0 ? 0.1 : -0.2);
+        expect_none(&r);
+    }
+    hw_decider_point(&r.decider, r.seconds + 1, r.clocks + 1, (double)NAN);
+    expect_none(&r);
+    hw_decider_close(&r.decider);
+}
+
+/* A setting that stays for long has its states kept anew, so that a return loses few clocks: between turns of a loop around
+ * it at each good point, else once 50 clocks and an eighth of all have passed. */
+static void states_are_kept_anew(void **state)
+{
+    (void)state;
+    for (int often = 0; often < 2; often++) {
+        hw_bounds bounds = wide;
+        bounds.returns = true;
+        bounds.often = often;
+        bounds.most[HW_KNOB_SYNC] = bounds.most[HW_KNOB_ENCODING] = 0;
+        run r = open_run(&bounds);
+        r.decider.value[HW_KNOB_WORK] = r.decider.sent[HW_KNOB_WORK] = 2; /* it goes on with that */
+        uint32_t kept = 0;
+        for (int i = 0; i < 100; i++) {
+            pass(&r, feedback_of(HAWSER_CAUSE_OTHER, 1), 0.1);
+            hw_instruction made;
+            while (hw_decider_next(&r.decider, &made)) {
+                assert_true(made.knob == HW_KNOB_POINT && made.to == 0);
+                kept++;
+            }
+        }
+        if (often ? kept < 10 || kept > 25 : kept != 100)
+            fail_msg("states were kept %u times", kept);
+        hw_decider_close(&r.decider);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -560,6 +636,9 @@ int main(void)
         cmocka_unit_test(the_guard_undoes_the_last_change_if_the_metric_rises_twice),
         cmocka_unit_test(three_changes_undone_end_all_changes),
         cmocka_unit_test(drawn_feedback_keeps_bounds_and_budget),
+        cmocka_unit_test(states_are_kept_before_a_change_and_return),
+        cmocka_unit_test(nothing_is_kept_where_nothing_changes),
+        cmocka_unit_test(states_are_kept_anew),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

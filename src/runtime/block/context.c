@@ -825,6 +825,13 @@ hawser_status hawser_unit_fail(hawser_context *context, hawser_status status, co
     return failure;
 }
 
+/* Returns whether the driver judges the loop that runs by a metric: where it is not a number, a change may be undone. */
+static bool is_guarded(const hw_worker *worker, uint32_t metric)
+{
+    const hawser_operator *loop = worker->current;
+    return worker->session->plan->guards && loop->kind == HW_LOOP && loop->adapted && loop->metric == metric;
+}
+
 hawser_status hawser_report(hawser_context *context, const char *metric, double value)
 {
     if (context == NULL)
@@ -836,7 +843,7 @@ hawser_status hawser_report(hawser_context *context, const char *metric, double 
     if (number == UINT32_MAX)
         return refuse(context, "hawser_report: the program declares no metric '%s'; call hawser_metric_declare",
                       metric != NULL ? metric : "");
-    if (isnan(value)) {
+    if (isnan(value) && !is_guarded(worker, number)) {
         hawser_status status = hawser_unit_fail(context, HAWSER_NOT_FINITE, "metric '%s' is not a number in clock %llu",
                                                 metric, (unsigned long long)context->clock);
         return status;

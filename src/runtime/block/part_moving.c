@@ -573,7 +573,7 @@ static void record_kept(hw_worker *worker, const hw_state_part *part, const char
 static hawser_status restore(hw_worker *worker, hw_state_part *part)
 {
     const struct hw_moving *moving = part->moving;
-    uint32_t points = worker->points != NULL ? hw_program_points(worker->session->program) : 0;
+    uint32_t points = worker->points != NULL ? hw_plan_points(worker->session->plan) : 0;
     if (worker->log == NULL || !moving->begun)
         return HAWSER_OK;
     for (uint32_t p = 0; p < parts_of(part); p++)

@@ -5,16 +5,21 @@
 #include "base/memory.h"
 #include "runtime/block/part.h"
 
+static bool keeps(const hw_worker *worker, const hw_state_part *part)
+{
+    return hw_plan_keeps(worker->session->plan, part->state);
+}
+
 /* Returns whether this block has a copy of a state: of what is the same on all blocks, only the node's first one has. */
 static bool copies(const hw_worker *worker, const hw_state_part *part)
 {
-    return part->state->keeps && (worker->mailbox.runner == 0 || !part->kind->alike);
+    return keeps(worker, part) && (worker->mailbox.runner == 0 || !part->kind->alike);
 }
 
 hawser_status hw_points_open(hw_worker *worker, hawser_error *error)
 {
     const hawser_program *program = worker->session->program;
-    uint32_t count = hw_program_points(program);
+    uint32_t count = hw_plan_points(worker->session->plan);
     if (count == 0)
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&worker->points, count, "kept points", error));
@@ -35,7 +40,7 @@ hawser_status hw_points_open(hw_worker *worker, hawser_error *error)
 void hw_points_close(hw_worker *worker)
 {
     const hawser_program *program = worker->session != NULL ? worker->session->program : NULL;
-    for (uint32_t k = 0; worker->points != NULL && k < hw_program_points(program); k++) {
+    for (uint32_t k = 0; worker->points != NULL && k < hw_plan_points(worker->session->plan); k++) {
         hw_point *point = &worker->points[k];
         for (uint32_t i = 0; point->values != NULL && i < program->state_count; i++)
             free(point->values[i]);
@@ -46,9 +51,9 @@ void hw_points_close(hw_worker *worker)
     hw_messages_free(worker->orders);
 }
 
-static void record_point(const hw_state_part *part, uint32_t number, bool back)
+static void record_point(const hw_worker *worker, const hw_state_part *part, uint32_t number, bool back)
 {
-    if (part->state->keeps && part->kind->record_point != NULL)
+    if (keeps(worker, part) && part->kind->record_point != NULL)
         part->kind->record_point(part, number, back);
 }
 
@@ -61,7 +66,7 @@ static hawser_status keep(hw_worker *worker, uint32_t number)
         point->fresh[i] = part->fresh;
         if (copies(worker, part))
             HAWSER_TRY(part->kind->keep(worker, part, point->values[i]));
-        record_point(part, number, false);
+        record_point(worker, part, number, false);
     }
     point->kept = true;
     return HAWSER_OK;
@@ -75,12 +80,12 @@ static hawser_status go_back(hw_worker *worker, uint32_t number, bool at_end)
     const hw_point *own = &worker->points[number], *first = &worker->session->workers[0].points[number];
     for (uint32_t i = 0; i < worker->session->program->state_count; i++) {
         hw_state_part *part = &worker->parts[i];
-        part->fresh = part->state->keeps && own->fresh[i];
-        if (!part->state->keeps || (at_end && !copies(worker, part)))
+        part->fresh = keeps(worker, part) && own->fresh[i];
+        if (!keeps(worker, part) || (at_end && !copies(worker, part)))
             continue;
         const void *values = copies(worker, part) ? own->values[i] : first->values[i];
         HAWSER_TRY(part->kind->put_back(worker, part, values));
-        record_point(part, number, true);
+        record_point(worker, part, number, true);
         part->page_filled = false;
     }
     return HAWSER_OK;
@@ -135,7 +140,7 @@ static bool is_sound(const hw_worker *worker, const hw_message *message)
     if (worker->points == NULL || bytes % sizeof *orders != 0 || bytes / sizeof *orders != count)
         return false;
     for (uint64_t k = 0; k < count; k++)
-        if (orders[k].point >= hw_program_points(worker->session->program))
+        if (orders[k].point >= hw_plan_points(worker->session->plan))
             return false;
     return true;
 }
@@ -171,7 +176,7 @@ hawser_status hw_points_end_phase(hw_worker *worker)
 static void see_all(hw_worker *worker, hawser_record *record, void (*see)(hawser_record *record, void *memory, size_t bytes))
 {
     const hawser_program *program = worker->session->program;
-    for (uint32_t k = 0; worker->points != NULL && k < hw_program_points(program); k++) {
+    for (uint32_t k = 0; worker->points != NULL && k < hw_plan_points(worker->session->plan); k++) {
         hw_point *point = &worker->points[k];
         see(record, &point->kept, sizeof point->kept);
         see(record, point->fresh, program->state_count * sizeof *point->fresh);
@@ -198,7 +203,7 @@ static void pass_over(hawser_record *record, size_t bytes)
 void hw_points_remember(hw_worker *worker, hawser_record *record, bool alike)
 {
     const hawser_program *program = worker->session->program;
-    for (uint32_t k = 0; worker->points != NULL && k < hw_program_points(program); k++) {
+    for (uint32_t k = 0; worker->points != NULL && k < hw_plan_points(worker->session->plan); k++) {
         hw_point *point = &worker->points[k];
         if (!alike) {
             hawser_record_bytes(record, &point->kept, sizeof point->kept);
@@ -206,7 +211,7 @@ void hw_points_remember(hw_worker *worker, hawser_record *record, bool alike)
         }
         for (uint32_t i = 0; i < program->state_count; i++) {
             const hw_state_part *part = &worker->parts[i];
-            if (!part->state->keeps || part->kind->alike != alike)
+            if (!keeps(worker, part) || part->kind->alike != alike)
                 continue;
             if (copies(worker, part))
                 hawser_record_bytes(record, point->values[i], part->kind->kept_count(part) * hw_state_size(part->state));

@@ -3,6 +3,7 @@
 #include "adapt/decide.h"
 #include "adapt/log.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,7 +47,10 @@ static hw_bounds bounds_of(const hw_driver *driver, const hawser_operator *loop)
     const unsigned adapts = plan->settings.adapts;
     const hawser_state *state = loop->adapts;
     const char *why;
-    hw_bounds bounds = {.is_gap = loop->metric_is_gap, .measured = hw_loop_measures(loop), .often = !hw_loop_is_inner(loop)};
+    hw_bounds bounds = {.is_gap = loop->metric_is_gap,
+                        .measured = hw_loop_measures(loop),
+                        .returns = plan->guards && hw_loop_measures(loop),
+                        .often = !hw_loop_is_inner(loop)};
     for (int k = 0; k < HW_KNOBS; k++)
         bounds.start[k] = bounds.least[k] = bounds.most[k] =
             k == HW_KNOB_WORK || k == HW_KNOB_GAIN || k == HW_KNOB_SHARE ? 1 : 0;
@@ -100,8 +104,9 @@ hawser_status hw_adapt_open(hw_driver *driver, hawser_error *error)
     if (driver->session->blocks == 1)
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&driver->adapters, program->operator_count, "decisions on loops", error));
+    const char *why;
     for (size_t i = 0; i < program->operator_count; i++)
-        if (program->operators[i]->adapted && hw_operator_shipped(program->operators[i]))
+        if (hw_plan_adapts(driver->session->plan, program->operators[i], &why))
             HAWSER_TRY(open_one(driver, program->operators[i], error));
     return HAWSER_OK;
 }
@@ -167,14 +172,18 @@ static void obey(hw_driver *driver, const hawser_operator *loop, const struct hw
         break;
     case HW_KNOB_GAIN: set_gain(driver, loop, adapter); break;
     case HW_KNOB_SHARE: hawser_progress_share(progress, loop->name, instruction->block, instruction->to); break;
-    case HW_KNOBS: break;
+    case HW_KNOB_POINT: break;
     }
 }
 
-/* Makes a change, and names what asked for it. */
+/* Makes a change, and names what asked for it. States are kept, or return, at the next message to the blocks. */
 static void change(hw_driver *driver, const hawser_operator *loop, const struct hw_adapter *adapter,
                    const hw_instruction *instruction)
 {
+    if (instruction->knob == HW_KNOB_POINT) {
+        hw_points_guard(driver, instruction->to > 0);
+        return;
+    }
     const hw_asker before = driver->policies.asking;
     hw_asker *asking = &driver->policies.asking;
     *asking = (hw_asker){.kind = "adaptation of loop", .name = loop->name, .clocks = driver->clocks};
@@ -184,15 +193,18 @@ static void change(hw_driver *driver, const hawser_operator *loop, const struct 
     driver->policies.asking = before;
 }
 
-/* Makes all changes that were decided, after a window (point 0) or at a point. */
-static void obey_all(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter, uint64_t point)
+/* Makes all changes that were decided, after a window (point 0) or at a point. Returns how many. */
+static size_t obey_all(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter, uint64_t point)
 {
+    size_t made = 0;
     hw_instruction instruction;
-    while (hw_decider_next(&adapter->decider, &instruction)) {
+    for (; hw_decider_next(&adapter->decider, &instruction); made++) {
         save(driver, loop, (hw_log_line){.kind = HW_LOG_CHANGE, .change = instruction, .place = {driver->clocks, point}});
         change(driver, loop, adapter, &instruction);
-        driver->repeatable = "settings were adapted to the times of the run (--auto, --sync auto and the like)";
+        if (instruction.knob != HW_KNOB_POINT)
+            driver->repeatable = "settings were adapted to the times of the run (--auto, --sync auto and the like)";
     }
+    return made;
 }
 
 /* Takes the values from which a run goes on, the gain that the program has chosen, and what earlier runs have decided.
@@ -214,7 +226,7 @@ static bool begin(hw_driver *driver, const hawser_operator *loop, struct hw_adap
     if (hw_learn_begin(driver, loop, decider) != HAWSER_OK)
         return false;
     const char *before = driver->repeatable;
-    obey_all(driver, loop, adapter, 1);
+    (void)obey_all(driver, loop, adapter, 1);
     if (driver->repeatable != before)
         driver->repeatable = "it began with the settings of an earlier run (--learn)";
     return true;
@@ -226,32 +238,36 @@ static bool replays(const hw_driver *driver)
     return decisions != NULL && decisions->replay != NULL;
 }
 
-/* Makes the changes of a replay up to a place. A change is checked, because the file may have been edited. */
-static void replay(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter, uint64_t point)
+/* Makes the changes of a replay up to a place. A change is checked, because the file may have been edited. Returns how
+ * many. */
+static size_t replay(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter, uint64_t point)
 {
     hw_decisions *decisions = driver->session->job->decisions;
     const hw_bounds *bounds = &adapter->decider.bounds;
     const hw_log_place here = {driver->clocks, point};
     const hw_instruction *made;
-    size_t line = 0;
-    while (driver->error.status == HAWSER_OK && (made = hw_decisions_next(decisions, loop->name, here, &line)) != NULL) {
-        if (!(made->to >= bounds->least[made->knob] && made->to <= bounds->most[made->knob])) {
+    size_t line = 0, count = 0;
+    for (; driver->error.status == HAWSER_OK && (made = hw_decisions_next(decisions, loop->name, here, &line)) != NULL;
+         count++) {
+        const bool setting = made->knob != HW_KNOB_POINT;
+        if (setting && !(made->to >= bounds->least[made->knob] && made->to <= bounds->most[made->knob])) {
             (void)hawser_fail(&driver->error, HAWSER_BAD_INPUT, "%s:%zu: expected a value of '%s' from %g to %g, not %g",
                               decisions->replay, line, hw_knob_name(made->knob), bounds->least[made->knob],
                               bounds->most[made->knob], made->to);
-            return;
+            return count;
         }
-        if (made->knob != HW_KNOB_SHARE)
+        if (setting && made->knob != HW_KNOB_SHARE)
             adapter->decider.value[made->knob] = made->to;
         change(driver, loop, adapter, made);
     }
+    return count;
 }
 
 void hw_adapt_clock(hw_driver *driver)
 {
     const hawser_operator *loop = driver->policies.loop;
     if (hw_loop_adapts(driver, loop) && replays(driver))
-        replay(driver, loop, driver->adapters[loop->number], 0);
+        (void)replay(driver, loop, driver->adapters[loop->number], 0);
 }
 
 /* Estimates how often a block's updates are sent: to each other node, or up to where they are added up, and the sum. Of the
@@ -271,6 +287,10 @@ void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw
     if (!hw_loop_adapts(driver, loop) || driver->stopping != NULL || replays(driver))
         return;
     struct hw_adapter *adapter = driver->adapters[loop->number];
+    const hw_bounds *bounds = &adapter->decider.bounds;
+    const bool measured = bounds->measured && bounds->often && bounds->returns && !isinf(adapter->decider.best);
+    if (measured && hw_decider_is_risen(&adapter->decider, driver->metrics[loop->metric]))
+        return; /* a change would have these states kept */
     const double clocks = (double)found->clocks * driver->session->blocks;
     const double sent = (driver->bytes - adapter->bytes) / clocks / copies_of(driver);
     const hw_feedback feedback = {
@@ -279,7 +299,7 @@ void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw
     adapter->window = found->clocks;
     save(driver, loop, (hw_log_line){.kind = HW_LOG_WINDOW, .feedback = feedback});
     hw_decider_window(&adapter->decider, &feedback);
-    obey_all(driver, loop, adapter, 0);
+    (void)obey_all(driver, loop, adapter, 0);
 }
 
 /* Returns whether another fit has begun since the last point. */
@@ -294,6 +314,28 @@ static bool fit_changed(const hw_driver *driver, struct hw_adapter *adapter)
     return changed;
 }
 
+/* Returns whether the last clock has reported that the metric of a loop is not a number. */
+static bool is_lost(const hw_driver *driver, const hawser_operator *loop)
+{
+    return loop->metric != UINT32_MAX && (driver->reported >> loop->metric & 1) != 0 && isnan(driver->metrics[loop->metric]);
+}
+
+/* As hawser_report does in a run in which nothing changes. */
+static void fail_lost(hw_driver *driver, const hawser_operator *loop)
+{
+    (void)hawser_fail(&driver->error, HAWSER_NOT_FINITE, "loop '%s': metric '%s' is not a number in clock %" PRIu64,
+                      loop->name, driver->session->program->metrics[loop->metric].name, driver->progress.clock);
+}
+
+void hw_adapt_watch(hw_driver *driver, const hawser_operator *loop)
+{
+    if (!hw_loop_adapts(driver, loop) || replays(driver) || driver->error.status != HAWSER_OK || !is_lost(driver, loop))
+        return;
+    bool returns = driver->points.ends_phase; /* clocks that were in progress do not count */
+    if (!returns && !hw_decider_undoes(&driver->adapters[loop->number]->decider))
+        fail_lost(driver, loop);
+}
+
 /* Gives the metric of a loop to its decisions. Returns false if there is none, or if it has not changed. */
 static bool take_metric(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
 {
@@ -304,7 +346,8 @@ static bool take_metric(hw_driver *driver, const hawser_operator *loop, struct h
         hw_decider_restart(&adapter->decider);
     }
     const double metric = driver->metrics[loop->metric];
-    if (isnan(metric) || !(metric < adapter->metric || metric > adapter->metric || isnan(adapter->metric)))
+    const bool differs = metric < adapter->metric || metric > adapter->metric || (isnan(adapter->metric) && !isnan(metric));
+    if (!differs && !is_lost(driver, loop))
         return false;
     adapter->metric = metric;
     const double seconds = hawser_progress_seconds(&driver->progress);
@@ -322,29 +365,34 @@ void hw_adapt_point(hw_driver *driver, const hawser_operator *loop)
     if (!adapter->begun && !begin(driver, loop, adapter))
         return;
     adapter->at = (hw_log_place){driver->clocks, adapter->at.clocks == driver->clocks ? adapter->at.point + 1 : 1};
+    size_t changes = 0;
     if (replays(driver)) {
-        replay(driver, loop, adapter, adapter->at.point);
-        return;
+        changes = replay(driver, loop, adapter, adapter->at.point);
+    } else if (take_metric(driver, loop, adapter)) {
+        adapter->unmeasured = 0;
+        changes = obey_all(driver, loop, adapter, adapter->at.point);
+    } else {
+        adapter->unmeasured++;
     }
-    adapter->unmeasured++;
-    if (!take_metric(driver, loop, adapter))
-        return;
-    adapter->unmeasured = 0;
-    obey_all(driver, loop, adapter, adapter->at.point);
+    if (driver->error.status == HAWSER_OK && hw_points_send(driver) == HAWSER_OK && changes == 0 && is_lost(driver, loop))
+        fail_lost(driver, loop);
 }
 
 bool hw_adapt_wants_point(const hw_driver *driver, const hawser_operator *loop)
 {
-    if (!hw_loop_adapts(driver, loop) || hw_loop_is_inner(loop) || driver->syncs[loop->number].tightness != HAWSER_SSP)
+    const bool apart = driver->syncs[loop->number].tightness == HAWSER_SSP;
+    if (!hw_loop_adapts(driver, loop) || hw_loop_is_inner(loop) || !(apart || driver->paced))
         return false;
     const struct hw_adapter *adapter = driver->adapters[loop->number];
     const hw_decider *decider = &adapter->decider;
     const bool judges = decider->bounds.measured && !decider->defaulted && !replays(driver);
     const uint64_t clocks = driver->clocks - adapter->at.clocks; /* since the last point */
+    const bool alarm = decider->bounds.returns && clocks >= HW_WINDOW_CLOCKS && hw_decider_undoes(decider) &&
+                       hw_decider_is_risen(decider, driver->metrics[loop->metric]);
     if (!judges || !adapter->begun || adapter->unmeasured >= UNMEASURED_MOST || clocks == 0)
         return false;
-    return !decider->measuring.begun ||
-           (decider->measuring.windows > 0 && (decider->trial.stage != HW_TRIAL_NONE || clocks >= POINT_EVERY));
+    return alarm || (apart && !decider->measuring.begun) ||
+           (apart && decider->measuring.windows > 0 && (decider->trial.stage != HW_TRIAL_NONE || clocks >= POINT_EVERY));
 }
 
 bool hw_adapt_paces(const hw_driver *driver, const hawser_operator *loop)

@@ -92,6 +92,8 @@ static double combine(const hw_driver *driver, uint32_t metric, hawser_combine_b
             continue;
         if (by == HAWSER_LAST)
             return value;
+        if (isnan(value)) /* only a metric that the guard looks at (hawser_report) */
+            return value;
         if (isnan(extreme) || (by == HAWSER_MAX ? value > extreme : value < extreme))
             extreme = value;
     }
@@ -148,6 +150,7 @@ bool hw_driver_combine(hw_driver *driver)
         for (uint32_t i = 0; !empty && i < program->metric_count; i++)
             if ((mask >> i & 1) != 0)
                 driver->metrics[i] = combine(driver, i, program->metrics[i].by, driver->parts);
+        driver->reported = empty ? 0 : mask;
         combine_figures(driver);
         if (!empty)
             hw_causes_add(driver);

@@ -16,6 +16,7 @@ typedef struct hw_shipment {
     uint64_t limit;    /* credit given */
     bool at_once;      /* all credit at the begin */
     bool paced;        /* credit up to the end of a window of an adapted loop */
+    bool alarmed;      /* the metric has risen within it: the end of the phase is a point */
     bool constant;     /* blocks keep the metrics that they get at the loop's begin: nothing tests what its clocks report */
     bool final;
     bool paused;        /* the end of this phase has been agreed already */
@@ -253,7 +254,7 @@ static hawser_status record_ahead(hw_shipment *shipment)
 static bool is_point(const hw_shipment *shipment)
 {
     if (shipment->sync.tightness == HAWSER_BSP)
-        return !shipment->paced || shipment->combined == shipment->limit;
+        return !shipment->paced || (shipment->combined == shipment->limit && !shipment->alarmed);
     return shipment->combined == 1;
 }
 
@@ -273,11 +274,14 @@ static hawser_status judge(hw_shipment *shipment)
         /* the last clocks count for a run that goes on, too */
         shipment->early = hw_until_ends(&shipment->until, driver, clock) == NULL;
     }
+    hw_adapt_watch(driver, shipment->loop);
     if (shipment->reason == NULL && is_point(shipment))
         hw_adapt_point(driver, shipment->loop);
     HAWSER_TRY(driver->error.status);
     bool ends = sync_changed(shipment) || driver->points.ends_phase;
-    if ((ends || hw_adapt_wants_point(driver, shipment->loop)) && !shipment->final)
+    const bool point = hw_adapt_wants_point(driver, shipment->loop);
+    shipment->alarmed = shipment->alarmed || (point && shipment->paced);
+    if ((ends || point) && !shipment->final)
         return end_now(shipment, !sync_changed(shipment)); /* clocks before a change of policy are run by all blocks */
     if (shipment->early || shipment->reason == NULL)
         HAWSER_TRY(hw_record_place(driver, shipment->combined));
@@ -363,6 +367,7 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
 {
     hw_driver_check(driver);
     hw_adapt_point(driver, shipment->loop);
+    HAWSER_TRY(driver->error.status);
     shipment->first = shipment->until.first;
     shipment->reason = driver->stopping;
     shipment->step = hw_record_step(driver);
@@ -378,11 +383,15 @@ static hawser_status ship(hw_driver *driver, hw_shipment *shipment)
         HAWSER_TRY(choose(shipment, shipment->step));
         HAWSER_TRY(trigger(shipment));
         shipment->begun = true;
-        shipment->due = false;
+        shipment->due = shipment->alarmed = false;
         shipment->step = 0;
         HAWSER_TRY(follow(shipment));
         hw_record_give_up(driver);
         shipment->first += shipment->combined;
+        driver->points.loop = NULL;
+        if (shipment->alarmed && shipment->reason == NULL)
+            hw_adapt_point(driver, shipment->loop);
+        HAWSER_TRY(driver->error.status);
         hw_driver_check(driver);
         if (shipment->reason == NULL)
             shipment->reason = driver->stopping;

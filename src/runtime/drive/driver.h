@@ -51,6 +51,7 @@ typedef struct hw_points {
     const hawser_operator *loop; /* that blocks run now; NULL: none */
     hawser_sync sync;            /* of that loop */
     bool branch;                 /* the test is that of a branch */
+    bool guarding;               /* orders are of the guard (adapt.c), and take effect once the phase has ended */
     bool ends_phase;             /* the orders take effect once the phase of that loop has ended */
     uint64_t sent, returned;     /* number of the last message with orders, and of the last one that returns */
     uint64_t *done;              /* by block: number of the last one that it has carried out */
@@ -152,6 +153,7 @@ typedef struct hw_driver {
     uint64_t clocks;     /* combined clocks of shipped loops so far, */
     uint64_t announced;  /* and how many there are once blocks have no credit left */
     bool paced;          /* blocks have credit up to the end of a window: settings change there, and not before */
+    uint64_t reported;   /* metrics that the last combined clock has: one bit each */
     double *parts;       /* memory to combine one metric */
     uint64_t *choices;   /* of the clocks that the next trigger or credit announces, if the loop has branches */
     size_t choice_count, choice_capacity;
@@ -239,7 +241,10 @@ bool hw_loop_adapts(const hw_driver *driver, const hawser_operator *loop);
 void hw_adapt_window(hw_driver *driver, const hw_window_shares *shares, const hw_finding *found);
 void hw_adapt_clock(hw_driver *driver);
 void hw_adapt_point(hw_driver *driver, const hawser_operator *loop);
-/* Returns whether the phase of a loop under ssp must end: its next clock, which blocks begin in step, is then a point. */
+/* Fails if the metric of a loop is NaN in this clock and no setting was changed that may be the cause. */
+void hw_adapt_watch(hw_driver *driver, const hawser_operator *loop);
+/* Returns whether the phase of a loop must end for a point: its next clock, which blocks begin in step, is one under ssp.
+ * Where blocks have credit up to the end of a window, as the metric has risen, it is the end of the phase. */
 bool hw_adapt_wants_point(const hw_driver *driver, const hawser_operator *loop);
 /* Returns whether blocks get credit for a loop up to the end of a window: clocks alone end it, and something decides on
  * it. hw_adapt_ahead returns how many clocks these are. */
@@ -259,12 +264,14 @@ void hw_memories_clear(hw_driver *driver, const hawser_operator *around);
 /* Calls the test of a branch. */
 hawser_status hw_branch_test(hw_driver *driver, const hawser_operator *branch, bool *yes) HAWSER_MUST_USE;
 
-/* points.c: sends what the last test asked for. hw_points_patience returns to point 0 when a loop has ended by patience.
+/* points.c: sends what the last test asked for. hw_points_guard has the guarded states kept, or taken back, once the phase
+ * has ended. hw_points_patience returns to point 0 when a loop has ended by patience.
  * hw_points_settle is called when the run has ended with `status`, and finds whether point 0 is the result: after a failure
  * it waits until all blocks have kept it. */
 hawser_status hw_points_new(hw_driver *driver, hawser_error *error) HAWSER_MUST_USE;
 void hw_points_free(hw_points *points);
 hawser_status hw_points_send(hw_driver *driver) HAWSER_MUST_USE;
+void hw_points_guard(hw_driver *driver, bool returns);
 void hw_points_patience(hw_driver *driver);
 void hw_points_settle(hw_driver *driver, hawser_status status);
 /* Takes a block's reply, which it does not free. */

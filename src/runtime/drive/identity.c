@@ -76,7 +76,7 @@ static void write_state(const hw_session *session, const hawser_state *state, FI
                 hw_hash(own->bounds, ((size_t)session->blocks + 1) * sizeof *own->bounds, 0));
     if (own->loaded_from != NULL)
         fprintf(out, ", begins with numbers of the digest %016" PRIx64 " (--init)", own->loaded_digest);
-    fprintf(out, "%s\n", state->keeps ? ", kept" : "");
+    fprintf(out, "%s\n", state->keeps ? ", kept" : own->guarded ? ", kept before changes of its loop" : "");
 }
 
 static void write_program(const hw_session *session, FILE *out)

@@ -11,7 +11,7 @@
 hawser_status hw_points_new(hw_driver *driver, hawser_error *error)
 {
     hw_points *points = &driver->points;
-    uint32_t count = hw_program_points(driver->session->program);
+    uint32_t count = hw_plan_points(driver->session->plan);
     if (count == 0)
         return HAWSER_OK;
     HAWSER_TRY(HW_NEW(&points->last, count, "kept points", error));
@@ -38,10 +38,10 @@ static bool keeps_sums(const hawser_program *program, const hawser_operator *loo
 }
 
 /* Returns whether a marked state moves: a block must not send a part of a point to one that has not gone back to it. */
-static bool keeps_parts(const hawser_program *program)
+static bool keeps_parts(const hw_plan *plan)
 {
-    for (const hawser_state *state = program->states; state != NULL; state = state->next)
-        if (state->keeps && hw_kind_of(state)->moves)
+    for (const hawser_state *state = plan->program->states; state != NULL; state = state->next)
+        if (hw_plan_keeps(plan, state) && hw_kind_of(state)->moves)
             return true;
     return false;
 }
@@ -159,11 +159,21 @@ bool hawser_progress_has(const hawser_progress *progress, uint32_t point)
            has(&progress->driver->points, point);
 }
 
+void hw_points_guard(hw_driver *driver, bool returns)
+{
+    hw_points *points = &driver->points;
+    if (HW_GROW(&points->orders, &points->capacity, points->count + 1, "kept points", &driver->error) != HAWSER_OK)
+        return;
+    points->orders[points->count++] = (hw_point_order){.returns = returns};
+    points->guarding = true;
+}
+
 void hw_points_patience(hw_driver *driver)
 {
     hw_points *points = &driver->points;
     bool bsp = points->loop == NULL || points->sync.tightness == HAWSER_BSP;
-    if (points->last == NULL || !has(points, 0) || !bsp || driver->error.status != HAWSER_OK)
+    if (driver->session->plan->guards || points->last == NULL || !has(points, 0) || !bsp ||
+        driver->error.status != HAWSER_OK)
         return;
     points->testing = true;
     hawser_progress_return(&driver->progress, 0);
@@ -235,12 +245,13 @@ hawser_status hw_points_send(hw_driver *driver)
         if (points->orders[k].returns == 0)
             note(driver, &points->last[point]);
     }
-    bool at_end = points->loop != NULL && (returns || !keeps_within(driver, points->loop));
+    bool at_end = points->loop != NULL && (returns || points->guarding || !keeps_within(driver, points->loop));
+    points->guarding = false;
     points->ends_phase = points->ends_phase || at_end;
     HAWSER_TRY(send_orders(driver, at_end));
     points->returned = returns ? points->sent : points->returned;
     bool waits = points->loop == NULL &&
-                 (keeps_sums(driver->session->program, NULL) || (returns && keeps_parts(driver->session->program)));
+                 (keeps_sums(driver->session->program, NULL) || (returns && keeps_parts(driver->session->plan)));
     return waits ? hw_driver_wait(driver, all_done, driver) : HAWSER_OK;
 }
 
@@ -291,7 +302,7 @@ static void choose_after_failure(hw_driver *driver, bool settled)
 void hw_points_settle(hw_driver *driver, hawser_status status)
 {
     hw_points *points = &driver->points;
-    if (points->last == NULL)
+    if (points->last == NULL || driver->session->plan->guards)
         return;
     if (status == HAWSER_STOP)
         points->result = points->last[0].at[0] > 0 && (!driver->abandoned || all_done(driver));

@@ -126,21 +126,21 @@ static hawser_status fill(hw_position *position, hw_driver *driver, uint64_t ste
     const hw_session *session = driver->session;
     const hawser_program *program = session->program;
     double now = session->executor->ops->now(session->executor);
-    *position = (hw_position){.program = hw_position_program(program),
-                              .entries = driver->entries,
-                              .clocks = driver->clocks,
-                              .number = driver->recording.number,
-                              .step = step,
-                              .points_sent = driver->points.sent,
-                              .points_returned = driver->points.returned,
-                              .bytes = driver->bytes,
-                              .staleness = driver->staleness,
-                              .run_seconds = now - session->began + driver->recording.before,
-                              .states = program->state_count,
-                              .operators = program->operator_count,
-                              .points_size =
-                                  driver->points.last != NULL ? hw_program_points(program) * sizeof *driver->points.last : 0,
-                              .branches_size = driver->memories.size};
+    *position = (hw_position){
+        .program = hw_position_program(program),
+        .entries = driver->entries,
+        .clocks = driver->clocks,
+        .number = driver->recording.number,
+        .step = step,
+        .points_sent = driver->points.sent,
+        .points_returned = driver->points.returned,
+        .bytes = driver->bytes,
+        .staleness = driver->staleness,
+        .run_seconds = now - session->began + driver->recording.before,
+        .states = program->state_count,
+        .operators = program->operator_count,
+        .points_size = driver->points.last != NULL ? hw_plan_points(session->plan) * sizeof *driver->points.last : 0,
+        .branches_size = driver->memories.size};
     (void)snprintf(position->repeatable, sizeof position->repeatable, "%s",
                    driver->repeatable != NULL ? driver->repeatable : "");
     (void)snprintf(position->stop_reason, sizeof position->stop_reason, "%s", driver->stop_reason);
@@ -441,7 +441,7 @@ hawser_status hw_record_open(hw_driver *driver, hawser_error *error)
     free(bytes);
     HAWSER_TRY(status);
     const hw_position *from = recording->from;
-    size_t points = driver->points.last != NULL ? hw_program_points(session->program) * sizeof *driver->points.last : 0;
+    size_t points = driver->points.last != NULL ? hw_plan_points(session->plan) * sizeof *driver->points.last : 0;
     HAWSER_TRY(hw_position_fits(from, session->program, error));
     if (from->branches_size != driver->memories.size || from->points_size != points)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the position of program '%s' is damaged", session->program->name);

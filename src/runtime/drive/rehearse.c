@@ -37,7 +37,7 @@ static void spoil_driver(hw_driver *driver)
     spoil(driver->memories.bytes, driver->memories.size);
     hw_knobs_spoil(driver);
     if (driver->points.last != NULL)
-        spoil(driver->points.last, hw_program_points(program) * sizeof *driver->points.last);
+        spoil(driver->points.last, hw_plan_points(driver->session->plan) * sizeof *driver->points.last);
     driver->entries = driver->clocks = driver->points.sent = driver->points.returned = UINT64_MAX / 3;
     driver->bytes = driver->staleness = -1;
     driver->repeatable = driver->stop_reason = "rehearsed";

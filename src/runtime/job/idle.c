@@ -216,12 +216,17 @@ static bool runs_apart(const hw_plan *plan)
     return false;
 }
 
-/* Returns whether the driver may change anything of a loop (drive/adapt.c). */
-static bool may_adapt(const hw_plan *plan)
+/* Returns whether the driver may change anything of a loop (drive/adapt.c), and stores why not otherwise. */
+static bool may_adapt(const hw_plan *plan, const char **why)
 {
-    for (size_t i = 0; i < plan->program->operator_count; i++)
-        if (plan->program->operators[i]->adapted && hw_operator_shipped(plan->program->operators[i]))
+    const char *own;
+    for (size_t i = 0; i < plan->program->operator_count; i++) {
+        const hawser_operator *loop = plan->program->operators[i];
+        if (hw_plan_adapts(plan, loop, &own))
             return true;
+        if (*why == NULL || (loop->adapted && hw_operator_shipped(loop)))
+            *why = own;
+    }
     return false;
 }
 
@@ -242,14 +247,14 @@ static idle_kind judge_auto(const hawser_job *job, const hw_plan *plan, const ch
     *why = "one worker waits for no other";
     if (plan->settings.blocks == 1)
         return IDLE_HERE;
-    *why = "no loop says what may change of it (HAWSER_ADAPT); the rounds of a linear model do, with --exchange-every H";
-    return may_adapt(plan) ? USED : IDLE_HERE;
+    *why = NULL;
+    return may_adapt(plan, why) ? USED : IDLE_HERE;
 }
 
 static idle_kind judge_decisions(const hawser_job *job, const hw_plan *plan, const char *key, const char **why)
 {
     *why = "it is about the changes of --auto, --sync auto and the like, of which none was given";
-    return plan->settings.adapts == 0 ? IDLE : judge_auto(job, plan, key, why);
+    return job->settings.adapts == 0 ? IDLE : judge_auto(job, plan, key, why);
 }
 
 /* A model is for trainings, which read the option; files of states are read before (first_values.c). */
