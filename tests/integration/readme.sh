@@ -4,6 +4,7 @@ top=$(realpath "$(dirname "$0")/../..")
 source "$(dirname "$0")/cli.bash"
 mkdir bin
 ln -s "$hawser" bin/hawser
+ln -s "$(dirname "$hawser")/hawser-sim" bin/hawser-sim
 
 # try PAGE FOLDER: runs the blocks of shell that call the command, and nothing else.
 try() {
