@@ -340,6 +340,52 @@ def check_folds():
     refused("train", "svm", "two.csv", "--target", "t", "--ignore", "w", "--cv", "2", "--folds", "f", text="all rows of class is1 are in fold 1", code=3)
 
 
+def grid(words, costs):
+    """The result of --cv over its own values of C, after a check that it agrees with the whole path of the same values, as far as it goes."""
+    whole, cut = train(*words, "--path", str(costs))[0], train(*words)[0]
+    error, count = whole["cv"]["error"], len(cut["cv"]["error"])
+    assert len(error) == costs and cut["cv"]["C"] == whole["cv"]["C"][:count], (words, whole["cv"], cut["cv"])
+    assert all(math.isclose(a, b, rel_tol=1e-3, abs_tol=1e-12) for a, b in zip(cut["cv"]["error"], error)), (words, whole["cv"], cut["cv"])
+    return cut, error
+
+
+def check_grid():
+    """--cv without --path ends two values of C after the least error: it chooses as the whole path, whose errors fall and then rise here."""
+    draw, rows = random.Random(2), 90 if not command.SANITIZED else 45
+    X = [[draw.gauss(0, 1) for _ in range(6)] for _ in range(rows)]
+    score = [x[0] - x[1] + draw.gauss(0, 1.5) for x in X]
+    for name, scale in (("small", 0.3), ("tiny", 0.01)):
+        plain = score if name == "small" else [x[0] - x[1] for x in X]
+        for kind, target in (("two", [int(s > 0.8) for s in plain]), ("three", [(s > -1) + (s > 1) for s in score]), ("y", score)):
+            with open(f"{name}.{kind}.svm", "w") as file:
+                file.writelines(" ".join([repr(t)] + [f"{j + 1}:{v * scale!r}" for j, v in enumerate(x)]) + "\n" for t, x in zip(target, X))
+    cases = (("three", "squared-hinge", "primal", "loss"), ("two", "hinge", "primal", "loss"), ("three", "hinge", "joint", "loss"),
+             ("two", "squared-hinge", "dual", "loss"), ("y", "squared-epsilon", "primal", "mse"), ("two", "squared-hinge", "auto", "loss"))
+    for kind, loss, solver, metric in cases if LONG else cases[:3]:
+        words = (f"small.{kind}.svm", "--loss", loss, "--solver", solver, "--cv", "3", "--cv-metric", metric, "--seed", "2",
+                 "--workers", "2")
+        words += ("--class-weight", "balanced") if loss == "squared-hinge" else ()
+        cut, error = grid(words, 11)
+        least = error.index(min(error))
+        assert all(a >= b for a, b in zip(error[:least], error[1:least + 1])), (words, error)
+        assert cut["cv"]["C_min"] == cut["cv"]["C"][least] == cut["C"] and cut["stop_reason"] != "early-stopping", (words, cut)
+        assert len(cut["cv"]["error"]) == min(least + 3, 11), (words, cut["cv"], error)
+        one = bits(*words, "--threads", "1")
+        assert one == bits(*words, "--threads", "2") == bits(*words, nodes=2), words
+    # Until C is large enough, all models predict the larger class. Equal errors do not end the path.
+    cut, error = grid(("tiny.two.svm", "--loss", "squared-hinge", "--cv", "3"), 11)
+    assert error[0] == error[3] and cut["cv"]["C_min"] == cut["cv"]["C"][error.index(min(error))] > cut["cv"]["C"][5], error
+    # A training that was ended chooses among the values whose folds it has finished.
+    words = ("small.two.svm", "--loss", "squared-hinge", "--solver", "primal", "--cv", "3", "--cv-metric", "loss", "--seed", "2")
+    whole = train(*words)[0]
+    cut = json.loads(subprocess.run((command.HAWSER, "train", "svm", *words, "--max-clocks", "30", "--json", "-q", "-o", "m"), capture_output=True,
+                                    text=True, env=command.CLEAN, timeout=100).stdout.splitlines()[-1])
+    count = len(cut["cv"]["error"])
+    assert 0 < count < len(whole["cv"]["error"]) and cut["stop_reason"] == "clocks", (cut, whole)
+    assert cut["cv"]["error"] == whole["cv"]["error"][:count] and cut["C"] == cut["cv"]["C_min"], (cut, whole)
+    assert f"the model has {count} of the path's 11 members" in cut["notes"][0], cut["notes"]
+
+
 def balanced(y, weights):
     """scikit-learn's class_weight="balanced" with sample weights."""
     examples = [math.fsum(w for t, w in zip(y, weights) if t == k) for k in sorted(set(y))]
@@ -556,5 +602,6 @@ if __name__ == "__main__":
         check_turn()
         check_first_iteration()
         check_folds()
+        check_grid()
         check_class_weights()
         check_scikit()

@@ -158,6 +158,7 @@ SVM = [
     _row("svm.early", "words.kinds.svm", "--solver dual --C 10 --validation {data}/words.noisy.svm --early-stopping 2", 2, (1, 2)),
     _row("svm.early.cut", "tall.csv", "--loss epsilon --solver primal --validation {data}/tall.csv --early-stopping 6 --max-clocks 5", 2),
     _row("svm.cv", "tall.classes.csv", "--cv 3 --path 0.01,0.1,1", 2, (1, 2)),
+    _row("svm.cv.grid", "tall.classes.csv", "--loss squared-hinge --cv 3", 2, (1, 2)),
     _row("svm.cv.joint", "words.kinds.svm", "--solver joint --cv 3 --path 0.1,1 --cv-metric loss", 3, (1, 2)),
     _row("svm.cv.numbers", "tall.csv", "--loss epsilon --cv 3 --cv-metric mae --path 3", 2),
     _row("svm.init", "tall.classes.csv", "--init first --solver primal", 2, (1,), "--C 0.1"),

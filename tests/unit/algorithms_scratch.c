@@ -266,6 +266,8 @@ static const work works[] = {
     {"svm", DENSE, {"C", "0.1", "solver", "dual", "max-iterations", "30", NULL}},
     {"svm", DENSE, {"C", "0.1", "tol", "0", "max-iterations", "60", NULL}}, /* the best model is not the last one */
     {"svm", DENSE, {"path", "0.01,0.1", "solver", "primal", "max-iterations", "4", NULL}},
+    {"svm", DENSE, {"cv", "2", "solver", "primal", "max-iterations", "3", NULL}}, /* folds are abreast */
+    {"svm", DENSE, {"cv", "2", "solver", "dual", "max-iterations", "2", NULL}},
     {"svm", DENSE, {"loss", "squared-hinge", "solver", "primal", "tol", "0", NULL}}, /* ends where no step improves it */
     /* turns from the dual to the primal */
     {"svm", SMALL, {"C", "100", "loss", "epsilon", "tol", "1e-12", "max-iterations", "135", NULL}},

@@ -67,6 +67,8 @@ typedef struct fixture {
     double hessian[WIDTH * (WIDTH + 1) / 2], most[WIDTH], square[WIDTH * WIDTH], gathered[2 * HW_SVM_GATHERED * WIDTH];
     double reduced[2 * WIDTH], costs[ROWS];
     uint8_t in[ROWS];
+    uint32_t fold[ROWS];
+    double weights[ROWS];
     hw_svm svm;
     hw_svm_memory memory;
     hw_svm_block block;
@@ -140,6 +142,33 @@ static void product_is_that_of_the_rows(void **state)
     }
 }
 
+/* Rows of a fold leave the matrix, and those of the fold before come back, each with its weight. */
+static void matrix_follows_the_folds(void **state)
+{
+    (void)state;
+    static fixture f;
+    begin(&f, HAWSER_CSR, HAWSER_F64);
+    bend(&f, 0);
+    hw_svm_hessian_update(&f.block, 0);
+    f.svm.path.fold = f.fold;
+    f.block.beside.weights = f.weights;
+    f.block.primal.by_matrix = true;
+    for (size_t i = 0; i < ROWS; i++) {
+        f.fold[i] = 1 + i % 3;
+        f.weights[i] = fabs(f.costs[i]) / f.block.C;
+    }
+    for (f.block.own.turn.fold = 1; f.block.own.turn.fold <= 3; f.block.own.turn.fold++) {
+        hw_svm_hessian_leave_out(&f.block);
+        bend(&f, f.block.own.turn.fold);
+        for (size_t i = 0; i < ROWS; i++)
+            if (f.fold[i] == f.block.own.turn.fold) {
+                assert_false(f.in[i]);
+                f.costs[i] = f.t.bends[i] = 0.0;
+            }
+        check_product(&f);
+    }
+}
+
 /* A row whose square hides all digits of the others leaves the matrix: it is made anew, with all digits. */
 static void matrix_keeps_digits_when_large_row_leaves(void **state)
 {
@@ -179,8 +208,8 @@ static void matrix_pays_after_many_products(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(product_is_that_of_the_rows),
-                                       cmocka_unit_test(matrix_keeps_digits_when_large_row_leaves),
-                                       cmocka_unit_test(matrix_pays_after_many_products)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(product_is_that_of_the_rows), cmocka_unit_test(matrix_follows_the_folds),
+        cmocka_unit_test(matrix_keeps_digits_when_large_row_leaves), cmocka_unit_test(matrix_pays_after_many_products)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

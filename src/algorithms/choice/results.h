@@ -41,6 +41,12 @@ size_t hw_results_finished(const hw_results *results);
 /* Fills error and standard error of the rows from the folds, if these are done, and returns the chosen lambda, of those that
  * are finished. */
 hw_selection hw_results_select(hw_results *results, bool one_standard_error);
+/* Returns whether the mean errors on held-out rows end a path at member `last`: the least one is that of `least`, and
+ * `beyond` members or more after it have none that is lower. */
+static inline bool hw_error_has_risen(size_t least, size_t last, size_t beyond)
+{
+    return least + beyond <= last;
+}
 /* Finds two lambdas of a path: the one with the least error, and the first whose error is at most one standard error above
  * that. Lambdas fall along the path, so of equal errors the first has the largest lambda and is taken. If `standard_error`
  * is NULL, both are the same. The numbers of two lambdas are `stride` bytes apart. */

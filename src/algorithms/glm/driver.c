@@ -564,7 +564,7 @@ static bool goes_on(hw_linear_record *record)
     hw_selection selection = hw_linear_select(record, false);
     double most = explained(record, last);
     bool better = most - explained(record, last - 1) >= LEAST_GAIN * most;
-    return selection.crossed && selection.least + GROUP > last && most <= EXPLAINED && better;
+    return selection.crossed && !hw_error_has_risen(selection.least, last, GROUP) && most <= EXPLAINED && better;
 }
 
 bool hw_linear_resumes(hawser_progress *progress, void *user)

@@ -155,9 +155,7 @@ static hawser_status fail_without_run(const hw_row_path *path, const hawser_trai
 {
     bool lost = (status == HAWSER_PEER_LOST || status == HAWSER_TIMEOUT) && path->finished != NULL;
     hawser_error made = {0};
-    size_t done = 0;
-    while (lost && done < path->members && path->finished->table[done * HW_ROW_FIELDS + HW_ROW_DONE] > 0.0)
-        done++;
+    size_t done = lost ? hw_row_members_done(path, path->finished->table) : 0;
     (void)hawser_fail(error, status, "%s", why);
     if (done == 0)
         return status;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "algorithms/choice/results.h"
 #include "algorithms/model/add.h"
 #include "algorithms/model/class_weights.h"
 #include "algorithms/model/labels.h"
@@ -104,10 +105,27 @@ hawser_status hw_row_path_check(hawser_context *context, const hw_row_path *path
 
 /* ---- from one model to the next ---- */
 
+/* Returns how many members have their model without the rows of a fold, from the first on. */
+static size_t count_done(const hw_row_path *path, const double *table, size_t fold)
+{
+    size_t done = 0;
+    while (done < path->members && table[(fold * path->members + done) * HW_ROW_FIELDS + HW_ROW_DONE] > 0.0)
+        done++;
+    return done;
+}
+
+size_t hw_row_members_done(const hw_row_path *path, const double *table)
+{
+    size_t crossed = path->abreast ? count_done(path, table, path->choice.folds) : 0;
+    return crossed > 0 ? crossed : count_done(path, table, 0);
+}
+
 double hw_row_models_left(const hw_row_path *path, const hw_row_turn *turn)
 {
-    double folds = path->choice.folds, members = (double)path->members;
-    return (folds + 1.0 - (double)turn->fold) * members - (double)(turn->member + turn->finished);
+    double folds = path->choice.folds + 1.0, members = (double)path->members;
+    double before = path->abreast ? (double)turn->member * folds + (double)turn->fold
+                                  : (double)turn->fold * members + (double)turn->member;
+    return turn->risen > 0 ? 0.0 : folds * members - before - (double)turn->finished;
 }
 
 /* Writes the block's share of a model of all rows. */
@@ -163,6 +181,26 @@ static bool path_ends(const hw_row_path *path, hw_row_turn *turn)
     return hw_early_ends(&path->early, &turn->early);
 }
 
+/* Adds up the errors of a member whose folds are abreast. Notes whether those of the last members end the path. */
+static void take_fold(const hw_row_path *path, hw_row_turn *turn, const double fields[HW_ROW_FIELDS])
+{
+    if (turn->fold == 0)
+        turn->weight = turn->errors = 0.0;
+    else {
+        turn->weight += fields[HW_ROW_WEIGHT];
+        turn->errors += fields[HW_ROW_WEIGHT] * fields[HW_ROW_ERROR];
+    }
+    if (turn->fold < path->choice.folds)
+        return;
+    double mean = turn->errors / turn->weight;
+    /* Of equal errors the last one counts, unless none can be lower: the first models may all predict one class. */
+    if (turn->member == 0 || mean < turn->least || (mean == turn->least && mean > 0.0)) {
+        turn->least = mean;
+        turn->least_at = turn->member;
+    }
+    turn->risen = path->beyond > 0 && hw_error_has_risen(turn->least_at, turn->member, path->beyond);
+}
+
 hw_row_end hw_row_finish(hawser_context *context, const hw_row_path *path, hw_row_turn *turn, const double *model,
                          const double fields[HW_ROW_FIELDS], hw_row_end ended)
 {
@@ -176,6 +214,8 @@ hw_row_end hw_row_finish(hawser_context *context, const hw_row_path *path, hw_ro
     turn->finished = 1;
     if (path_ends(path, turn))
         return HW_END_EARLY;
+    if (path->abreast)
+        take_fold(path, turn, fields);
     return hw_row_models_left(path, turn) > 0.0 ? HW_END_GOES_ON : turn->worst;
 }
 
@@ -186,9 +226,10 @@ bool hw_row_go_on(const hw_row_path *path, hw_row_turn *turn)
     turn->finished = 0;
     turn->before += turn->iteration;
     turn->iteration = 0;
-    if (++turn->member == path->members) {
-        turn->member = 0;
-        turn->fold++;
+    uint64_t *inner = path->abreast ? &turn->fold : &turn->member, *outer = path->abreast ? &turn->member : &turn->fold;
+    if (++*inner == (path->abreast ? path->choice.folds + (uint64_t)1 : path->members)) {
+        *inner = 0;
+        ++*outer;
     }
     return true;
 }

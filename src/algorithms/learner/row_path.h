@@ -1,6 +1,7 @@
 /*
  * row_path.h - the order in which trainings by rows fit the models of a path and of the folds: all members of the path on
- * all rows, then all of them without the rows of fold 1, and so on. Each model starts from the member before.
+ * all rows, then all of them without the rows of fold 1, and so on. Each model starts from the member before. Or `abreast`:
+ * each member on all rows, then without the rows of each fold, before the next member. Then the path can end by its errors.
  *
  * With --early-stopping, a path ends by the errors of its members on validation data, and the training of one model by the
  * errors of its steps.
@@ -30,6 +31,8 @@ typedef struct hw_row_path {
     hw_choice choice; /* what --path, --cv and the options beside them ask for */
     hw_early early;
     size_t members;        /* of the path, at least 1 */
+    bool abreast;          /* all folds of a member precede the next member */
+    size_t beyond;         /* members after that of the least error which end the path (hw_error_has_risen); 0: none do */
     uint32_t *fold;        /* by row of the whole data, from 1 on; NULL: no row is held out */
     double *labels;        /* of the classes, ascending; NULL: a regression */
     double *class_weights; /* by fold that is held out (0: none), then by class; NULL: all are 1 */
@@ -68,6 +71,11 @@ typedef struct hw_row_turn {
     uint64_t before;    /* those of the models before */
     hw_row_end worst;   /* the end that weighs most, of the finished models */
     hw_early_count early;
+    /* While folds are abreast. */
+    double weight, errors; /* of the held-out rows of this member's folds so far: their weight, and weighted errors */
+    double least;          /* mean error of the members so far */
+    uint64_t least_at;     /* the last member that has it */
+    uint64_t risen;        /* 1: the errors have ended the path */
 } hw_row_turn;
 
 enum {
@@ -136,6 +144,9 @@ static inline const double *hw_row_class_weights(const hw_row_path *path, const 
 {
     return path->class_weights != NULL ? path->class_weights + turn->fold * path->classes : NULL;
 }
+/* Returns how many members are finished from the first on, by the numbers of the state "table": with their folds, if these
+ * are abreast, except while the first member's are fitted. */
+size_t hw_row_members_done(const hw_row_path *path, const double *table);
 /* Returns how many models are not finished. */
 double hw_row_models_left(const hw_row_path *path, const hw_row_turn *turn);
 /* Takes block 0's error of a step on validation data. *keep becomes whether the model of the step is the result so far.

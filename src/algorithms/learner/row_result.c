@@ -31,7 +31,7 @@ static double count_columns(const hw_row_result *r)
 static void take_rows(hw_row_result *r)
 {
     const hawser_run *run = r->training->run;
-    size_t k = r->path->outputs;
+    size_t k = r->path->outputs, done = hw_row_members_done(r->path, r->table);
     for (size_t l = 0; l < r->path->members; l++) {
         const double *line = line_of(r, 0, l);
         hw_member_row *row = &r->results.rows[l];
@@ -41,7 +41,7 @@ static void take_rows(hw_row_result *r)
                                .penalty = r->path->method->penalised ? line[HW_ROW_PENALTY] : NAN,
                                .error = NAN,
                                .standard_error = NAN,
-                               .done = line[HW_ROW_DONE] > 0.0};
+                               .done = l < done};
         if (l == 0 && !row->done) {
             row->lambda = hawser_result_metric(run, r->fit.parameter);
             row->objective = hawser_result_metric(run, "objective");
@@ -56,12 +56,12 @@ static void take_rows(hw_row_result *r)
     }
 }
 
-/* Fills the errors of the folds that are done. */
+/* Fills the errors of the folds that are done: with all members, or, if they are abreast, with the first one. */
 static void take_folds(hw_row_result *r)
 {
     hw_results *results = &r->results;
-    size_t folds = results->folds;
-    for (size_t f = 0; f < folds && line_of(r, f + 1, results->most - 1)[HW_ROW_DONE] > 0.0; f++) {
+    size_t folds = results->folds, last = r->path->abreast ? 0 : results->most - 1;
+    for (size_t f = 0; f < folds && line_of(r, f + 1, last)[HW_ROW_DONE] > 0.0; f++) {
         results->folds_done++;
         results->fold_weights[f] = line_of(r, f + 1, 0)[HW_ROW_WEIGHT];
         for (size_t l = 0; l < results->most; l++)
@@ -97,6 +97,8 @@ hawser_status hw_row_result_new(hw_row_result *r, const hw_row_path *path, hawse
         r->fit.path = path->finished->numbers;
     take_rows(r);
     take_folds(r);
+    if (r->path->abreast && !ended)
+        r->results.count = hw_results_finished(&r->results);
     return HAWSER_OK;
 }
 

@@ -29,15 +29,29 @@ static uint64_t hessian_record(const hw_svm *svm, uint64_t rows)
     return size > 0 ? svm->path.outputs * (8 * (size + width) + rows) + 1 : 0;
 }
 
+static size_t folds_of(const hw_svm *svm)
+{
+    return svm->path.abreast ? svm->path.choice.folds + (size_t)1 : 0;
+}
+
+/* Returns the bytes of the fits of folds that are abreast; a visit writes as many. */
+static uint64_t folds_bytes(const hw_svm *svm, bool newton, uint64_t problems, uint64_t rows)
+{
+    uint64_t k = svm->path.outputs, width = svm->path.X->cols + 1;
+    uint64_t dual = newton && svm->squared ? 0 : problems * rows, w = newton ? 0 : problems * width;
+    return folds_of(svm) * (k * sizeof(hw_svm_memory) + 8 * (k * width + dual + w));
+}
+
 uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
 {
     uint64_t width = svm->path.X->cols + 1, problems = svm->path.outputs,
-             tile = hw_centre_rows_bytes(&svm->path.centre, svm->path.X, HW_ROW_TILE);
+             tile = hw_centre_rows_bytes(&svm->path.centre, svm->path.X, HW_ROW_TILE),
+             folds = folds_bytes(svm, newton, problems, rows);
     if (newton)
         return tile + rows * 8 * ((svm->squared ? 3 : 4) * problems + 1) +
                8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width) + hessian_bytes(svm, rows) +
-               problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16);
-    return tile + rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
+               problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16) + folds;
+    return folds + tile + rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
 
 uint64_t hw_svm_record_bytes(const hw_svm *svm, uint64_t rows)
@@ -45,23 +59,16 @@ uint64_t hw_svm_record_bytes(const hw_svm *svm, uint64_t rows)
     const hw_svm_block *b = NULL;
     uint64_t width = svm->path.X->cols + 1, k = svm->path.outputs,
              problems = svm->joint ? (k + svm->path.blocks - 1) / svm->path.blocks : k;
-    uint64_t dual = problems * (rows + width) + k * width, primal = (3 * k + 1) * width + (svm->squared ? 0 : k * rows);
+    uint64_t dual = 8 * (problems * (rows + width) + k * width) + folds_bytes(svm, false, problems, rows);
+    uint64_t primal = 8 * ((3 * k + 1) * width + (svm->squared ? 0 : k * rows)) + folds_bytes(svm, true, k, rows);
     bool both = svm->may_turn || svm->primal;
     return k * sizeof *b->memory + (both ? hessian_record(svm, rows) : 0) +
-           sizeof(double) * (svm->primal             ? primal
-                             : both && primal > dual ? primal
-                                                     : dual);
-}
-
-/* Returns the number of rows that the block works on. */
-static size_t rows_of(const hw_svm_block *b)
-{
-    return b->svm->joint && !b->newton && b->problems > 0 ? b->svm->path.X->rows : b->X.rows;
+           (svm->primal || (both && primal > dual) ? primal : dual);
 }
 
 static void new_dual(hw_svm_block *b)
 {
-    size_t n = rows_of(b);
+    size_t n = hw_svm_block_rows(b);
     b->squares = hw_array_new(&b->of_dual, n + 1, sizeof *b->squares);
     b->beta = hw_array_new(&b->of_dual, n * b->problems + 1, sizeof *b->beta);
     b->w = hw_array_new(&b->of_dual, b->problems * b->width + 1, sizeof *b->w);
@@ -106,11 +113,40 @@ static void new_primal(hw_svm_block *b)
     q->running = hw_array_new(&b->arrays, k, sizeof *q->running);
 }
 
+/* Makes the arrays of folds for the block's solver. */
+static void new_folds(hw_svm_block *b)
+{
+    size_t folds = folds_of(b->svm), k = b->svm->path.outputs, rows = hw_svm_block_rows(b), all = folds * k * b->width;
+    hw_svm_folds *kept = &b->folds;
+    if (folds == 0)
+        return;
+    if (kept->memory == NULL)
+        kept->memory = hw_array_new(&b->arrays, folds * k, sizeof *kept->memory);
+    kept->best = hw_array_new(b->newton ? &b->arrays : &b->of_best, all, sizeof *kept->best);
+    kept->dual = kept->w = NULL;
+    if (b->newton && b->svm->squared)
+        return;
+    size_t duals = folds * rows * (b->newton ? k : b->problems) + 1;
+    kept->dual = hw_array_new(b->newton ? &b->arrays : &b->of_dual, duals, sizeof *kept->dual);
+    if (!b->newton)
+        kept->w = hw_array_new(&b->of_dual, folds * b->problems * b->width + 1, sizeof *kept->w);
+}
+
+/* Gives the primal the models of folds that the dual has kept. */
+static void turn_folds(hw_svm_block *b)
+{
+    const double *best = b->folds.best;
+    size_t k = b->svm->path.outputs, all = k * b->width;
+    new_folds(b);
+    for (size_t f = 0; f < folds_of(b->svm) && b->folds.best != NULL; f++)
+        hw_transpose(best + f * all, k, b->width, b->folds.best + f * all);
+}
+
 static hawser_status check_memory(const hw_svm_block *b, hawser_error *error)
 {
     if (b->arrays.failed || b->of_dual.failed)
-        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns", rows_of(b),
-                           b->svm->path.outputs, b->X.cols);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu rows and %zu models of %zu columns",
+                           hw_svm_block_rows(b), b->svm->path.outputs, b->X.cols);
     return HAWSER_OK;
 }
 
@@ -119,6 +155,7 @@ static hawser_status new_memory(hw_svm_block *b, hawser_error *error)
     size_t k = b->svm->path.outputs;
     b->memory = hw_array_new(&b->arrays, k, sizeof *b->memory);
     b->newton ? new_primal(b) : new_dual(b);
+    new_folds(b);
     if (b->newton)
         b->squares = hw_array_new(&b->arrays, b->X.rows + 1, sizeof *b->squares);
     else
@@ -187,6 +224,7 @@ static hawser_status take_over(hw_svm_block *b, hawser_error *error)
     size_t k = b->svm->path.outputs;
     HAWSER_TRY(hawser_dataset_beside(b->svm->path.data, b->X.first, b->X.rows, &b->beside, error));
     new_primal(b);
+    turn_folds(b);
     HAWSER_TRY(check_memory(b, error));
     hw_transpose(b->best, k, b->width, b->primal.best);
     memcpy(b->primal.W, b->primal.best, k * b->width * sizeof *b->primal.W);
@@ -234,6 +272,20 @@ static void visit_matrices(hawser_record *record, hw_svm_block *b)
     hawser_record_bytes(record, q->in, k * b->X.rows * sizeof *q->in);
 }
 
+static void visit_folds(hawser_record *record, hw_svm_block *b)
+{
+    size_t folds = folds_of(b->svm), k = b->svm->path.outputs, rows = hw_svm_block_rows(b);
+    hw_svm_folds *kept = &b->folds;
+    if (folds == 0)
+        return;
+    hawser_record_bytes(record, kept->memory, folds * k * sizeof *kept->memory);
+    hawser_record_bytes(record, kept->best, folds * k * b->width * sizeof *kept->best);
+    if (kept->dual != NULL)
+        hawser_record_bytes(record, kept->dual, folds * rows * (b->newton ? k : b->problems) * sizeof *kept->dual);
+    if (kept->w != NULL)
+        hawser_record_bytes(record, kept->w, folds * b->problems * b->width * sizeof *kept->w);
+}
+
 void hw_svm_block_visit(hawser_record *record, hawser_context *context, void *block)
 {
     hw_svm_block *b = block;
@@ -253,9 +305,11 @@ void hw_svm_block_visit(hawser_record *record, hawser_context *context, void *bl
         hawser_record_bytes(record, b->primal.gradient, all * sizeof *b->primal.gradient);
         hawser_record_bytes(record, b->primal.squares, b->width * sizeof *b->primal.squares);
         visit_matrices(record, b);
+        visit_folds(record, b);
         return;
     }
-    hawser_record_bytes(record, b->beta, b->problems * rows_of(b) * sizeof *b->beta);
+    hawser_record_bytes(record, b->beta, b->problems * hw_svm_block_rows(b) * sizeof *b->beta);
     hawser_record_bytes(record, b->w, b->problems * b->width * sizeof *b->w);
     hawser_record_bytes(record, b->best, all * sizeof *b->best);
+    visit_folds(record, b);
 }

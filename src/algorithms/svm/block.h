@@ -78,6 +78,15 @@ typedef struct hw_svm_copy {
     hw_arrays arrays;
 } hw_svm_copy;
 
+/* Where folds are abreast (row_path.h), the last fit of each, from which that of its next C starts: by fold, copies of the
+ * block's arrays. Fold 0 is that of all rows. */
+typedef struct hw_svm_folds {
+    hw_svm_memory *memory; /* NULL: no folds are abreast */
+    double *best;
+    double *dual; /* `beta`, or the primal's `centres` */
+    double *w;    /* of the dual */
+} hw_svm_folds;
+
 typedef struct hw_svm_block {
     hw_member_block own;
     const hw_svm *svm;
@@ -103,6 +112,7 @@ typedef struct hw_svm_block {
     size_t *order, *active;             /* rows in the order of a pass; those that may move */
     hw_svm_copy copy;                   /* remembered */
     hw_arrays arrays, of_best, of_dual; /* `best`, and what only the dual has, are freed before the rest */
+    hw_svm_folds folds;                 /* remembered */
     hw_svm_primal primal;               /* instead of the arrays above except `memory` and `squares`, if `newton` */
 } hw_svm_block;
 
@@ -122,6 +132,13 @@ uint64_t hw_svm_record_bytes(const hw_svm *svm, uint64_t rows);
 static inline size_t hw_svm_first(const hw_svm *svm, uint32_t block)
 {
     return ((uint64_t)block * svm->path.outputs + svm->path.blocks - 1) / svm->path.blocks;
+}
+
+/* Returns the number of rows that the block works on. */
+static inline size_t hw_svm_block_rows(const hw_svm_block *block)
+{
+    bool all = block->svm->joint && !block->newton && block->problems > 0;
+    return all ? block->svm->path.X->rows : block->X.rows;
 }
 
 /* Returns whether the block solves a problem. */

@@ -171,6 +171,19 @@ void hw_svm_hessian_update(hw_svm_block *b, size_t problem)
     }
 }
 
+void hw_svm_hessian_leave_out(hw_svm_block *b)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t n = b->X.rows;
+    for (size_t p = 0; q->by_matrix && p < b->svm->path.outputs; p++) {
+        for (size_t i = 0; i < n; i++) {
+            q->bends[p * n + i] = q->in[p * n + i] && hw_svm_weight(b, i) > 0.0;
+            q->costs[p * n + i] = b->C * (b->beside.weights != NULL ? b->beside.weights[i] : 1.0);
+        }
+        hw_svm_hessian_update(b, p);
+    }
+}
+
 void hw_svm_hessian_forget(hw_svm_block *b)
 {
     for (size_t p = 0; b->primal.hessian != NULL && p < b->svm->path.outputs; p++) {

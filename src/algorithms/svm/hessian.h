@@ -11,7 +11,9 @@
 bool hw_svm_hessian_pays(const hw_svm_block *block);
 /* Brings the block's share of a problem's matrix up to `bends`. With several blocks the caller adds up the shares. */
 void hw_svm_hessian_update(hw_svm_block *block, size_t problem);
-/* Forgets the matrices: rows have other weights, or other rows are held out. */
+/* Takes the rows that are held out from now on out of the matrices. Classes have no weights. Spoils `costs` and `bends`. */
+void hw_svm_hessian_leave_out(hw_svm_block *block);
+/* Forgets the matrices: rows have other weights. */
 void hw_svm_hessian_forget(hw_svm_block *block);
 /* Stores in column `s` of `count` of `reduced` the product of the matrix with `direction`: what hw_svm_bend gives on
  * all blocks together. */

@@ -47,12 +47,50 @@ static void start_from_last(hw_svm_block *b, double factor)
     }
 }
 
+/* Copies `bytes` of the block to the fold's place in `kept`, or back. */
+static void copy(void *own, void *kept, size_t fold, size_t bytes, bool back)
+{
+    char *place = (char *)kept + fold * bytes;
+    memcpy(back ? own : place, back ? place : own, bytes);
+}
+
+/* Keeps the fit of a fold, which has ended, or brings it back. */
+static void keep_fold(hw_svm_block *b, size_t fold, bool back)
+{
+    size_t k = b->svm->path.outputs;
+    double *dual = b->newton ? b->primal.centres : b->beta;
+    copy(b->memory, b->folds.memory, fold, k * sizeof *b->memory, back);
+    copy(b->newton ? b->primal.best : b->best, b->folds.best, fold, k * b->width * sizeof(double), back);
+    if (dual != NULL)
+        copy(dual, b->folds.dual, fold, hw_svm_block_rows(b) * (b->newton ? k : b->problems) * sizeof *dual, back);
+    if (!b->newton)
+        copy(b->w, b->folds.w, fold, b->problems * b->width * sizeof *b->w, back);
+}
+
+/* Goes on to the turn's fold: keeps the fit of the one before, and brings back the last fit of this one. Returns the factor
+ * by which C has grown since, or 0 if there is none. */
+static double change_fit(hw_svm_block *b)
+{
+    const hw_row_turn *turn = &b->own.turn;
+    const hw_row_path *path = &b->svm->path;
+    if (path->abreast) {
+        keep_fold(b, turn->fold > 0 ? turn->fold - 1 : path->choice.folds, false);
+        if (turn->member > 0)
+            keep_fold(b, turn->fold, true);
+    }
+    if (b->newton && path->abreast && path->class_weights == NULL)
+        hw_svm_hessian_leave_out(b);
+    else if (b->newton && (path->abreast || turn->member == 0))
+        hw_svm_hessian_forget(b);
+    return turn->member > 0 ? hw_svm_cost(b->svm, turn->member) / hw_svm_cost(b->svm, turn->member - 1) : 0.0;
+}
+
 hawser_status hw_svm_begin(hawser_context *context, void *block)
 {
     hw_svm_block *b = block;
-    double before = b->C;
-    b->C = hw_svm_cost(b->svm, b->own.turn.member);
-    double factor = b->own.turn.member > 0 ? b->C / before : 0.0;
+    const hw_row_turn *turn = &b->own.turn;
+    double factor = change_fit(b);
+    b->C = hw_svm_cost(b->svm, turn->member);
     for (size_t p = 0; p < b->svm->path.outputs; p++) {
         hw_svm_memory *m = &b->memory[p];
         *m = (hw_svm_memory){.sum = factor * m->sum,
@@ -62,8 +100,6 @@ hawser_status hw_svm_begin(hawser_context *context, void *block)
                              .gap = INFINITY};
     }
     start_from_last(b, factor);
-    if (b->newton && b->own.turn.member == 0)
-        hw_svm_hessian_forget(b);
     return b->newton ? hw_svm_primal_begin(context, b) : hw_svm_dual_begin(context, b);
 }
 

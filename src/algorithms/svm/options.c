@@ -14,7 +14,8 @@ const hawser_option hw_svm_rows[] = {
      "Fit a path of N values of C, or the listed ones; N go from 1/1024 to 1024, each starts from the last one's solution",
      NULL, 0},
     {"cv", HAWSER_INTEGER, NULL, "[2,1000]", "K",
-     "Choose C by K-fold cross-validation; from 11 values unless --path is set; --json has the result as an object cv: "
+     "Choose C by K-fold cross-validation; from 11 values unless --path is set, up to two beyond the least error; --json "
+     "has the result as an object cv: "
      "C_min and "
      "C_1se, and by C the lists C, error, standard_error and nonzeros",
      NULL, 0},

@@ -10,6 +10,8 @@
 
 enum { COSTS = 11, LEAST = -10, MOST = 10 }; /* of --cv without --path: values of C, from 2^LEAST to 2^MOST */
 
+enum { BEYOND = 2 }; /* values of C after that of the least error that such a path has, if none of them has a lower one */
+
 enum { JOINT_MOST = 1 << 26 }; /* stored numbers of the data that `auto` solves jointly */
 
 /* Chooses the solver, and limits the number of blocks. Data of at most twice as many rows as columns solve the dual sooner,
@@ -61,8 +63,11 @@ static hawser_status read_path(hw_svm *svm, hawser_job *job, const hawser_traini
                                choice->path_list[k]);
     if (choice->folds == 0)
         return HAWSER_OK;
-    if (!hawser_options_has(input->options, "path"))
+    if (!hawser_options_has(input->options, "path")) {
         svm->path.members = choice->path_count = COSTS;
+        svm->path.abreast = true;
+        svm->path.beyond = BEYOND;
+    }
     if (choice->metric == NULL)
         choice->metric = svm->regression ? "mse" : "accuracy";
     if (strcmp(choice->metric, "loss") == 0 || svm->regression == (strcmp(choice->metric, "accuracy") != 0))
