@@ -181,6 +181,12 @@ def put(path, mark, lines):
     path.write_text(before + "\n".join([begin, "", *lines, "", end]) + rest.split(end, 1)[1], encoding="utf-8")
 
 
+def conditions(runs=1):
+    """A line for the page, taken before the runs: how many count, and how busy the machine is."""
+    many = f"Medians of {runs} runs" if runs > 1 else "One run"
+    return f"{many} of each setting. Load of the machine before: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors."
+
+
 def page_of(options, here, name="README.md"):
     """The page in --out; it begins as a copy of the one here."""
     options.out.mkdir(parents=True, exist_ok=True)

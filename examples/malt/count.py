@@ -24,13 +24,15 @@ def count(serial, parallel):
     return len(one), sum(max(b - a, d - c) for kind, a, b, c, d in steps if kind != "equal")
 
 
+def counts():
+    """Returns (program, language, lines of the serial one, lines that are added or changed) of each pair."""
+    return [(folder, language, *count(HERE / folder / f"serial.{suffix}", HERE / folder / f"parallel.{suffix}"))
+            for folder in sorted(path.parent.name for path in HERE.glob("*/serial.c")) for suffix, language in LANGUAGES.items()]
+
+
 def table():
-    rows = ["| program | language | lines | added or changed | share |", "|---|---|---|---|---|"]
-    for folder in sorted(path.parent.name for path in HERE.glob("*/serial.c")):
-        for suffix, language in LANGUAGES.items():
-            lines, changed = count(HERE / folder / f"serial.{suffix}", HERE / folder / f"parallel.{suffix}")
-            rows.append(f"| [{folder}]({folder}) | {language} | {lines} | {changed} | {100 * changed / lines:.0f} % |")
-    return rows
+    return ["| program | language | lines | added or changed | share |", "|---|---|---|---|---|",
+            *(f"| [{folder}]({folder}) | {language} | {lines} | {changed} | {100 * changed / lines:.0f} % |" for folder, language, lines, changed in counts())]
 
 
 if __name__ == "__main__":

@@ -23,6 +23,16 @@ def sizes(*settings):
     return lambda csv: [last(csv["figure-13"], setting=setting, hosts=8)["total_MB"] for setting in settings]
 
 
+def link_shares(setting):
+    """% of its link's rate (100 Mbit/s) at which the busiest card sends."""
+    return lambda csv: [100 * row["busiest_MB"] / 12.5 / row["seconds"] for row in rows(csv["figure-13"], setting=setting)]
+
+
+def changed(csv):
+    found = [100 * row["changed"] / row["lines"] for row in csv["table-3"]]
+    return [min(found), max(found)]
+
+
 def model_seconds(panel):
     return lambda csv: [reach(csv["figure-9"], 0.5, "seconds", "measure", panel=f"{panel}*", setting=setting) for setting in ("SSP 2", "ASP", "BSP")]
 
@@ -40,6 +50,8 @@ CLAIMS = [
     Claim("6", "and Halton 1.1 times more", clicks, "{:,.0f} examples alone, {:,.0f} to all, {:,.0f} along Halton", lambda _, most, halton: halton < most),
     Claim("7", "changes along Halton beat the server", lambda csv: [last(csv["figure-7"], setting=s)["measure"] for s in ("Halton, changes", "server: changes up, models down")],
           "{:.2f} at the end, server {:.2f}", lambda halton, server: halton < server),
+    Claim("7", "replicas do not wait, clients of a server do", lambda csv: [last(csv["figure-7"], setting=s)["gathers"] * 100 for s in ("all, changes", "server: changes up, models down")],
+          "the median replica gathers for {:.0f} % of its time without a server, for {:.0f} % with one", lambda none, server: none < 10 and server > 50),
     Claim("8", "nodes spend most of their time learning and sending, not waiting", lambda csv: [max(row["gather"] for row in csv["figure-8"]) * 100],
           "gathers, waits included, take up to {:.0f} %", lambda gather: gather < 50),
     Claim("9", "SSP reaches the goal first, then ASP, then BSP", model_seconds("changes"), "changes: {:.1f}, {:.1f}, {:.1f} s", lambda ssp, asp, bsp: ssp < asp < bsp),
@@ -57,4 +69,7 @@ CLAIMS = [
           lambda most, halton: halton < 0.95 * most),
     Claim("13", "Halton loads the network least, a server most", sizes("vectors: Halton, changes", "vectors: all, changes", "vectors: server, changes up, models down"),
           "8 hosts, MB an exchange: Halton {:.1f}, to all {:.1f}, server {:.1f}", lambda halton, most, server: halton < most < server),
+    Claim("13", "in step, all send at the rate of the link", link_shares("vectors: all, models"), "the busiest card is at {:.0f}, {:.0f}, {:.0f} % of its rate with 2, 4, 8 hosts",
+          lambda *each: min(each) >= 90),
+    Claim("table 3", "15 % of a program is added or changed", changed, "{:.0f} to {:.0f} %", lambda _, most: most <= 15),
 ]

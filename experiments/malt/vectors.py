@@ -221,7 +221,9 @@ def figure_7(work):
     for label, flow, content in (("all, changes", "all", "deltas"), ("Halton, changes", "halton", "deltas"), ("Halton, models", "halton", "values"),
                                  ("server: changes up, models down", "servers:1", "deltas")):
         common.say(f"  {label}")
-        found.append((label, work.programs.svm(8, data, flow, "tap", content, batch, steps, STALE_RATE, work.hosts, pace=pace)))
+        loop = work.programs.svm(8, data, flow, "tap", content, batch, steps, STALE_RATE, work.hosts, pace=pace)
+        loop.points = [{**point, "gathers": loop.waits()} for point in loop.points]
+        found.append((label, loop))
     show(work.options.out, "7", "MALT's figure 7: replicas beside a parameter server", f"SVM, {work.name_of(data)}, 8 hosts, tap, batches of {batch}, each {pace} ms. Nothing waits, but a "
          "gather from a server for its answer", [("8 hosts of 100 Mbit/s", label, loop, "5 3" if label == "Halton, models" else "") for label, loop in found], LINK_AXES,
          link_table(work.options.target_7, found), "objective of replica 0", most=1.5)
