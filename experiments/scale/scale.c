@@ -1,27 +1,42 @@
 /*
  * scale.c - one bulk-synchronous program on N simulated nodes, for weak and strong scaling.
  *
- *     experiment_scale NODES TOPOLOGY NUMBERS CLOCKS UNIT_SECONDS [LINK_BYTES_PER_SECOND [LATENCY_SECONDS]]
+ *     experiment_scale NODES TOPOLOGY NUMBERS CLOCKS UNIT_SECONDS...
  *
- * A replicated state has NUMBERS f64. In a clock each of NODES workers computes for UNIT_SECONDS of virtual time and adds to
- * every number. All digits of the sums are known, because the terms are multiples of 2^-36. Prints one line of JSON: virtual
- * seconds of a clock and of the whole job, bytes that left the busiest host after the first clock began, real seconds.
+ * A replicated state has NUMBERS f64. For each UNIT_SECONDS a program has CLOCKS clocks, in which each of NODES workers computes
+ * for this virtual time and adds to every number. They share a job, because a start of many nodes takes longer than clocks.
+ * All digits of the sums are known, because the terms are multiples of 2^-36. Prints one line of JSON: for each program virtual
+ * seconds of a clock and bytes that left the busiest host in one; virtual seconds of the whole job, and real ones.
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
+#include "hawser/advanced.h"
 #include "hawser/hawser.h"
 #include "sim/cluster.h"
+
+enum {
+    PROGRAMS = 8,
+    FIRST = 1 /* the clock from which time counts: nodes make their links in the one before */
+};
+#define ENTRY_SECONDS 1e-9 /* of virtual time */
+
+typedef struct part {
+    const struct scale *how;
+    double unit_seconds, seconds; /* of a unit; between the beginnings of clocks FIRST and the last one */
+    uint64_t *sent;               /* bytes that each host has sent when clock FIRST begins */
+    uint64_t busiest;             /* bytes that a host has sent from then until the last clock begins, at most */
+    uint32_t right;               /* nodes that have the sums */
+} part;
 
 typedef struct scale {
     const char *topology;
     uint32_t nodes, numbers;
     uint64_t clocks;
-    double first, last;                   /* virtual seconds at which block 0 began its first and its last clock */
-    uint64_t sent_at_first, sent_at_last; /* bytes of the busiest host then */
-    uint32_t wrong;                       /* nodes without the sums */
+    size_t part_count;
+    part parts[PROGRAMS];
 } scale;
 
 /* Returns a number below 1, without zeros behind its first digits: an update of such numbers has as many bytes as one of any. */
@@ -32,30 +47,37 @@ static double term(uint32_t block, uint32_t i)
     return (double)(z >> 28) / (double)(UINT64_C(1) << 36);
 }
 
-/* Returns the bytes that the busiest host has sent. */
-static uint64_t sent(uint32_t hosts)
+/* Block 0 begins clock FIRST. */
+static void begin_count(part *own)
 {
-    uint64_t most = 0;
-    for (uint32_t i = 0; i < hosts; i++)
-        most = sim_link_bytes(i) > most ? sim_link_bytes(i) : most;
-    return most;
+    own->seconds = -sim_seconds();
+    for (uint32_t i = 0; i < own->how->nodes; i++)
+        own->sent[i] = sim_link_bytes(i);
+}
+
+/* Block 0 begins the last clock. */
+static void end_count(part *own)
+{
+    own->seconds += sim_seconds();
+    for (uint32_t i = 0; i < own->how->nodes; i++) {
+        uint64_t sent = sim_link_bytes(i) - own->sent[i];
+        own->busiest = sent > own->busiest ? sent : own->busiest;
+    }
 }
 
 static hawser_status add(hawser_context *context)
 {
     HAWSER_WRITE(context, double, x);
-    scale *how = hawser_user(context);
+    part *own = hawser_user(context);
+    const scale *how = own->how;
     uint32_t block = hawser_block(context);
+    if (block == 0 && hawser_clock(context) == FIRST)
+        begin_count(own);
+    if (block == 0 && hawser_clock(context) + 1 == how->clocks)
+        end_count(own);
+    hawser_simulated_work(context, (uint64_t)(own->unit_seconds / ENTRY_SECONDS));
     for (uint32_t i = 0; i < how->numbers; i++)
         x[i] += term(block, i);
-    if (block == 0 && hawser_clock(context) == 0) {
-        how->first = sim_seconds();
-        how->sent_at_first = sent(how->nodes);
-    }
-    if (block == 0 && hawser_clock(context) + 1 == how->clocks) {
-        how->last = sim_seconds();
-        how->sent_at_last = sent(how->nodes);
-    }
     return HAWSER_OK;
 }
 
@@ -71,9 +93,10 @@ static bool is_right(const scale *how, const double *x)
     return true;
 }
 
-static hawser_status run_program(hawser_job *job, scale *how, hawser_error *error)
+static hawser_status run_program(hawser_job *job, part *own, hawser_error *error)
 {
-    hawser_program *program = hawser_program_new("scale", how);
+    const scale *how = own->how;
+    hawser_program *program = hawser_program_new("scale", own);
     hawser_state *x = HAWSER_STATE(program, "x", HAWSER_REPLICATED, .rows = how->numbers);
     hawser_operator *loop = HAWSER_LOOP(hawser_root(program), "loop", hawser_bsp(), .clocks = how->clocks);
     HAWSER_UNIT(loop, "add", add, .updates = {x});
@@ -83,7 +106,7 @@ static hawser_status run_program(hawser_job *job, scale *how, hawser_error *erro
     if (status == HAWSER_OK)
         status = hawser_result(run, "x", &result, NULL, error);
     if (status == HAWSER_OK && is_right(how, result))
-        how->wrong--;
+        own->right++;
     hawser_run_free(run);
     hawser_program_free(program);
     return status;
@@ -102,8 +125,8 @@ static hawser_status run_job(scale *how, hawser_error *error)
         status = hawser_options_set(options, pairs[i][0], pairs[i][1], HAWSER_FROM_PROGRAM, "experiment", error);
     if (status == HAWSER_OK)
         status = hawser_open_options(options, &job, error);
-    if (status == HAWSER_OK)
-        status = run_program(job, how, error);
+    for (size_t i = 0; i < how->part_count && status == HAWSER_OK; i++)
+        status = run_program(job, &how->parts[i], error);
     hawser_close(job);
     hawser_options_free(options);
     return status;
@@ -125,35 +148,54 @@ static double real_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static bool print(const scale *how, const sim_outcome *outcome, double real)
+{
+    double steps = (double)(how->clocks - 1 - FIRST);
+    bool right = outcome->end == SIM_DONE;
+    printf("{\"nodes\": %" PRIu32 ", \"topology\": \"%s\", \"numbers\": %" PRIu32 ", \"clocks\": %" PRIu64 ", \"programs\": [", how->nodes,
+           how->topology, how->numbers, how->clocks);
+    for (size_t i = 0; i < how->part_count; i++) {
+        const part *own = &how->parts[i];
+        printf("%s{\"unit_seconds\": %.9f, \"clock_seconds\": %.9f, \"clock_bytes_busiest\": %.0f}", i > 0 ? ", " : "", own->unit_seconds,
+               own->seconds / steps, (double)own->busiest / steps);
+        right = right && own->right == how->nodes;
+    }
+    printf("], \"seconds\": %.9f, \"events\": %" PRIu64 ", \"seconds_real\": %.2f, \"right\": %s}\n", outcome->seconds, outcome->events, real,
+           right ? "true" : "false");
+    return right;
+}
+
+static bool run_world(scale *how)
+{
+    sim_cluster cluster = {.nodes = how->nodes,
+                           .rates = {.link = 1.25e9, .host = 5e9, .latency = 50e-6, .nearby = 2e-6},
+                           .costs = {.entry = ENTRY_SECONDS, .byte = 0.5e-9},
+                           .limit = 1e6,
+                           .main = node_main,
+                           .user = how};
+    double begin = real_seconds();
+    sim_outcome outcome = sim_cluster_run(&cluster, NULL);
+    return print(how, &outcome, real_seconds() - begin);
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 6) {
-        fprintf(stderr, "usage: experiment_scale NODES TOPOLOGY NUMBERS CLOCKS UNIT_SECONDS [LINK [LATENCY]]\n");
+    if (argc < 6 || argc > 5 + PROGRAMS || strtoull(argv[4], NULL, 10) < FIRST + 2) {
+        fprintf(stderr, "usage: experiment_scale NODES TOPOLOGY NUMBERS CLOCKS UNIT_SECONDS... (%d or more clocks, %d UNIT_SECONDS or fewer)\n",
+                FIRST + 2, PROGRAMS);
         return 2;
     }
     scale how = {.topology = argv[2],
                  .nodes = (uint32_t)strtoul(argv[1], NULL, 10),
                  .numbers = (uint32_t)strtoul(argv[3], NULL, 10),
-                 .clocks = strtoull(argv[4], NULL, 10)};
-    sim_cluster cluster = {.nodes = how.nodes,
-                           .rates = {.link = argc > 6 ? strtod(argv[6], NULL) : 1.25e9,
-                                     .host = 5e9,
-                                     .latency = argc > 7 ? strtod(argv[7], NULL) : 50e-6,
-                                     .nearby = 2e-6},
-                           .costs = {.call = strtod(argv[5], NULL), .byte = 0.5e-9},
-                           .limit = 1e6,
-                           .main = node_main,
-                           .user = &how};
-    how.wrong = how.nodes;
-    double begin = real_seconds();
-    sim_outcome outcome = sim_cluster_run(&cluster, NULL);
-    double steps = how.clocks > 1 ? (double)(how.clocks - 1) : 1;
-    bool right = outcome.end == SIM_DONE && how.wrong == 0;
-    printf("{\"nodes\": %" PRIu32 ", \"topology\": \"%s\", \"numbers\": %" PRIu32 ", \"clocks\": %" PRIu64
-           ", \"clock_seconds\": %.9f, \"clock_bytes_busiest\": %.0f, \"seconds\": %.9f, \"events\": %" PRIu64
-           ", \"seconds_real\": %.2f, \"right\": %s}\n",
-           how.nodes, how.topology, how.numbers, how.clocks, (how.last - how.first) / steps,
-           (double)(how.sent_at_last - how.sent_at_first) / steps, outcome.seconds, outcome.events, real_seconds() - begin,
-           right ? "true" : "false");
+                 .clocks = strtoull(argv[4], NULL, 10),
+                 .part_count = (size_t)argc - 5};
+    uint64_t *sent = calloc((size_t)how.nodes * how.part_count, sizeof *sent);
+    if (sent == NULL)
+        return 1;
+    for (size_t i = 0; i < how.part_count; i++)
+        how.parts[i] = (part){.how = &how, .unit_seconds = strtod(argv[5 + i], NULL), .sent = sent + i * how.nodes};
+    bool right = run_world(&how);
+    free(sent);
     return right ? 0 : 1;
 }

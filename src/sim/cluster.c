@@ -1,5 +1,6 @@
 #include "sim/cluster.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 
 #include "sim/disk.h"
@@ -136,8 +137,17 @@ static void end_jobs(const sim_cluster *cluster)
 
 /* --------------------------------------------------------------------------------------------------------- world ---- */
 
+/* Lets small blocks merge when they are freed. Else glibc keeps those of all nodes, and joins them by lists at each large allocation. */
+static void merge_freed_blocks(void)
+{
+#ifdef M_MXFAST
+    (void)mallopt(M_MXFAST, 0);
+#endif
+}
+
 sim_outcome sim_cluster_run(const sim_cluster *cluster, int *codes)
 {
+    merge_freed_blocks();
     uint32_t nodes = cluster->nodes, per_host = cluster->per_host > 0 ? cluster->per_host : 1;
     sim_node *all = calloc(nodes, sizeof *all);
     if (all == NULL)
