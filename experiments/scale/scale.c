@@ -152,16 +152,17 @@ static bool print(const scale *how, const sim_outcome *outcome, double real)
 {
     double steps = (double)(how->clocks - 1 - FIRST);
     bool right = outcome->end == SIM_DONE;
-    printf("{\"nodes\": %" PRIu32 ", \"topology\": \"%s\", \"numbers\": %" PRIu32 ", \"clocks\": %" PRIu64 ", \"programs\": [", how->nodes,
-           how->topology, how->numbers, how->clocks);
+    printf("{\"nodes\": %" PRIu32 ", \"topology\": \"%s\", \"numbers\": %" PRIu32 ", \"clocks\": %" PRIu64
+           ", \"programs\": [",
+           how->nodes, how->topology, how->numbers, how->clocks);
     for (size_t i = 0; i < how->part_count; i++) {
         const part *own = &how->parts[i];
-        printf("%s{\"unit_seconds\": %.9f, \"clock_seconds\": %.9f, \"clock_bytes_busiest\": %.0f}", i > 0 ? ", " : "", own->unit_seconds,
-               own->seconds / steps, (double)own->busiest / steps);
+        printf("%s{\"unit_seconds\": %.9f, \"clock_seconds\": %.9f, \"clock_bytes_busiest\": %.0f}", i > 0 ? ", " : "",
+               own->unit_seconds, own->seconds / steps, (double)own->busiest / steps);
         right = right && own->right == how->nodes;
     }
-    printf("], \"seconds\": %.9f, \"events\": %" PRIu64 ", \"seconds_real\": %.2f, \"right\": %s}\n", outcome->seconds, outcome->events, real,
-           right ? "true" : "false");
+    printf("], \"seconds\": %.9f, \"events\": %" PRIu64 ", \"seconds_real\": %.2f, \"right\": %s}\n", outcome->seconds,
+           outcome->events, real, right ? "true" : "false");
     return right;
 }
 
@@ -181,7 +182,9 @@ static bool run_world(scale *how)
 int main(int argc, char **argv)
 {
     if (argc < 6 || argc > 5 + PROGRAMS || strtoull(argv[4], NULL, 10) < FIRST + 2) {
-        fprintf(stderr, "usage: experiment_scale NODES TOPOLOGY NUMBERS CLOCKS UNIT_SECONDS... (%d or more clocks, %d UNIT_SECONDS or fewer)\n",
+        fprintf(stderr,
+                "usage: experiment_scale NODES TOPOLOGY NUMBERS CLOCKS UNIT_SECONDS... (%d or more clocks, %d UNIT_SECONDS "
+                "or fewer)\n",
                 FIRST + 2, PROGRAMS);
         return 2;
     }

@@ -137,7 +137,7 @@ static void end_jobs(const sim_cluster *cluster)
 
 /* --------------------------------------------------------------------------------------------------------- world ---- */
 
-/* Lets small blocks merge when they are freed. Else glibc keeps those of all nodes, and joins them by lists at each large allocation. */
+/* Lets small blocks merge when they are freed. Else glibc keeps them, and visits each at large allocations. */
 static void merge_freed_blocks(void)
 {
 #ifdef M_MXFAST
