@@ -95,16 +95,18 @@ typedef double hawser_gain_of(double work, uint32_t staleness, void *user);
 /** What may change of a loop while it runs. Tests change it by the calls below. Under --auto the driver does so by itself:
  *  it measures what blocks wait for, and keeps what makes the metric fall faster (docs/adaptation.md). If the metric
  *  rises or is not finite, the states that the loop updates return to values that were kept before, unless the program marks
- *  states itself (hawser_state_keep). The plan counts these copies. */
+ *  states itself (hawser_state_keep). The plan counts these copies. A loop of hawser_cocoa declares its product v and the
+ *  gain by itself; a declaration adds to that. */
 typedef struct hawser_adapt_spec {
     hawser_operator *loop;
     double work_least, work_most; /**< of a clock; 1 is what it does as written, and lies between. 0 stands for 1 */
     bool shares;                  /**< a block may do a part of that alone, down to 1/8: a slow one, for which others wait */
-    uint32_t staleness_most;      /**< a loop under bsp may run under ssp up to this; 0: it stays bsp */
+    uint32_t staleness_most;      /**< a loop under bsp may run under ssp up to this; 0: it stays bsp (of hawser_cocoa: 3) */
     const char *metric;           /**< a declared metric, which falls: what the driver judges changes by; NULL: nothing */
     bool metric_is_gap;           /**< it falls to 0, so progress is the fall of its logarithm */
     hawser_state *state;          /**< a replicated state of floats: its encoding and gain may change; NULL: none */
-    hawser_gain_of *gain_of;      /**< its gain by work and staleness; NULL: the gain that it has, and no other */
+    hawser_gain_of
+        *gain_of; /**< its gain by work and staleness; NULL: the gain that it has (of hawser_cocoa: s + 1 times) */
 } hawser_adapt_spec;
 /** Declares what may change of a loop: HAWSER_ADAPT(program, .loop = rounds, .work_least = 0.25, .work_most = 4). Units of
  *  the loop then do as much as hawser_work says. */

@@ -59,7 +59,11 @@ typedef hawser_status hawser_local_solver(hawser_context *context, hawser_subpro
  *  of f64, with as many numbers as A has rows, or columns if it is split HAWSER_BY_ROW. Its rule has gamma (damping) and
  *  sigma' (gain): see hawser_cocoa_rule. Ties alpha to v, and derives v from all local states that a call of hawser_cocoa
  *  has tied to it; the program sets neither `tie` nor `derive`. `reads` are further states that the solver reads, or
- *  NULL. */
+ *  NULL.
+ *
+ *  Under --auto the encoding of v may change. A program that declares a metric lets the staleness change, too, up to 3, with
+ *  sigma' (s + 1) times as large, and half of sigma' is tried: HAWSER_ADAPT(program, .loop = loop, .metric = "gap"). A
+ *  solver that does as much as hawser_work says declares .work_least, .work_most and .shares. */
 HAWSER_API hawser_operator *hawser_cocoa(hawser_operator *loop, const char *name, hawser_local_solver *solver,
                                          hawser_state *alpha, hawser_state *v, hawser_state *const *reads);
 

@@ -81,6 +81,8 @@ struct hawser_operator {
     bool metric_is_gap;
     hawser_state *adapts; /* the state whose encoding and gain may change; NULL: none */
     double (*gain_of)(double work, uint32_t staleness, void *user);
+    bool gain_grows; /* in place of gain_of: with staleness, as sigma' of hawser_cocoa, */
+    bool preset;     /* whose loop is adapted without a declaration so far */
 };
 
 typedef struct hw_metric {
@@ -125,6 +127,8 @@ hawser_status hw_program_settle(const hawser_program *program, uint32_t blocks, 
  * whether one of them has another than it asks for. */
 bool hw_program_settle_syncs(const hawser_program *program, uint32_t blocks);
 /* Stores the first mistake of a program that is being built. */
+/* Declares of a loop what its unit of hawser_cocoa lets change: the form of `v`, and its gain. A HAWSER_ADAPT adds to it. */
+void hw_adapt_cocoa(hawser_operator *loop, hawser_state *v);
 void hw_program_mistake(hawser_program *program, hawser_status status, const char *format, ...) HAWSER_PRINTF(3, 4);
 
 const char *hw_state_kind_name(hw_state_kind kind);

@@ -91,6 +91,19 @@ def replays_have_the_bits():
         assert again["repeatable"] and again["changes"] == said["changes"] and again["metrics"] == said["metrics"], (launch, more, again["changes"], said["changes"])
 
 
+def a_local_solver_adapts():
+    """examples/cocoa.c: a loop of hawser_cocoa declares v and its gain. Its certificate means the same, and on no host is it slower than 1.1 times the default."""
+    call(HAWSER, "data", "generate", "dense", "-o", "c.svm", "--rows", "400", "--cols", "200", "--seed", "4")
+    for world, whats, most in ((("--link", "5mbit", "--compute", "1us,10ns,0.5ns"), {"encoding", "gain"}, 0.6), (SLOW_HOST, {"gain"}, 1.1), (IN_TURN, {"gain"}, 1.1)):
+        usual, said = (simulate(world, *more, program="cocoa", data="c.svm") for more in ((), ("--auto",)))
+        assert whats <= {change["what"] for change in said["changes"]} and not usual["changes"], said["changes"]
+        assert said["seconds"] < most * usual["seconds"], (world, said["seconds"], usual["seconds"], said["changes"])
+        objective, gap, start = (said["metrics"][name] for name in ("objective", "gap", "start"))
+        assert gap <= 1e-6 and usual["metrics"]["gap"] <= 1e-6 and abs(objective - usual["metrics"]["objective"]) <= 1e-6 * start, (said["metrics"], usual["metrics"])
+    one = simulate(SLOW_LINK, "--encoding", "auto", program="cocoa", data="c.svm") # sigma' stays
+    assert {change["what"] for change in one["changes"]} == {"encoding"} and one["metrics"]["gap"] <= 1e-6, one["changes"]
+
+
 def main():
     if not os.path.exists(os.path.join(EXAMPLES, "factors-simulated")): # a build with a sanitizer
         sys.exit(77)
@@ -103,6 +116,7 @@ def main():
         what_holds_nothing_up_changes_nothing()
         histories_hold()
         replays_have_the_bits()
+        a_local_solver_adapts()
         os.chdir("/")
 
 

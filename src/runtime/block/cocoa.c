@@ -152,6 +152,7 @@ hawser_operator *hawser_cocoa(hawser_operator *loop, const char *name, hawser_lo
     alpha->coordinates = true;
     unit->solver = solver;
     unit->coordinates = alpha;
+    hw_adapt_cocoa(loop, v);
     return unit;
 }
 

@@ -61,7 +61,7 @@ static hw_bounds bounds_of(const hw_driver *driver, const hawser_operator *loop)
         bounds.start[HW_KNOB_QUOTA] = bounds.most[HW_KNOB_QUOTA] = whole;
         bounds.least[HW_KNOB_QUOTA] = fmin(LEAST_QUOTA, whole);
     }
-    if (state != NULL && (adapts & HW_ADAPTS_GAIN) != 0 && loop->gain_of != NULL)
+    if (state != NULL && (adapts & HW_ADAPTS_GAIN) != 0 && (loop->gain_of != NULL || loop->gain_grows))
         bounds.least[HW_KNOB_GAIN] = LEAST_GAIN;
     if ((adapts & HW_ADAPTS_WORK) != 0) {
         bounds.least[HW_KNOB_WORK] = loop->work_least;
@@ -147,9 +147,11 @@ static void save(const hw_driver *driver, const hawser_operator *loop, hw_log_li
 static void set_gain(hw_driver *driver, const hawser_operator *loop, const struct hw_adapter *adapter)
 {
     const double *value = adapter->decider.value;
-    if (loop->gain_of == NULL)
+    if (loop->gain_of == NULL && !loop->gain_grows)
         return;
-    double gain = loop->gain_of(value[HW_KNOB_WORK], (uint32_t)value[HW_KNOB_SYNC], driver->session->program->user);
+    double gain = loop->gain_grows
+                      ? loop->adapts->rule.gain * (1 + value[HW_KNOB_SYNC])
+                      : loop->gain_of(value[HW_KNOB_WORK], (uint32_t)value[HW_KNOB_SYNC], driver->session->program->user);
     gain = gain > 0 && isfinite(gain) ? gain : adapter->gain;
     hawser_progress_gain(&driver->progress, loop->adapts->name, gain * value[HW_KNOB_GAIN]);
 }
