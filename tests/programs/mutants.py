@@ -40,7 +40,7 @@ WALKS = "test_runtime_change_walks"
 WORLDS = "test_sim_jobs"
 WORLDS_OF_PROGRAMS, WORLDS_OF_CHECKPOINTS, WORLDS_OF_VECTORS = "test_sim_programs", "test_sim_checkpoints", "test_sim_vectors"
 WORLDS_OF_STORES, WORLDS_OF_SERVERS, ALL_ORDERS = "test_sim_stores", "test_sim_serve", "test_sim_orders"
-LINKS, SIGNALS = "test_sim_network", "test_sim_signals"
+LINKS, SIGNALS, CALLS = "test_sim_network", "test_sim_signals", "test_cluster_gathering"
 PROGRAMS = "test_runtime_programs"  # must notice the mutants that name no other test
 MUTANTS = [
     # Changes of loops while they run.
@@ -284,6 +284,13 @@ MUTANTS = [
     ("simulator: a stopped process loses a signal", "src/sim/world.c", "thread->facts.signals |= bit;", "if (process->state == SIM_RUNNING) thread->facts.signals |= bit;", SIGNALS),
     ("simulator: a goodbye overtakes what was sent before", "src/sim/mesh.c", "sim_send(&from->out, &parcel->item);", "if (what.kind == SIM_GOODBYE) { left(&parcel->item); arrived(&parcel->item); } else sim_send(&from->out, &parcel->item);", WORLDS),
     ("simulator: a mutex admits two", "src/sim/threads.c", "while (mutex->owner != NULL)", "while (mutex->owner != NULL && !sim_is_drawn())", WORLDS),
+    ("calls: a block is read in another collective call", "src/cluster/blocks.c", "list->envelope.loop != (uint32_t)cluster->call ||", "", CALLS),
+    ("calls: a node that has failed in a collective call makes another", "src/cluster/alltoall.c", "cluster->failed = status;", "cluster->failed = ends ? status : HAWSER_OK;", CALLS),
+    ("calls: a node that knows of a loss makes a collective call", "src/cluster/alltoall.c", "lost = !failed && hw_cluster_is_lost(cluster);", "lost = false;", CALLS),
+    ("calls: a node that has left in a collective call is waited for", "src/cluster/wait.c", "joiner->completed >= cluster->rounds;", "joiner->completed + 1 >= cluster->rounds;", WORLDS),
+    ("a node that joins gives up before the manager", "src/cluster/join.c", "deadline + fmin(REASON_SECONDS, options->join_timeout);", "deadline;", WORLDS),
+    ("the end of kept results is sent to each child twice", "src/runtime/job/kept_results.c", "if (from_parent) send_to_children(results, run);", "for (int k = 0; from_parent && k < 2; k++) send_to_children(results, run);", "test_runtime_kept_results"),
+    ("simulator: only the newest net of a process ends with it", "src/sim/nets.c", "net != NULL; net = net->next_of_process) {", "net != NULL; net = NULL) {", WORLDS_OF_SERVERS),
     ("simulator: a signal of a condition is lost", "src/sim/threads.c", "sim_wake_first((sim_list *)(void *)condition);", "if (sim_below(20) > 0) sim_wake_first((sim_list *)(void *)condition);", WORLDS),
     # Late policies.
     ("a unit's own sync is ignored", PHASE, "if (!worker->own_syncs)", "if (worker->own_syncs || !worker->own_syncs)"),

@@ -2,7 +2,6 @@
  * cluster_gathering.c - what every node sends to all: the tree alone, in worlds drawn by a seed and with a loss at every
  * step; and the calls on twelve nodes, with failures, departures, timeouts and different calls at once.
  */
-#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,6 +14,7 @@
 #include "base/random.h"
 #include "cluster/cluster.h"
 #include "cluster/gathering.h"
+#include "cluster/internal.h"
 #define NODES_OF_TEST 12
 #include "nodes.h"
 #include "sanitized.h"
@@ -406,20 +406,6 @@ static void blocks_of_any_size_arrive_in_order(void **state)
     check_all(nodes, NODES, "many calls");
 }
 
-/* Returns how many messages this node has sent, when none waits to be sent any more. */
-static uint64_t messages_of(hw_cluster *cluster)
-{
-    hw_net *net = hw_cluster_net(cluster);
-    uint64_t sent = 0;
-    while (hw_net_pending(net) > 0)
-        sched_yield();
-    for (uint32_t node = 0; node < NODES; node++) {
-        hw_net_path path;
-        sent += hw_net_path_of(net, node, &path) ? path.messages_sent : 0;
-    }
-    return sent;
-}
-
 /* A node below node 0 sends its branch up at once, or a block at a time, and what has come down to each of its children. */
 static void count_messages(test_node *node)
 {
@@ -638,6 +624,35 @@ static void a_node_that_has_failed_in_a_call_makes_no_other(void **state)
     check_all(nodes, 2, "a call after a timeout");
 }
 
+static bool has_block(hw_cluster *cluster, uint32_t node)
+{
+    pthread_mutex_lock(&cluster->mutex);
+    const bool has = hw_cluster_block_is_whole(cluster, node);
+    pthread_mutex_unlock(&cluster->mutex);
+    return has;
+}
+
+/* Node 0 notes a loss when the block of node 1 is here: it could complete the call, and makes it no more. */
+static void call_after_a_loss(test_node *node)
+{
+    hw_cluster *cluster = node->job->cluster;
+    while (node->node == 0 && !has_block(cluster, 1))
+        sched_yield();
+    if (node->node == 0)
+        hw_cluster_note_loss(cluster, &(hw_loss){.node = 1, .name = "host-1", .why = "it was cut off"});
+    const hawser_status status = hw_cluster_agree(cluster, HAWSER_OK, &node->error);
+    if (status != HAWSER_PEER_LOST || (node->node == 0 && strstr(node->error.text, "it was cut off") == NULL))
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "the call ended with %s", hawser_status_name(status));
+}
+
+static void a_node_that_knows_of_a_loss_makes_no_call(void **state)
+{
+    (void)state;
+    test_node nodes[NODES];
+    run_nodes(nodes, 2, PAIRS("timeout", "60"), call_after_a_loss, NULL);
+    check_all(nodes, 2, "a call after a loss");
+}
+
 /* One node lives and does not make the call: all others time out, and name it. */
 static void stay_away(test_node *node)
 {
@@ -676,6 +691,7 @@ int main(void)
         cmocka_unit_test(different_calls_at_once_are_noticed),
         cmocka_unit_test(a_block_of_another_call_is_refused),
         cmocka_unit_test(a_node_that_has_failed_in_a_call_makes_no_other),
+        cmocka_unit_test(a_node_that_knows_of_a_loss_makes_no_call),
         cmocka_unit_test(a_node_that_stays_away_is_named_by_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

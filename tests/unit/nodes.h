@@ -3,6 +3,7 @@
 #define HW_TESTS_UNIT_NODES_H
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -139,6 +140,20 @@ static inline void check_all(const test_node *nodes, uint32_t count, const char 
     for (uint32_t i = 0; i < count; i++)
         if (nodes[i].status != HAWSER_OK)
             fail_msg("%s: node %u of %u: %s", what, i, count, nodes[i].error.text);
+}
+
+/* Returns how many messages this node has sent, when none waits to be sent any more. */
+static inline uint64_t messages_of(hw_cluster *cluster)
+{
+    hw_net *net = hw_cluster_net(cluster);
+    uint64_t sent = 0;
+    while (hw_net_pending(net) > 0)
+        sched_yield();
+    for (uint32_t node = 0; node < hw_cluster_nodes(cluster); node++) {
+        hw_net_path path;
+        sent += hw_net_path_of(net, node, &path) ? path.messages_sent : 0;
+    }
+    return sent;
 }
 
 #endif

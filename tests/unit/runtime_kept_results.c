@@ -4,6 +4,7 @@
  * closed jobs are refused.
  */
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdatomic.h>
@@ -14,6 +15,7 @@
 
 #include <cmocka.h>
 
+#include "cluster/gathering.h"
 #include "hawser/stored.h"
 #define NODES_OF_TEST 11
 #include "nodes.h"
@@ -569,6 +571,42 @@ static void test_nodes_far_down_the_tree_are_waited_for(void **ignored)
     }
 }
 
+/* All nodes free several runs: each sends one message up the tree for each run, and one down to each of its children, which
+ * are 2 (N - 1) messages of all. */
+static void free_and_count(test_node *node)
+{
+    enum { FREED = 3 };
+    pthread_barrier_t *all = node->user;
+    hw_cluster *cluster = node->job->cluster;
+    hawser_run *runs[FREED] = {NULL};
+    uint32_t first, end;
+    hw_gathering_children(node->node, NODES_MOST, &first, &end);
+    const uint64_t wanted = FREED * ((uint64_t)(node->node != 0) + end - first);
+    for (int k = 0; k < FREED && node->status == HAWSER_OK; k++)
+        node->status = run_one(node->job, step, &runs[k], &node->error);
+    pthread_barrier_wait(all);
+    const uint64_t before = messages_of(cluster);
+    pthread_barrier_wait(all);
+    for (int k = 0; k < FREED; k++)
+        hawser_run_free(runs[k]);
+    for (int k = 0; k < 10000 && messages_of(cluster) - before < wanted; k++)
+        usleep(1000);
+    pthread_barrier_wait(all);
+    const uint64_t sent = messages_of(cluster) - before;
+    if (node->status == HAWSER_OK && sent != wanted)
+        node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%llu messages of node %u, not %llu",
+                                   (unsigned long long)sent, node->node, (unsigned long long)wanted);
+}
+
+static void test_freed_runs_take_a_message_up_and_one_down(void **ignored)
+{
+    (void)ignored;
+    pthread_barrier_t all;
+    assert_int_equal(pthread_barrier_init(&all, NULL, NODES_MOST), 0);
+    on_nodes(NODES_MOST, "11", free_and_count, &all);
+    pthread_barrier_destroy(&all);
+}
+
 static void test_a_run_of_one_node_outlives_the_job(void **ignored)
 {
     (void)ignored;
@@ -666,6 +704,7 @@ int main(void)
         cmocka_unit_test(test_results_outlive_a_failed_run),
         cmocka_unit_test(test_nodes_that_close_the_job_serve_the_others),
         cmocka_unit_test(test_nodes_far_down_the_tree_are_waited_for),
+        cmocka_unit_test(test_freed_runs_take_a_message_up_and_one_down),
         cmocka_unit_test(test_a_run_of_one_node_outlives_the_job),
         cmocka_unit_test(test_the_whole_is_made_on_request_within_the_limit),
         cmocka_unit_test(test_wrong_ranges_are_refused),
