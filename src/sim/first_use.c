@@ -9,7 +9,7 @@
 #include "sim/dialling.h"
 #include "sim/wrap.h"
 
-enum { HELLO = 3 /* trips */, REST = 20000000 /* nanoseconds between two tries */ };
+enum { HELLO = 3 /* trips */, REST = 20000000 /* nanoseconds between two tries */, ABSENT_MOST = 3 /* as in the product */ };
 enum { LEFT = 1, LOST };
 
 static void describe(const sim_net *net, uint32_t node, hw_net_hello *hello)
@@ -54,6 +54,10 @@ static void reach(void *argument, uint64_t unused)
     const bool cut = link->out.dam != NULL || other->out.dam != NULL;
     if (cut || !sim_net_runs(other->net) || other->net->over) {
         (void)snprintf(link->first->why, sizeof link->first->why, "%s", cut ? "no answer in time" : "Connection refused");
+        link->first->absent = cut ? 0 : link->first->absent + 1;
+        link->first->left |= link->first->absent >= ABSENT_MOST && link->net->stopping;
+        if (link->first->left)
+            sim_tell(link, SIM_FAILED);
         sim_at(sim_now() + REST, try_again, link, 0);
         return;
     }

@@ -47,6 +47,7 @@ struct sim_first {
     hw_message *pending, *last;
     double deadline;
     bool left;     /* the peer has left the job */
+    int absent;    /* tries in a row at a process that has ended */
     char why[200]; /* why the last try has failed */
 };
 

@@ -593,6 +593,7 @@ static void free_and_count(test_node *node)
         usleep(1000);
     pthread_barrier_wait(all);
     const uint64_t sent = messages_of(cluster) - before;
+    pthread_barrier_wait(all); /* node 0 forwards goodbyes */
     if (node->status == HAWSER_OK && sent != wanted)
         node->status = hawser_fail(&node->error, HAWSER_INTERNAL, "%llu messages of node %u, not %llu",
                                    (unsigned long long)sent, node->node, (unsigned long long)wanted);

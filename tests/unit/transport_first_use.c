@@ -362,6 +362,20 @@ static void a_node_that_has_left_is_not_dialled(void **state)
     close_nodes();
 }
 
+/* The node that would have forwarded the goodbye of node 1 has left, too. */
+static void a_net_that_stops_gives_up_a_dial_to_an_ended_process(void **state)
+{
+    (void)state;
+    open_nodes(2, HW_NET_TCP, false, 5);
+    know();
+    node_close(&all.nodes[1]);
+    send_from(0, 1, 1, 10);
+    hw_net_stop(all.nodes[0].net, 60);
+    assert_int_equal(node_count(&all.nodes[0], &all.nodes[0].losses), 0); /* what the failure timeout would make of it */
+    all.count = 1;
+    close_nodes();
+}
+
 /* Its dial is freed, as the leak checker of the sanitizer sees. */
 static void a_first_use_after_the_end_of_the_acceptor_is_freed(void **state)
 {
@@ -401,6 +415,7 @@ int main(void)
         cmocka_unit_test(both_learn_that_the_higher_node_cannot_connect),
         cmocka_unit_test(a_node_that_is_gone_is_lost_after_the_failure_timeout),
         cmocka_unit_test(a_node_that_has_left_is_not_dialled),
+        cmocka_unit_test(a_net_that_stops_gives_up_a_dial_to_an_ended_process),
         cmocka_unit_test(a_first_use_after_the_end_of_the_acceptor_is_freed),
         cmocka_unit_test(another_process_is_no_known_node),
     };

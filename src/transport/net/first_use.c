@@ -1,7 +1,8 @@
 /*
  * first_use.c - links to known nodes, which the first message makes. The sender enters the link and queues on it; the
  * acceptor's thread dials, because it must not block. A handshake with one target of the address is a try. If all targets
- * have failed it rests and tries again, because the peer may reject this node for now.
+ * have failed it rests and tries again, because the peer may reject this node for now. While the net stops, it gives up if
+ * no process listens there: the peer has left, and its goodbye does not arrive if node 0, which forwards it, has left too.
  *
  * Two nodes may dial each other at once. Then the connection of the higher number counts: the lower node gives it to its own
  * link and ends its own try, and the higher node rejects the lower one's for now.
@@ -21,6 +22,7 @@
 #include "transport/net/parts.h"
 
 static const double first_rest = 0.02, longest_rest = 0.25;
+enum { ABSENT_MOST = 3 }; /* rounds of tries without a listener: an overloaded acceptor closes some connections, too */
 
 typedef struct hw_dial {
     struct hw_dial *next;
@@ -30,6 +32,8 @@ typedef struct hw_dial {
     hw_target targets[HW_CANDIDATES];
     int count, at;           /* targets; the one that is tried next */
     bool trying;             /* a handshake is in progress */
+    bool answered;           /* some target of this round may be a process that listens */
+    int absent;              /* rounds in a row in which none was */
     double deadline, try_at; /* of the link; when the next try is due, or the present one is late */
     double pause;
     hw_shake shake;
@@ -146,17 +150,6 @@ static void end_try(hw_dial *dial)
     dial->trying = false;
 }
 
-/* After a failed try: the next target is tried at once, and a new round after a rest. */
-static void schedule(hw_dial *dial)
-{
-    if (dial->at < dial->count) {
-        dial->try_at = 0;
-        return;
-    }
-    dial->try_at = hw_seconds() + dial->pause;
-    dial->pause = dial->pause * 2 < longest_rest ? dial->pause * 2 : longest_rest;
-}
-
 /* Ends the dial's link. */
 static void give_up(const hw_dial *dial, const char *why)
 {
@@ -165,6 +158,21 @@ static void give_up(const hw_dial *dial, const char *why)
     if (link != NULL)
         hw_link_fail(link, why);
     pthread_mutex_unlock(&dial->net->mutex);
+}
+
+/* After a failed try: the next target is tried at once, and a new round after a rest. */
+static void schedule(hw_dial *dial)
+{
+    if (dial->at < dial->count) {
+        dial->try_at = 0;
+        return;
+    }
+    dial->absent = dial->answered ? 0 : dial->absent + 1;
+    dial->answered = false;
+    if (dial->absent >= ABSENT_MOST && atomic_load(&dial->net->stopping))
+        give_up(dial, "");
+    dial->try_at = hw_seconds() + dial->pause;
+    dial->pause = dial->pause * 2 < longest_rest ? dial->pause * 2 : longest_rest;
 }
 
 /* Returns whether the link still waits for a connection. */
@@ -232,6 +240,7 @@ static bool advance(hw_dial *dial)
         const hw_shake_fault fault = dial->shake.fault;
         (void)!snprintf(dial->why, sizeof dial->why, "%s%.180s", fault == HW_FAULT_REFUSED ? "refused: " : "",
                         dial->shake.why);
+        dial->answered |= fault != HW_FAULT_CUT;
         if (fault != HW_FAULT_CUT && fault != HW_FAULT_LATER)
             give_up(dial, dial->why);
         end_try(dial);
@@ -253,6 +262,7 @@ static void find_targets(hw_dial *dial)
     if (status == HAWSER_OK)
         return;
     dial->count = 0;
+    dial->answered = true; /* no one was asked */
     (void)!snprintf(dial->why, sizeof dial->why, "%.190s", error.text);
     if (status != HAWSER_PEER_LOST)
         give_up(dial, dial->why);
@@ -277,6 +287,7 @@ static bool serve(hw_dial *dial, double now)
         dial->deadline = now + dial->net->failure_timeout;
     if (dial->trying && now >= dial->try_at) {
         (void)!snprintf(dial->why, sizeof dial->why, "no answer in time");
+        dial->answered = true;
         end_try(dial);
         schedule(dial);
     }
