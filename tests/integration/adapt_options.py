@@ -64,14 +64,29 @@ def each_changes_its_own_setting():
 def a_quota_rises_when_the_link_gets_faster():
     """From 1.5 s on the links are 200 times faster: the quota rises again, up to the whole update, and the training is faster than with any fixed one."""
     faster = ("--link", "5mbit", "--compute", "1us,400ns,0.5ns", "--fault", ";".join(f"t=1.5 rate {node} 1gbit" for node in range(4)))
-    fixed = [simulate(faster, "--filter", "absolute", "--quota", quota, data="e.svm") for quota in ("800", "2600")]
+    fixed = [simulate(faster, "--filter", "absolute", "--quota", quota, data="e.svm") for quota in ("800", "2600", "8008")]
     said = simulate(faster, *QUOTA, data="e.svm")
     values = [change["new"] for change in said["changes"]]
     assert {change["what"] for change in said["changes"]} == {"quota"} and values[0] < 4000 and values[-1] == 8008 and values == sorted(values), said["changes"]
     assert all(old["new"] == new["old"] for old, new in zip(said["changes"], said["changes"][1:])), said["changes"]
-    for other in fixed:
-        assert said["seconds_train"] < 0.97 * other["seconds_train"], (said["seconds_train"], other["seconds_train"], said["changes"])
+    for other, most in zip(fixed, (0.9, 0.9, 1)):
+        assert said["seconds_train"] < most * other["seconds_train"], (said["seconds_train"], other["seconds_train"], said["changes"])
         assert abs(said["objective"] - other["objective"]) < 1e-4 * said["objective"] and said["stop_reason"] == "gap"
+
+
+def workers_without_waits_exchange_more_often():
+    """Where the exchange takes below 10 % of a clock, half of the work is tried; working sets that are solved less well take fewer seconds here."""
+    call(HAWSER, "data", "generate", "dense", "-o", "w.svm", "--rows", "400", "--cols", "200", "--seed", "3")
+    words = (SIM, "--nodes", "4", "--compute", "1us,400ns,0.5ns", "--", "train", "lasso", "w.svm", "--tol", "1e-6", "--lambda-ratio", "0.02", "--json", "--quiet")
+    usual, said = (json.loads(call(*words, "--exchange-every", every).stdout.splitlines()[-1]) for every in ("1", "auto"))
+    assert [(change["old"], change["new"]) for change in said["changes"] if change["what"] == "work"][:1] == [(1, 0.5)], said["changes"]
+    assert said["seconds_train"] < 1.1 * usual["seconds_train"] and abs(said["objective"] - usual["objective"]) < 1e-5 * usual["objective"]
+
+
+def the_log_view_advises_fewer_nodes():
+    for link, advised in (("1mbit", True), ("10gbit", False)):
+        done = call(SIM, "--nodes", "4", "--link", link, "--", "train", "lasso", "d.svm", *ROUNDS, "--exchange-every", "1", "--log-view", "--quiet")
+        assert ("would be faster: a clock computes" in done.stdout + done.stderr) == advised, (link, done)
 
 
 def others_go_with_them():
@@ -154,6 +169,8 @@ def main():
         os.chdir(folder)
         call(HAWSER, "data", "generate", "url", "-o", "d.svm", "--rows", "2000", "--cols", "1000", "--per-row", "20", "--seed", "3")
         call(HAWSER, "data", "generate", "url", "-o", "e.svm", "--rows", "1000", "--cols", "1000", "--per-row", "40", "--seed", "3")
+        workers_without_waits_exchange_more_often()
+        the_log_view_advises_fewer_nodes()
         each_changes_its_own_setting()
         a_quota_rises_when_the_link_gets_faster()
         if not SANITIZED:

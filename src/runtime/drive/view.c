@@ -6,6 +6,8 @@
 #include "program/change.h"
 #include "runtime/drive/collect.h"
 
+static const double FASTER = 1.1; /* times that fewer nodes must be faster, by the estimate */
+
 static void print_workers(const hawser_figures *figures, FILE *out)
 {
     fprintf(out, "\n%8s %10s %10s %10s %10s %10s %10s %14s %14s %14s\n", "worker", "clocks", "cpu s", "wait s", "input",
@@ -20,7 +22,33 @@ static void print_workers(const hawser_figures *figures, FILE *out)
     }
 }
 
-static void print_advice(hawser_cause cause, const hawser_cause_figures *of, FILE *out)
+/* Returns for how many nodes a clock would be shortest, by an estimate: computing is divided among nodes, and waits for the
+ * network follow the other nodes that updates are sent to. 0: no fewer nodes are plainly faster. */
+static uint32_t better_nodes(const hawser_figures *figures, double computes, double waits)
+{
+    const double all = figures->nodes;
+    double shortest = (computes + waits) / FASTER;
+    uint32_t best = 0;
+    for (uint32_t nodes = 1; nodes < figures->nodes; nodes++) {
+        double clock = computes * all / nodes + waits * (nodes - 1) / (all - 1);
+        if (clock < shortest) {
+            shortest = clock;
+            best = nodes;
+        }
+    }
+    return best;
+}
+
+static void advise_nodes(const hawser_figures *figures, const hawser_cause_figures *of, FILE *out)
+{
+    const double clock = of->seconds / (double)of->clocks, waits = clock * of->waited;
+    const uint32_t nodes = better_nodes(figures, clock - waits, waits);
+    if (nodes > 0)
+        fprintf(out, "%" PRIu32 " %s would be faster: a clock computes %.3g ms and waits %.3g ms for the network\n", nodes,
+                nodes == 1 ? "node" : "nodes", 1e3 * (clock - waits), 1e3 * waits);
+}
+
+static void print_advice(const hawser_figures *figures, hawser_cause cause, const hawser_cause_figures *of, FILE *out)
 {
     if (cause == HAWSER_CAUSE_LINK)
         fprintf(out,
@@ -28,6 +56,8 @@ static void print_advice(hawser_cause cause, const hawser_cause_figures *of, FIL
                 ", which had something to send for %.0f %% of the time; send less "
                 "(--encoding, --filter) or less often, or take fewer nodes\n",
                 of->number, 100 * of->measure);
+    if (cause == HAWSER_CAUSE_LINK)
+        advise_nodes(figures, of, out);
     if (cause == HAWSER_CAUSE_WORKER)
         fprintf(out, "worker %" PRIu32 " takes %.1f times as long as the median one; it needs less data or a faster host\n",
                 of->number, of->measure);
@@ -53,7 +83,7 @@ static void print_causes(const hawser_figures *figures, FILE *out)
         if (figures->causes[i].clocks > 0)
             fprintf(out, "%-24s %10" PRIu64 " %10.3f %9.0f%%\n", names[i], figures->causes[i].clocks,
                     figures->causes[i].seconds, 100 * figures->causes[i].waited);
-    print_advice((hawser_cause)most, &figures->causes[most], out);
+    print_advice(figures, (hawser_cause)most, &figures->causes[most], out);
 }
 
 static void print_flows(const hawser_figures *figures, FILE *out)
