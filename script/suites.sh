@@ -46,11 +46,14 @@ run_steadily() {
 }
 
 ctest_of() { # PRESET JOBS ARGUMENTS...
-    local preset=$1 jobs=$2 fixed=() limit=400 # of a test that has no other, so that one that hangs ends and is named within the budget
+    local preset=$1 jobs=$2 fixed=() targets=() limit=400 # of a test that has no other, so that one that hangs ends and is named within the budget
     shift 2
     [[ ${HAWSER_TEST_LONG:-} ]] && limit=1500
     cmake --preset "$preset" -DHAWSER_TESTS=ON
-    cmake --build --preset "$preset"
+    # A suite of unit tests alone needs neither the commands nor the examples.
+    mapfile -t targets < <(ctest --preset "$preset" -N "$@" | sed -n 's/^ *Test *#[0-9]*: //p' | sed 's/^unit\./test_/')
+    [[ "${targets[*]}" == *.* ]] && targets=(all)
+    cmake --build --preset "$preset" --target "${targets[@]}"
     # The thread sanitizer of older compilers cannot live with an address space as randomised as today's.
     if [[ $preset == tsan ]] && setarch -R true 2>/dev/null; then fixed=(setarch -R); fi
     run_steadily "$jobs" "${fixed[@]}" ctest --preset "$preset" --timeout "$limit" "$@"

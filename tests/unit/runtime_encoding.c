@@ -14,6 +14,7 @@
 
 #include "job.h"
 #include "nodes.h"
+#include "sanitized.h"
 
 enum { WORKERS = 3, ENTRIES = 40, CLOCKS = 40, INT8_AT = 5, BF16_AT = 15, EXACT_AT = 25 };
 
@@ -86,7 +87,7 @@ static void check_run(const hawser_run *run, bool in_step)
 static void updates_have_the_form_from_the_same_clock(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 12; seed++) {
+    for (uint64_t seed = 0; seed < 1 + schedules_of(11); seed++) {
         test_job test = OPEN_JOB("workers", "3", "check", "yes", "auto", "yes");
         if (seed > 0)
             hw_job_use_fibers(test.job, seed);

@@ -19,6 +19,7 @@
 #include "hawser/job_data.h"
 #include "hawser/kept_points.h"
 #include "nodes.h"
+#include "sanitized.h"
 
 enum { ROWS_MOST = 30, COLS = 7, ENTRIES_MOST = ROWS_MOST * COLS, VALUE_MOST = 4, NUMBERS_MOST = ENTRIES_MOST * VALUE_MOST };
 enum { MODULUS = 1009 };
@@ -305,7 +306,7 @@ static void numbers_are_those_of_one_array(void **state)
 {
     (void)state;
     static const char *const workers[] = {"1", "2", "3", "5", "8"};
-    for (uint64_t seed = 0; seed < 200; seed++) {
+    for (uint64_t seed = 0; seed < tried_of(200); seed++) {
         test_job job = OPEN_JOB("workers", workers[seed % 5], "timeout", "20");
         run_seed(job.job, seed);
         close_job(job);
@@ -316,7 +317,7 @@ static void numbers_are_those_of_one_array(void **state)
 static void schedules_do_not_matter(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 100; seed++) {
+    for (uint64_t seed = 0; seed < schedules_of(100); seed++) {
         test_job job = OPEN_JOB("workers", seed % 2 == 0 ? "3" : "4", "timeout", "20");
         hw_job_use_fibers(job.job, seed + 1);
         hw_job_change_view(job.job, 2 + seed % 3, seed);
@@ -328,7 +329,7 @@ static void schedules_do_not_matter(void **state)
 static void rehearsals_make_no_difference(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 40; seed++) {
+    for (uint64_t seed = 0; seed < tried_of(40); seed++) {
         test_job job = OPEN_JOB("workers", seed % 2 == 0 ? "3" : "2", "timeout", "20", "rehearse", "1");
         run_seed(job.job, seed + 2000);
         close_job(job);
@@ -377,7 +378,7 @@ static void run_node(test_node *node)
 static void nodes_make_no_difference(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 60; seed++) {
+    for (uint64_t seed = 0; seed < tried_of(60); seed++) {
         test_node nodes[NODES_MOST];
         const char *const pairs[] = {"workers", seed % 2 == 0 ? "6" : "4", "timeout", "20", NULL};
         node_trial what = {seed + 3000, (place)(seed % 3)};

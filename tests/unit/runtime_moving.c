@@ -21,6 +21,7 @@
 #include "hawser/moving.h"
 #include "history_memory.h"
 #include "nodes.h"
+#include "sanitized.h"
 
 enum { LINES_MOST = 40, WIDTH_MOST = 6, PARTS_MOST = 24, MODULUS = 1009 };
 
@@ -303,7 +304,7 @@ static void parts_are_where_they_belong(void **state)
 {
     (void)state;
     static const char *const workers[] = {"1", "2", "3", "5", "8"};
-    for (uint64_t seed = 0; seed < 200; seed++) {
+    for (uint64_t seed = 0; seed < tried_of(200); seed++) {
         test_job job = OPEN_JOB("workers", workers[seed % 5], "timeout", "20");
         hawser_error error = {0};
         if (run_trial(job.job, seed, &error) != HAWSER_OK)
@@ -316,7 +317,7 @@ static void parts_are_where_they_belong(void **state)
 static void schedules_do_not_matter(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 200; seed++) {
+    for (uint64_t seed = 0; seed < schedules_of(200); seed++) {
         test_job job = OPEN_JOB("workers", seed % 2 == 0 ? "3" : "4", "timeout", "20");
         hawser_error error = {0};
         hw_job_use_fibers(job.job, seed + 1);
@@ -393,7 +394,7 @@ static void lies_of_histories_are_noticed(void **state)
 {
     (void)state;
     uint32_t told = 0;
-    for (uint64_t seed = 30000; seed < 30040; seed++) {
+    for (uint64_t seed = 30000; seed < 30000 + schedules_of(40); seed++) {
         hw_random random = hw_random_at(seed, 1, 1, 1);
         hw_history history = recorded(seed);
         for (lie kind = 0; kind < LIES; kind++) {
@@ -412,7 +413,7 @@ static void lies_of_histories_are_noticed(void **state)
         }
         hw_history_free(&history);
     }
-    assert_true(told > 60);
+    assert_true(told > schedules_of(40));
 }
 
 /* ---- what is refused ---- */
@@ -596,7 +597,7 @@ static void nodes_make_no_difference(void **state)
 {
     (void)state;
     static const char *const topologies[] = {"all", "tree", "servers:1"};
-    for (uint64_t seed = 0; seed < 40; seed++) {
+    for (uint64_t seed = 0; seed < tried_of(40); seed++) {
         test_node nodes[NODES_MOST];
         const char *const pairs[] = {
             "workers", seed % 3 == 0 ? "6" : seed % 3 == 1 ? "3" : "4", "topology", topologies[seed % 3], "timeout", "20",
@@ -611,7 +612,7 @@ static void nodes_make_no_difference(void **state)
 static void rehearsals_make_no_difference(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 60; seed++) {
+    for (uint64_t seed = 0; seed < tried_of(60); seed++) {
         test_job job = OPEN_JOB("workers", seed % 2 == 0 ? "3" : "2", "timeout", "20", "rehearse", "1");
         hawser_error error = {0};
         if (run_trial(job.job, seed + 9000, &error) != HAWSER_OK)

@@ -251,7 +251,7 @@ static void a_run_goes_on_from_its_bytes_with_other_threads(void **state)
 {
     (void)state;
     counts count = {0};
-    uint64_t last = last_seed(4000);
+    uint64_t last = last_schedule(4000);
     for (uint64_t seed = first_seed(); seed <= last; seed++)
         throw_away(seed, &count);
     printf("%llu ran, %llu were refused, %llu went on, %llu within a loop, %llu with held entries, %llu from the end\n",
@@ -331,7 +331,7 @@ static void late_runs_lose_and_double_nothing(void **state)
 {
     (void)state;
     counts count = {0};
-    uint64_t last = last_seed(2000);
+    uint64_t last = last_schedule(2000);
     for (uint64_t seed = first_seed(); seed <= last; seed++)
         throw_late_away(seed, &count);
     printf("%llu ran, %llu were refused, %llu went on, %llu within a loop, %llu with held entries, %llu from the end\n",

@@ -151,7 +151,7 @@ static void every_schedule_gives_the_canonical_bits(void **state)
         check_outcome(run_program(test.job), &value, "threads");
         close_job(test);
     }
-    for (uint64_t seed = 0; seed < tried_of(100); seed++) {
+    for (uint64_t seed = 0; seed < schedules_of(100); seed++) {
         test_job test = OPEN_JOB("workers", "5", "check", "yes", "encoding", seed % 2 ? "int8" : "exact");
         hw_job_use_fibers(test.job, seed);
         check_outcome(run_program(test.job), &value, "fibers");
@@ -178,7 +178,7 @@ static void many_blocks_give_the_canonical_bits(void **state)
         check_outcome_of(MANY, run_program(test.job), &value, "threads");
         close_job(test);
     }
-    for (uint64_t seed = 0; seed < tried_of(10); seed++) {
+    for (uint64_t seed = 0; seed < schedules_of(10); seed++) {
         test_job test = OPEN_JOB("workers", "11", "check", "yes");
         hw_job_use_fibers(test.job, seed);
         check_outcome_of(MANY, run_program(test.job), &value, "fibers");
@@ -197,7 +197,7 @@ static void every_topology_gives_the_canonical_bits(void **state)
     (void)state;
     static const char *const topologies[] = {"all", "halton", "tree", "servers:1", "servers:2", "servers:3"};
     double value = 0;
-    for (uint32_t count = 2; count <= 5; count++)
+    for (uint32_t count = 2; count <= 5; count += SANITIZED ? 3 : 1)
         for (size_t t = 0; t < sizeof topologies / sizeof *topologies; t++) {
             test_node nodes[NODES_MOST];
             outcome results[NODES_MOST] = {0};
@@ -291,7 +291,7 @@ static void wrong_calls_fail_by_name(void **state)
 {
     (void)state;
     for (int which = 0; which < WRONGS; which++)
-        for (uint64_t seed = 0; seed < 12; seed++) {
+        for (uint64_t seed = 0; seed < 12; seed += THREAD_SANITIZED && seed == 3 ? 8 : 1) {
             bool many = seed % 4 == 3; /* they reduce along a tree */
             test_job test = OPEN_JOB("workers", many ? "11" : "2", "timeout", "20");
             hawser_error error = {0};
@@ -471,7 +471,7 @@ static hawser_status until_stopped(hawser_context *context)
 static void all_blocks_leave_together(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < tried_of(60); seed++) {
+    for (uint64_t seed = 0; seed < 6 + schedules_of(54); seed++) {
         test_job test = OPEN_JOB("workers", "3", "check", "yes");
         stop_seen seen = {.job = test.job};
         if (seed >= 6)

@@ -281,7 +281,7 @@ static void late_sums_are_exact(void **state)
     static const char *const filters[] = {"none", "random", "round-robin", "absolute", "fifo"};
     char path[40];
     int file = history_file(path, sizeof path);
-    for (uint64_t seed = 1; seed <= tried_of(100); seed++) {
+    for (uint64_t seed = 1; seed <= schedules_of(100); seed++) {
         drawn d = draw(seed, true);
         values wanted, got;
         hawser_error error = {0};

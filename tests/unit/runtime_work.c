@@ -16,6 +16,7 @@
 #include "job.h"
 #include "memory_checkpointer.h"
 #include "nodes.h"
+#include "sanitized.h"
 
 enum { WORKERS = 4, CLOCKS = 40 };
 
@@ -112,7 +113,7 @@ static void check_works(const hawser_run *run, const hawser_policy_change *chang
 static void every_block_has_the_work_from_the_same_clock(void **state)
 {
     (void)state;
-    for (uint64_t seed = 0; seed < 12; seed++) {
+    for (uint64_t seed = 0; seed < 1 + schedules_of(11); seed++) {
         test_job test = OPEN_JOB("workers", "4", "check", "yes");
         if (seed > 0)
             hw_job_use_fibers(test.job, seed);
