@@ -123,7 +123,7 @@ hawser_status hw_position_fits(const hw_position *position, const hawser_program
     HAWSER_TRY(check_program(position, program, error));
     const hawser_operator *op = program->root;
     uint64_t memory = 0;
-    bool fits = position->points_size == 0 || program->points > 0;
+    bool fits = true;
     for (uint64_t i = 0; i < position->frame_count && fits; i++) {
         const hw_path_frame *frame = &position->frames[i];
         fits = op != NULL && frame->op == op->number && frame->memory == op->until.remembers;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "hawser/kept_points.h"
+#include "memory_checkpointer.h"
 #include "nodes.h"
 
 enum { WORKERS = 4, CLOCKS = 400, LINES = 3, LOST_MOST = 150 };
@@ -188,6 +189,32 @@ static void states_return_on_all_nodes(void **state)
     check_returned(&g);
 }
 
+/* A run that goes on has the kept states of before, and ends as well. */
+static void a_run_that_goes_on_keeps_and_returns(void **state)
+{
+    (void)state;
+    static memory_checkpointer kept;
+    memory_open(&kept, 1, 60, 0);
+    for (int i = 0; i < 2; i++) {
+        guarded g = {.harm = RISES, .tested = true};
+        test_job test = open_job(adapted);
+        hawser_error error = {0};
+        hawser_run *run = NULL;
+        hawser_program *program = make(&g);
+        test.job->checkpointer = &kept.own;
+        if (hawser_run_program(test.job, program, &run, &error) != HAWSER_OK)
+            fail_msg("run %d: %s", i, error.text);
+        take(&g, run);
+        check_returned(&g);
+        hawser_run_free(run);
+        hawser_program_free(program);
+        close_job(test);
+        if (i == 0)
+            memory_again(&kept, 1, 0);
+    }
+    memory_close(&kept);
+}
+
 /* Without --auto, and before anything was changed, a metric that is not a number ends the run. */
 static void a_metric_that_is_no_number_by_itself_ends_the_run(void **state)
 {
@@ -239,6 +266,7 @@ int main(void)
         cmocka_unit_test(states_return_to_before_a_change_that_does_harm),
         cmocka_unit_test(states_return_from_ssp),
         cmocka_unit_test(states_return_on_all_nodes),
+        cmocka_unit_test(a_run_that_goes_on_keeps_and_returns),
         cmocka_unit_test(a_metric_that_is_no_number_by_itself_ends_the_run),
         cmocka_unit_test(without_memory_for_a_copy_nothing_changes),
     };
