@@ -92,7 +92,8 @@ static hawser_status build(const hawser_app_call *call, hawser_program *program,
     hawser_state *users = HAWSER_STATE(program, "users", HAWSER_LOCAL, .along = ratings, .cols = RANK);
     hawser_state *done = HAWSER_STATE(program, "done", HAWSER_LOCAL, .each = true, .rows = 1);
     hawser_state *items = HAWSER_STATE(program, "items", HAWSER_REPLICATED, .rows = A->cols, .cols = RANK,
-                                       .damping = hawser_job_damping(call->job)); /* --merge add|average */
+                                       .damping = hawser_job_damping(call->job), /* --merge add|average */
+                                       .form = hawser_job_encoding(call->job));
     hawser_metric_declare(program, "squares", HAWSER_SUM);
     HAWSER_UNIT(hawser_root(program), "begin-items", begin_items, .one = true, .reads = {ratings}, .updates = {items});
     HAWSER_UNIT(hawser_root(program), "begin-users", begin_users, .updates = {users});

@@ -98,7 +98,8 @@ static hawser_status build(const hawser_app_call *call, hawser_program *program,
     if (hawser_dataset_outputs(call->data) == 0)
         return hawser_fail(error, HAWSER_BAD_INPUT, "the input has no target");
     hawser_state *rows = HAWSER_STATE(program, "rows", HAWSER_DATA, .data = call->data, .split = HAWSER_BY_ROW);
-    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = A->cols, .gain = hawser_job_workers(call->job));
+    hawser_state *w = HAWSER_STATE(program, "w", HAWSER_REPLICATED, .rows = A->cols, .gain = hawser_job_workers(call->job),
+                                   .form = hawser_job_encoding(call->job));
     hawser_state *own = HAWSER_STATE(program, "own", HAWSER_LOCAL, .each = true, .rows = REMEMBERED);
     hawser_metric_declare(program, "loss", HAWSER_SUM);
     hawser_metric_declare(program, "steepest", HAWSER_MAX);

@@ -123,7 +123,8 @@ hw_finding hw_window_find(hw_window *window, double busy, uint32_t node)
     found.waited = share(window, window->waits);
     /* Units that take next to nothing differ by chance, and no block waits for them. */
     const bool slow = ratio >= HW_SLOW && extra >= HW_EXPLAINED * found.waited * found.seconds;
-    if (busy >= HW_LINK_BUSY * found.waited && input >= HW_LINK_INPUT)
+    const bool blocks = slow && (same >= HW_SAME || same < HW_TURNS) && extra > busy * found.seconds;
+    if (busy >= HW_LINK_BUSY * found.waited && input >= HW_LINK_INPUT && !blocks)
         found = (hw_finding){HAWSER_CAUSE_LINK, found.clocks, found.seconds, found.waited, busy, node};
     else if (found.waited < HW_WAITS)
         found.cause = HAWSER_CAUSE_NONE;

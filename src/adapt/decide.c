@@ -16,12 +16,17 @@ static const double LEAST_SHARE_STEP = 1.5;
 static const double KEPT_SHARE = 0.125, KEPT_LEAST = 50;
 /* Lost trials as which another run counts a setting that the guard has barred. */
 enum { LOSSES_OF_BARRED = 4 };
+/* Windows after which a measurement ends, although the metric may have changed by chance. */
+enum { MEASURED_MOST = 4 };
 
 hawser_status hw_decider_open(hw_decider *decider, const hw_bounds *bounds, uint32_t blocks, hawser_error *error)
 {
     *decider = (hw_decider){.bounds = *bounds,
                             .blocks = blocks,
                             .in_step = (double)NAN,
+                            .last_in_step = (double)NAN,
+                            .last = (double)NAN,
+                            .decay = 1,
                             .clock_seconds = (double)NAN,
                             .best = INFINITY,
                             .kept_y = (double)NAN,
@@ -97,10 +102,12 @@ static void set(hw_decider *d, hw_knob knob, uint32_t block, double to)
     *place_of(d, knob, block) = to;
     d->clock_seconds = (double)NAN;
     d->moved = 0;
-    if (knob == HW_KNOB_ENCODING)
+    if (knob == HW_KNOB_ENCODING) {
         d->measuring.mixed = true;
-    else
-        d->measuring.begun = false;
+        return;
+    }
+    d->measuring.begun = false;
+    d->last = (double)NAN;
 }
 
 /* Remembers the change that the guard undoes first. */
@@ -207,12 +214,14 @@ static bool change(hw_decider *d, hw_knob knob, double to, double clock_seconds,
 {
     if (d->check.on || !is_open(d, knob, 0, to))
         return false;
-    const bool known = d->measured > 1 && !is_tried(d); /* a fit's first fall is its largest */
+    /* A fit's first fall is its largest. Under ssp the last measurement counts. */
+    const bool late = d->value[HW_KNOB_SYNC] > 0, known = d->measured > 1 && !is_tried(d);
+    const double before = late ? d->last : d->in_step;
     d->check = (hw_check){.on = true,
                           .knob = knob,
                           .from = d->value[knob],
                           .to = to,
-                          .before = known ? d->in_step : (double)NAN,
+                          .before = known ? before : (double)NAN,
                           .clock_seconds = clock_seconds};
     say(d, "%s", why);
     keep(d, knob, 0, d->value[knob]);
@@ -324,16 +333,14 @@ static void choose(hw_decider *d, const hw_feedback *feedback)
     }
 }
 
-/* Undoes a change of encoding or quota. */
-static void undo_check(hw_decider *d, const char *why, double measure)
+/* Undoes a change of encoding or quota, which waits before it is made again. */
+static void undo_check(hw_decider *d)
 {
     hw_check *check = &d->check;
     check->on = false;
     d->changed = false;
     set(d, check->knob, 0, check->from);
     let_wait(d, check->knob);
-    say(d, "undone: %s %.2f times", why, measure);
-    count_undone(d);
 }
 
 /* Judges an encoding or a quota by the length of clocks. Returns false if the old value came back. */
@@ -347,14 +354,13 @@ static bool check_length(hw_decider *d, double clock)
             d->losses[HW_KNOB_QUOTA] = 0;
             return true;
         }
-        d->changed = false;
-        set(d, HW_KNOB_QUOTA, 0, check->from);
-        let_wait(d, HW_KNOB_QUOTA);
+        undo_check(d);
         say(d, "trial lost: clocks got %.2f times longer (limit %g)", clock / before, HW_SHORTER);
         return false;
     }
-    if (clock > before / HW_SHORTER) {
-        undo_check(d, "clocks got shorter by only", before / clock);
+    if (clock > before / HW_SHORTER) { /* it does no harm, so it is no change for the guard to count */
+        undo_check(d);
+        say(d, "undone: clocks got %.2f times shorter (limit %g)", before / clock, HW_SHORTER);
         return false;
     }
     check->clock_seconds = 0; /* what remains is progress per clock, if there is a metric */
@@ -404,12 +410,12 @@ void hw_decider_window(hw_decider *d, const hw_feedback *feedback)
 void hw_decider_restart(hw_decider *d)
 {
     d->measuring.begun = false;
-    d->in_step = (double)NAN;
+    d->in_step = d->last_in_step = d->last = (double)NAN;
     d->measured = 0;
     d->best = INFINITY;
     d->rises = 0;
     if (d->trial.stage == HW_TRIAL_NEW || d->trial.stage == HW_TRIAL_BACK) {
-        bool learned = d->trial.kept && !d->trial.behind;
+        bool learned = d->trial.kept;
         say(d, "a trial ended without a result: another fit began");
         set(d, d->trial.knob, d->trial.block, learned ? d->trial.to : d->trial.from);
         d->learned[d->trial.knob] = learned;
@@ -430,11 +436,6 @@ static void lose(hw_decider *d, double ratio)
     if (trial->stage == HW_TRIAL_NEW)
         set(d, trial->knob, trial->block, trial->from);
     trial->stage = HW_TRIAL_NONE;
-    if (trial->kept && trial->behind) { /* bsp, with which it was compared anew, is as good */
-        d->barred[trial->knob] = true;
-        d->changed = false;
-        count_undone(d);
-    }
 }
 
 /* Ends a trial: the new value stays. */
@@ -445,6 +446,27 @@ static void win(hw_decider *d, double ratio)
     d->losses[trial->knob] = 0;
     say(d, "kept: %.2f times the progress; %s", ratio, trial->reason);
     keep(d, trial->knob, trial->block, trial->from);
+}
+
+/* Ends a comparison of a staleness with bsp: bsp stays if it was plainly faster in two comparisons, as one may be so by
+ * chance. */
+static void judge_anew(hw_decider *d, double ratio)
+{
+    hw_trial *trial = &d->trial;
+    const bool faster = d->clear && ratio * HW_SHORTER < 1;
+    trial->stage = HW_TRIAL_NONE;
+    if (faster && d->doubted) {
+        let_wait(d, HW_KNOB_SYNC);
+        d->changed = d->doubted = false;
+        return;
+    }
+    say(d,
+        faster ? "bsp was %.2f times as fast; it will be measured once more"
+               : "kept: bsp was measured again, and is %.2f times as fast",
+        1 / ratio);
+    d->doubted = faster;
+    keep(d, HW_KNOB_SYNC, 0, 0);
+    set(d, HW_KNOB_SYNC, 0, trial->to);
 }
 
 /* Returns the ratio of two rates of progress. The old rate may be zero or negative. */
@@ -465,6 +487,7 @@ static void step_trial(hw_decider *d, double per_clock, double clock)
             return;
         trial->stage = HW_TRIAL_NEW;
         trial->before = rate;
+        trial->expected = d->bounds.often ? rate * d->decay : rate;
         trial->began = d->clocks;
         say(d, "trial: %s", trial->reason);
         set(d, trial->knob, trial->block, trial->to);
@@ -478,8 +501,8 @@ static void step_trial(hw_decider *d, double per_clock, double clock)
             trial->seen = true;
             return;
         }
-        if (ratio < HW_SHORTER) {
-            lose(d, ratio);
+        if (ratio_of(rate, trial->expected) < HW_SHORTER) {
+            lose(d, ratio_of(rate, trial->expected));
             return;
         }
         if (ratio >= HW_PLAINLY || trial->knob == HW_KNOB_GAIN) {
@@ -490,12 +513,18 @@ static void step_trial(hw_decider *d, double per_clock, double clock)
         say(d, "trial: the old setting again, after %.2f times its progress", ratio_of(rate, trial->before));
         set(d, trial->knob, trial->block, trial->from);
     } else if (trial->stage == HW_TRIAL_BACK) {
-        double ratio = ratio_of(trial->after, rate);
+        /* Where progress slows down by itself, the old value would have done what lies between before and after. */
+        const bool between = d->bounds.often && rate > 0 && trial->before > DBL_MIN;
+        const double ratio = ratio_of(trial->after, between ? sqrt(trial->before * rate) : rate);
+        if (trial->behind) {
+            judge_anew(d, ratio);
+            return;
+        }
         if (ratio < HW_SHORTER) {
             lose(d, ratio);
             return;
         }
-        win(d, fmin(ratio, ratio_of(trial->after, trial->before)));
+        win(d, between ? ratio : fmin(ratio, ratio_of(trial->after, trial->before)));
         set(d, trial->knob, trial->block, trial->to);
     }
 }
@@ -567,9 +596,9 @@ static bool guard(hw_decider *d, double metric)
     return true;
 }
 
-/* Compares a staleness that was kept with bsp anew, because progress per clock has fallen behind that of bsp, which was
- * measured long ago. Bsp begins at once. Returns false if the staleness must be undone instead. */
-static bool compare_anew(hw_decider *d, double per_clock, double rate)
+/* Compares a staleness that was kept with bsp anew, because progress has fallen behind that of bsp, which was measured long
+ * ago. Bsp begins at once. Returns false if the staleness must be undone instead. */
+static bool compare_anew(hw_decider *d, double progress, double rate)
 {
     if (!d->bounds.often || d->trial.stage == HW_TRIAL_NEW || !(rate > 0))
         return false;
@@ -579,53 +608,81 @@ static bool compare_anew(hw_decider *d, double per_clock, double rate)
                           .before = DBL_MIN, /* bsp alone counts */
                           .after = rate,
                           .began = d->clocks,
-                          .behind = true,
-                          .kept = true};
-    say(d, "bsp for a measurement: progress per clock is %.2f of what it was under bsp (limit 1/%g)", per_clock / d->in_step,
+                          .behind = true};
+    say(d, "bsp for a measurement: progress per clock is %.2f of what it was under bsp (limit 1/%g)", progress / d->in_step,
         HW_FALLS_BEHIND);
-    (void)snprintf(d->trial.reason, sizeof d->trial.reason, "bsp was measured again");
     set(d, HW_KNOB_SYNC, 0, 0);
     return true;
 }
 
-/* Takes progress per clock and per second of a measurement. Returns whether it has undone something. */
-static bool take_progress(hw_decider *d, double per_clock, double rate)
+/* Ends a staleness under which progress has fallen behind that under bsp. Returns whether it has. The trial of another
+ * setting judges by itself. */
+static bool guard_staleness(hw_decider *d, double progress, double rate)
 {
-    if (d->value[HW_KNOB_SYNC] > 0) {
-        if (!(d->in_step > 0) || per_clock >= d->in_step / HW_FALLS_BEHIND)
-            return false;
-        if (compare_anew(d, per_clock, rate))
-            return true;
-        d->barred[HW_KNOB_SYNC] = true;
-        if (d->trial.stage == HW_TRIAL_NEW)
-            d->lost += d->clocks - d->trial.began;
-        d->trial.stage = HW_TRIAL_NONE;
-        d->changed = false;
-        say(d, "undone and barred: progress per clock is %.2f of that under bsp (limit 1/%g)", per_clock / d->in_step,
-            HW_FALLS_BEHIND);
-        set(d, HW_KNOB_SYNC, 0, 0);
-        count_undone(d);
+    const bool tried = d->trial.stage == HW_TRIAL_NEW;
+    const double expected = d->in_step * (tried && d->bounds.often ? d->decay : 1);
+    const double missing = (expected / HW_FALLS_BEHIND - progress) * d->value[HW_KNOB_WORK] * d->interval;
+    if ((tried && d->trial.knob != HW_KNOB_SYNC) || !(expected > 0) || !(missing > d->rose))
+        return false;
+    if (tried && d->trial.from > 0) { /* the staleness before it was judged and kept */
+        lose(d, progress / expected);
         return true;
     }
+    if (compare_anew(d, progress, rate))
+        return true;
+    d->barred[HW_KNOB_SYNC] = true;
+    if (tried)
+        d->lost += d->clocks - d->trial.began;
+    d->trial.stage = HW_TRIAL_NONE;
+    d->changed = false;
+    say(d, "undone and barred: progress per clock is %.2f of that under bsp (limit 1/%g)", progress / expected,
+        HW_FALLS_BEHIND);
+    set(d, HW_KNOB_SYNC, 0, 0);
+    count_undone(d);
+    return true;
+}
+
+/* Judges an encoding or a quota by progress, once clocks were short enough. Returns whether it was undone. */
+static bool check_progress(hw_decider *d, double progress)
+{
     hw_check *check = &d->check;
-    bool checks = check->on && check->clock_seconds <= 0;
-    bool behind = checks && check->before > 0 && per_clock < check->before / HW_FALLS_BEHIND;
-    if (behind && !check->behind) { /* one measurement may be behind by chance, as a gap falls unevenly */
-        check->behind = true;
+    if (!check->on || check->clock_seconds > 0)
+        return false;
+    const bool behind = check->before > 0 && progress < check->before / HW_FALLS_BEHIND;
+    check->on = behind && !check->behind; /* one measurement may be behind by chance, as a gap falls unevenly */
+    if (!behind || !check->behind) {
+        check->behind = behind;
         return false;
     }
-    if (behind) {
-        undo_check(d, "progress per clock became", per_clock / check->before);
+    undo_check(d);
+    say(d, "undone: progress per clock became %.2f times that before (limit 1/%g)", progress / check->before,
+        HW_FALLS_BEHIND);
+    if (d->value[HW_KNOB_SYNC] <= 0) /* what the undone value did is no measure of the old one */
+        d->in_step = d->last_in_step = check->before;
+    count_undone(d);
+    return true;
+}
+
+/* Takes progress per clock, in terms of its work, and per second, and the rises in between. Returns whether it has undone
+ * something. */
+static bool take_progress(hw_decider *d, double progress, double rate, double rises)
+{
+    if (d->value[HW_KNOB_SYNC] > 0 && guard_staleness(d, progress, rate))
         return true;
-    }
-    if (checks)
-        check->on = false;
-    const bool bsp_again = d->trial.stage == HW_TRIAL_BACK && d->trial.knob == HW_KNOB_SYNC;
-    if (d->trial.stage == HW_TRIAL_NONE || d->trial.stage == HW_TRIAL_WAITS || bsp_again) {
-        const double last = d->last_in_step;
-        d->steady = d->measured > 0 && last > 0 && per_clock < HW_STEADY * last && last < HW_STEADY * per_clock;
-        d->in_step = d->measured++ == 0 ? per_clock : fmin(d->last_in_step, per_clock);
-        d->last_in_step = per_clock;
+    if (check_progress(d, progress))
+        return true;
+    const bool bsp = d->value[HW_KNOB_SYNC] <= 0,
+               bsp_again = d->trial.stage == HW_TRIAL_BACK && d->trial.knob == HW_KNOB_SYNC;
+    if (is_tried(d) && !bsp_again)
+        return false;
+    const double before = bsp ? d->last_in_step : d->last;
+    d->steady = before > 0 && progress < HW_STEADY * before && before < HW_STEADILY * progress;
+    d->decay = d->steady ? fmin(progress / before, 1) : 1;
+    d->last = progress;
+    if (bsp) {
+        d->rose = rises;
+        d->in_step = d->measured++ == 0 ? progress : fmin(before, progress);
+        d->last_in_step = progress;
     }
     return false;
 }
@@ -674,6 +731,23 @@ static bool check_learned(hw_decider *d, double per_clock, double rate)
     return false;
 }
 
+/* Takes a point of a measurement under bsp. Rises are the metric's noise, unless a trial is their cause. */
+static void note_rise(hw_decider *d, double y)
+{
+    hw_measuring *measuring = &d->measuring;
+    if (is_at_start(d) && isfinite(y))
+        d->noise = fmax(d->noise, y - measuring->y);
+    if (d->bounds.often && isfinite(y))
+        measuring->rises += fmax(y - measuring->now, 0);
+    measuring->now = y;
+}
+
+/* Returns whether a metric has fallen by more than it rose in between. */
+static bool is_clear(const hw_decider *d, double y)
+{
+    return d->measuring.y - y >= d->measuring.rises;
+}
+
 void hw_decider_point(hw_decider *d, double seconds, double clocks, double metric)
 {
     const double y = measure_of(d, metric);
@@ -681,7 +755,7 @@ void hw_decider_point(hw_decider *d, double seconds, double clocks, double metri
     if (d->defaulted || (!isfinite(metric) && isinf(d->best)))
         return;
     if (measuring->begun && d->value[HW_KNOB_SYNC] <= 0 && d->trial.stage != HW_TRIAL_NEW)
-        d->noise = fmax(d->noise, is_at_start(d) && isfinite(y) ? y - measuring->y : 0);
+        note_rise(d, y);
     if (guard(d, metric) || !isfinite(y))
         return;
     d->last_y = y;
@@ -691,17 +765,18 @@ void hw_decider_point(hw_decider *d, double seconds, double clocks, double metri
     const bool due = !d->bounds.often || (!is_at_start(d) && old);
     if (d->rises == 0 && due)
         keep_states(d);
-    if (measuring->begun && measuring->windows == 0)
+    if (measuring->begun && (measuring->windows == 0 || (!is_clear(d, y) && measuring->windows < MEASURED_MOST)))
         return;
     const hw_measuring from = *measuring;
-    *measuring = (hw_measuring){.begun = true, .seconds = seconds, .clocks = clocks, .y = y};
+    d->clear = is_clear(d, y);
+    *measuring = (hw_measuring){.begun = true, .seconds = seconds, .clocks = clocks, .y = y, .now = y};
     if (!from.begun || !(seconds > from.seconds) || !(clocks > from.clocks))
         return;
     double fall = from.y - y - (d->bounds.is_gap ? 0 : d->noise);
     d->interval = clocks - from.clocks;
     const double per_clock = fall / d->interval;
     const double rate = fall / (seconds - from.seconds);
-    if (take_progress(d, per_clock, rate))
+    if (take_progress(d, per_clock / d->value[HW_KNOB_WORK], rate, from.rises))
         return;
     if (begin_learned_sync(d) || check_learned(d, per_clock, rate))
         return;
@@ -745,7 +820,7 @@ void hw_decider_decided(const hw_decider *d, double *shares, hw_decided *decided
 {
     const hw_trial *trial = &d->trial;
     const bool tries = trial->stage == HW_TRIAL_NEW;
-    const bool again = trial->stage == HW_TRIAL_BACK && trial->kept;
+    const bool again = trial->stage == HW_TRIAL_BACK && (trial->kept || trial->behind);
     const bool shared = may_change(&d->bounds, HW_KNOB_SHARE);
     *decided = (hw_decided){
         .shares = shared ? shares : NULL, .clocks = d->clocks, .lost = d->lost, .noise = d->bounds.is_gap ? d->noise : 0};

@@ -33,7 +33,8 @@ enum { HW_REASON = 160 };
 #define HW_SHORTER       1.1 /* times that clocks get shorter by another encoding or quota, and progress per second larger */
 #define HW_PLAINLY       1.5 /* times that progress per second is larger: a trial is kept without the old value again */
 #define HW_FALLS_BEHIND  1.5 /* times that progress per clock is smaller: a change is undone */
-#define HW_STEADY        1.5 /* times that progress per clock changes at most where it is steady */
+#define HW_STEADY        1.5 /* times that progress per clock rises at most where it is steady, */
+#define HW_STEADILY      2.5 /* and falls: what it would have done lies between two old windows then */
 #define HW_MOSTLY        0.5 /* of the time that blocks wait, from which the narrowest encoding is the first one */
 #define HW_MOVED         1.5 /* times that clocks change their length in two windows by themselves: trials wait no longer */
 #define HW_LOST_SHARE    0.05 /* of all clocks, which lost trials take at most after the first one */
@@ -74,10 +75,11 @@ typedef struct hw_trial {
     uint32_t block;
     double from, to;
     double before, after; /* progress per second with the old and the new value; of a gain per clock */
+    double expected;      /* with the old value, had it gone on: progress that slows down by itself would have */
     double began;         /* clocks when the new value was set */
     bool seen;            /* progress with the new value was measured once */
-    bool behind;          /* the new value had been kept: it is compared with bsp anew */
-    bool kept;            /* the new value held before, and is compared with the old one anew */
+    bool behind;          /* a staleness that had been kept is compared with bsp anew */
+    bool kept;            /* a value of an earlier run is compared with that of the start */
     char reason[HW_REASON / 2 + 20];
 } hw_trial;
 
@@ -96,6 +98,7 @@ typedef struct hw_measuring {
     bool begun;
     bool mixed;                /* the encoding changed since, and with it the length of clocks */
     double seconds, clocks, y; /* at that point: y is the metric, or its logarithm */
+    double now, rises;         /* y at the last point; sum of its rises from point to point, where there are many points */
     uint64_t windows;          /* since then */
 } hw_measuring;
 
@@ -110,17 +113,21 @@ typedef struct hw_decider {
     hw_trial trial;
     hw_check check;
     hw_measuring measuring;
-    double clocks, lost;               /* so far; those of lost trials */
-    double interval;                   /* clocks of the last measurement */
-    double clock_seconds;              /* of the last window without a change */
-    double in_step;                    /* progress per clock under bsp: the smaller of the last two; NaN: not measured yet */
-    double last_in_step;               /* the last one */
-    uint64_t measured;                 /* how often, in this fit */
-    bool steady;                       /* the last two differed little */
-    double noise;                      /* largest rise of y within measurements under bsp */
-    double best;                       /* least y at a point */
-    uint32_t rises;                    /* points in a row above it */
-    uint32_t moved;                    /* windows in a row in which the length of clocks had changed by itself */
+    double clocks, lost;        /* so far; those of lost trials */
+    double interval;            /* clocks of the last measurement */
+    double clock_seconds;       /* of the last window without a change */
+    double in_step;             /* progress per clock of work 1 under bsp: the smaller of the last two; NaN: unknown */
+    double last_in_step, decay; /* the last one, and in terms of the one before: at most 1 */
+    double last;                /* that under the present settings; NaN: not measured yet */
+    uint64_t measured;          /* how often, in this fit */
+    bool steady;                /* the last two differed little */
+    double noise;               /* largest rise of y within measurements under bsp */
+    double rose;                /* of y from point to point, summed over the last measurement under bsp */
+    bool doubted;               /* bsp was faster than the staleness in the last comparison */
+    bool clear;                 /* in the last measurement y fell by more than its rises */
+    double best;                /* least y at a point */
+    uint32_t rises;             /* points in a row above it */
+    uint32_t moved;             /* windows in a row in which the length of clocks had changed by itself */
     uint64_t windows, waits[HW_KNOBS]; /* so far, and the one up to which a knob is not tried again */
     uint32_t losses[HW_KNOBS];
     bool barred[HW_KNOBS];

@@ -172,7 +172,8 @@ static void a_busy_link_gets_a_quota(void **state)
 }
 
 /* Where the metric is measured in every window, trials wait until progress per clock is steady. A staleness that was kept
- * is compared with bsp anew once progress per clock has fallen behind: it comes back, or it is barred. */
+ * is compared with bsp anew once progress per clock has fallen behind. It comes back, but bsp stays if it is faster
+ * twice. */
 static void a_staleness_is_compared_with_bsp_anew(void **state)
 {
     (void)state;
@@ -184,7 +185,7 @@ static void a_staleness_is_compared_with_bsp_anew(void **state)
         hw_feedback turns = feedback_of(HAWSER_CAUSE_TURNS, 1), none = feedback_of(HAWSER_CAUSE_OTHER, 0.5);
         double fall = 1;
         pass(&r, turns, fall);
-        for (int i = 0; i < 5; i++, fall /= 1.6) {
+        for (int i = 0; i < 5; i++, fall /= 2.6) {
             pass(&r, turns, fall);
             expect_none(&r);
         }
@@ -196,17 +197,48 @@ static void a_staleness_is_compared_with_bsp_anew(void **state)
         expect_none(&r);
         pass(&r, none, fall / 1.4);
         expect_none(&r);
-        pass(&r, none, fall / 1.6);
-        expect_change(&r, HW_KNOB_SYNC, 1, 0);
-        const hw_feedback bsp = feedback_of(HAWSER_CAUSE_OTHER, faster ? 1 : 0.5);
-        pass(&r, bsp, fall / 1.6);
-        pass(&r, bsp, fall / 1.6);
-        if (faster)
+        for (int times = 0; times < 2; times++) {
+            pass(&r, none, fall / 1.6);
+            pass(&r, none, fall / 1.6);
+            expect_change(&r, HW_KNOB_SYNC, 1, 0);
+            const hw_feedback bsp = feedback_of(HAWSER_CAUSE_OTHER, faster ? 1 : 0.4);
+            pass(&r, bsp, fall / 1.6);
+            pass(&r, bsp, fall / 1.6);
+            if (!faster && times == 1)
+                break;
             expect_change(&r, HW_KNOB_SYNC, 0, 1);
-        else
+            pass(&r, none, fall / 1.6);
+            pass(&r, none, fall / 1.8); /* what bsp does now is known */
             expect_none(&r);
-        assert_true(r.decider.barred[HW_KNOB_SYNC] == !faster);
-        pass(&r, none, fall / 1.8); /* what bsp does now is known */
+            fall /= 1.6;
+        }
+        expect_none(&r);
+        assert_true(!r.decider.barred[HW_KNOB_SYNC] && r.decider.undone == 0);
+        assert_true((r.decider.value[HW_KNOB_SYNC] > 0) == faster);
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* Progress that slows down by itself is no reason to lose a trial: what the old value would have done lies between what it
+ * did before and after. Progress per clock falls to 0.7 from window to window. Clocks take half of the time, or all. */
+static void a_trial_allows_for_progress_that_slows_down(void **state)
+{
+    (void)state;
+    for (int shorter = 0; shorter < 2; shorter++) {
+        hw_bounds bounds = wide;
+        bounds.often = true;
+        run r = open_run(&bounds);
+        double fall = 1;
+        for (int i = 0; i < 4; i++, fall *= 0.7)
+            pass(&r, feedback_of(HAWSER_CAUSE_TURNS, 1), fall);
+        expect_change(&r, HW_KNOB_SYNC, 0, 1);
+        for (int i = 0; i < 2; i++, fall *= 0.7)
+            pass(&r, feedback_of(HAWSER_CAUSE_OTHER, shorter ? 0.5 : 1), fall);
+        expect_change(&r, HW_KNOB_SYNC, 1, 0);
+        for (int i = 0; i < 2; i++, fall *= 0.7)
+            pass(&r, feedback_of(HAWSER_CAUSE_OTHER, 1), fall);
+        if (shorter)
+            expect_change(&r, HW_KNOB_SYNC, 0, 1);
         expect_none(&r);
         hw_decider_close(&r.decider);
     }
@@ -433,7 +465,8 @@ static void the_guard_undoes_the_last_change_if_the_metric_rises_twice(void **st
     }
 }
 
-/* Encoding that never makes clocks shorter is tried after 2, 4, 8 windows, and after the third time never again. */
+/* An encoding that never makes clocks shorter is tried after 2, 4, 8 ... windows. One that does, and holds progress up, is
+ * undone three times, and then never tried again. */
 static void three_changes_undone_end_all_changes(void **state)
 {
     (void)state;
@@ -441,21 +474,28 @@ static void three_changes_undone_end_all_changes(void **state)
     for (int k = 0; k < HW_KNOBS; k++)
         if (k != HW_KNOB_ENCODING)
             bounds.least[k] = bounds.most[k];
-    run r = open_run(&bounds);
-    hw_instruction made;
-    int tries = 0, windows[HW_UNDONE_MOST + 1] = {0};
-    for (int i = 0; i < 200; i++) {
-        pass(&r, feedback_of(HAWSER_CAUSE_LINK, 1), 0.1);
-        while (hw_decider_next(&r.decider, &made))
-            if (made.to > 0) {
-                assert_true(tries < HW_UNDONE_MOST);
-                windows[tries++] = i;
+    for (int harms = 0; harms < 2; harms++) {
+        run r = open_run(&bounds);
+        hw_instruction made;
+        int tries = 0, windows[20] = {0};
+        bool narrow = false;
+        for (int i = 0; i < 3; i++)
+            pass(&r, feedback_of(HAWSER_CAUSE_OTHER, 1), 0.1);
+        for (int i = 0; i < 200; i++) {
+            pass(&r, feedback_of(HAWSER_CAUSE_LINK, harms && narrow ? 0.5 : 1), harms && narrow ? 0.02 : 0.1);
+            while (hw_decider_next(&r.decider, &made)) {
+                narrow = made.to > 0;
+                if (narrow)
+                    windows[tries++] = i;
             }
+        }
+        if (harms)
+            assert_int_equal(tries, HW_UNDONE_MOST);
+        else
+            assert_true(tries > HW_UNDONE_MOST && tries < 8 && windows[2] - windows[1] > windows[1] - windows[0]);
+        assert_true(r.decider.defaulted == harms);
+        hw_decider_close(&r.decider);
     }
-    assert_int_equal(tries, HW_UNDONE_MOST);
-    assert_true(windows[2] - windows[1] > windows[1] - windows[0]);
-    assert_true(r.decider.defaulted);
-    hw_decider_close(&r.decider);
 }
 
 /* ---- drawn feedback ---- */
@@ -525,7 +565,8 @@ static void check_drawn_run(uint64_t seed)
         check_changes(&r, &bounds, &now);
         first_lost = first_lost > 0 ? first_lost : r.decider.lost;
         bool guarded = r.decider.undone > 0; /* the guard may end a trial, whose loss nothing could foresee */
-        if (!guarded && r.decider.lost > first_lost + HW_LOST_SHARE * r.clocks + 20)
+        /* A trial that began in time may last longer, as the encoding may change and points may have no finite metric. */
+        if (!guarded && r.decider.lost > first_lost + HW_LOST_SHARE * r.clocks + 60)
             fail_msg("seed %d: lost trials took %g of %g clocks", (int)seed, r.decider.lost, r.clocks);
         assert_true(r.decider.undone <= HW_UNDONE_MOST);
         if (r.decider.defaulted && memcmp(now.value, bounds.start, sizeof now.value) != 0)
@@ -623,6 +664,7 @@ int main(void)
         cmocka_unit_test(a_busy_link_gets_fewer_bits_and_then_more_work),
         cmocka_unit_test(a_busy_link_gets_a_quota),
         cmocka_unit_test(a_staleness_is_compared_with_bsp_anew),
+        cmocka_unit_test(a_trial_allows_for_progress_that_slows_down),
         cmocka_unit_test(a_quota_rises_while_clocks_stay_as_long),
         cmocka_unit_test(a_gain_is_halved_once_for_any_known_cause),
         cmocka_unit_test(blocks_that_mostly_wait_get_the_fewest_bits_at_once),
