@@ -113,7 +113,7 @@ for nodes, receivers in ((4, 2), (8, 4), (16, 5)):
     assert sent(nodes, "halton") * (nodes - 1) == sent(nodes, "all") * receivers, (nodes, sent(nodes, "halton"))
 END
 for bad in "chunks ready even 0.01" "chunks some even 0.01 3" "chunks ready odd 0.01 3" "chunks ready even 0 3" \
-    "traffic no-such.svm 1 10 plain 1 exact" "traffic x 1 10 some 1 exact" "traffic $work/data/signs-300x600.svm 1 10 plain 1 f64" \
+    "traffic no-such.svm 1 10 plain 1 exact" "traffic x 1 10 some 1 exact" "traffic $work/data/signs-300x600-1.svm 1 10 plain 1 f64" \
     "vectors all bsp values 8 0 no-such.svm 16 12" "vectors all bsp models 1 0 x 16 12" "vectors all bsp values 0 0 x 16 12" "vectors all bsp rows 1 0 x 16 12" \
     "vectors ring bsp values 1 0 $work/data/url-400x600.hwc 16 12" "factors all bsp values 20 10 600 5 3" "factors all bsp rows 20 10 600 5" \
     "clicks all bsp rows 600 5 3 0.05" "clicks all never values 600 5 3 0.05"; do
