@@ -7,11 +7,13 @@ import sys
 
 import pytest
 
+from conftest import LONG
+
 pytest.importorskip("sklearn")
 RUN = pathlib.Path(__file__).resolve().parents[2] / "bench" / "python" / "run"
 
 
-@pytest.mark.skipif(not RUN.exists(), reason="no benchmark beside the tests")
+@pytest.mark.skipif(not LONG or not RUN.exists(), reason="the longer form runs the benchmark, if it is beside the tests")
 def test_bench():
     done = subprocess.run([sys.executable, RUN, "--quick", "--tiny", "--json"], capture_output=True, text=True, env={**os.environ, "NUMBA_OPT": "1"})
     assert done.returncode == 0, done.stderr

@@ -13,6 +13,7 @@ import warnings
 import numpy as np
 import pytest
 import test_nodes
+from conftest import some
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from test_program import quiet
 
@@ -236,7 +237,7 @@ FITS = {
 }
 
 
-@pytest.mark.parametrize("name", FITS)
+@pytest.mark.parametrize("name", some(list(FITS), of=2))
 def test_a_fit_that_was_killed_goes_on(tmp_path, name, monkeypatch):
     """Several trainings of a fit have folders of their own; those that had ended are repeated."""
     call, die = FITS[name]

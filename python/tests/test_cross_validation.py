@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold, PredefinedSplit, RepeatedKFold, Shuff
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
 import hawser  # noqa: E402
+from conftest import some  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +157,7 @@ SPLITS = {
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("split", some(list(SPLITS), of=2))
 def test_any_splits(diabetes, split, weighted):
     X, y = diabetes
     X, y = X[:150], y[:150]
@@ -180,7 +181,7 @@ def test_any_splits(diabetes, split, weighted):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("split", ["in time", "folds"])
+@pytest.mark.parametrize("split", some(["in time", "folds"]))
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("scoring", ["balanced_accuracy", "neg_log_loss", "function"])
 def test_any_scoring_and_refit(scoring, classes, split):

@@ -25,6 +25,7 @@ from sklearn.model_selection import KFold, ShuffleSplit, StratifiedKFold  # noqa
 
 import hawser  # noqa: E402
 import hawser.dask  # noqa: E402
+from conftest import some  # noqa: E402
 
 dask.config.set({"distributed.scheduler.work-stealing": False,  # a busy machine would leave workers without partitions
                  "distributed.worker.multiprocessing-method": "forkserver"})
@@ -71,11 +72,11 @@ def lay(client, array, workers, rows=110):
 # ----------------------------------------------------------------------------------------------------------- the bits ----
 
 
-@pytest.mark.parametrize("name, parameters, target", [
+@pytest.mark.parametrize("name, parameters, target", some([
     ("Lasso", {"alpha": 0.01}, Y), ("ElasticNet", {"alpha": 0.1, "positive": True}, Y), ("LinearSVR", {}, Y),
     ("PoissonRegressor", {"alpha": 0.1}, np.floor(np.abs(Y))), ("Ridge", {"alpha": 3.0}, Y), ("LinearRegression", {"positive": True}, Y), ("MultiTaskLasso", {"alpha": 0.1}, SEVERAL), ("MultiTaskElasticNet", {"alpha": 0.1}, SEVERAL[:, :1]),
     ("LogisticRegression", {"class_weight": "balanced"}, WORDS), ("LinearSVC", {"class_weight": {"high": 2.0, "low": 1.0, "middle": 3.0}}, WORDS),
-    ("KMeans", {"n_clusters": 3, "init": X[:3]}, None), ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64}, None)])
+    ("KMeans", {"n_clusters": 3, "init": X[:3]}, None), ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64}, None)], of=2))
 def test_estimators_have_the_bits_of_one_process(client, name, parameters, target):
     collection = dask.array.from_array(X, chunks=(110, 2))
     y = None if target is None else chunked(target, 200)
@@ -204,10 +205,10 @@ def test_cross_validation_with_weights(client):
         hawser.dask.LassoCV(cv=ShuffleSplit(3)).fit(chunked(X), chunked(Y))
 
 
-@pytest.mark.parametrize("name, parameters, target", [("Lasso", {"alpha": 1e-4}, Y), ("MultiTaskLasso", {"alpha": 1e-4}, SEVERAL), ("LogisticRegression", {"C": 1e4}, np.where(Y > 0, "yes", "no")),
+@pytest.mark.parametrize("name, parameters, target", some([("Lasso", {"alpha": 1e-4}, Y), ("MultiTaskLasso", {"alpha": 1e-4}, SEVERAL), ("LogisticRegression", {"C": 1e4}, np.where(Y > 0, "yes", "no")),
                                                       ("LogisticRegression", {"C": 1e4}, WORDS), ("LinearSVR", {"C": 10.0}, Y),
                                                       ("LinearSVC", {"C": 10.0, "loss": "hinge"}, np.where(Y > 0, "yes", "no")),
-                                                      ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64, "max_iter": 20}, None)])
+                                                      ("MiniBatchKMeans", {"n_clusters": 3, "batch_size": 64, "max_iter": 20}, None)], of=2))
 def test_eval_set_and_early_stopping(client, name, parameters, target):
     """Other data are collections or arrays; node 0 has them."""
     def fit(module, wrap, other):
