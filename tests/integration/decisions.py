@@ -76,7 +76,8 @@ with tempfile.TemporaryDirectory() as folder:
                        (("--checkpoint", "c"), "--replay-decisions and --checkpoint do not go together")):
         assert text in call(HAWSER, *words, *replay, *more, code=2).stderr
     assert "of which none was given" in call(HAWSER, *(word for word in words if word != "--auto"), *replay, code=2).stderr
-    assert "no/such" in call(HAWSER, *words, "--save-decisions", "no/such/x", code=4).stderr
+    for option in ("--save-decisions", "--learn"):
+        assert f"{option}: " in (stderr := call(HAWSER, *words, option, "no/such/x", code=4).stderr) and "no/such" in stderr, stderr
 
     # A line that is changed, one that is missing, and files that were never one.
     with open(f"{first}.decisions", encoding="utf-8") as file:

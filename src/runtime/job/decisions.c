@@ -77,13 +77,21 @@ static hawser_status read_replay(const hawser_job *job, hw_decisions *own, hawse
     return status == HAWSER_OK ? check_workers(job, own, error) : status;
 }
 
+hawser_status hw_decisions_named(const char *option, hawser_status status, hawser_error *error)
+{
+    if (status == HAWSER_OK)
+        return HAWSER_OK;
+    const hawser_error before = *error;
+    return hawser_fail(error, status, "%s: %s", option, before.text);
+}
+
 /* Begins the text to be saved. Fails now if its file cannot be written. */
 static hawser_status begin_save(const hawser_job *job, hw_decisions *own, hawser_error *error)
 {
     hw_file file = {0};
     char build[HW_BUILD_SIZE];
     hw_build(build);
-    HAWSER_TRY(hw_file_begin(&file, own->save, error));
+    HAWSER_TRY(hw_decisions_named("--save-decisions", hw_file_begin(&file, own->save, error), error));
     const bool direct = hw_file_is_direct(&file);
     hw_file_abort(&file);
     if (direct)

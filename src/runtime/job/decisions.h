@@ -27,5 +27,7 @@ hawser_status hw_decisions_text(const char *option, const char *path, char **tex
                                 hawser_error *error) HAWSER_MUST_USE;
 /* Makes a path absolute, because the program may change its directory. The caller frees it; NULL stays NULL. */
 hawser_status hw_decisions_path(const char *given, char **path, hawser_error *error) HAWSER_MUST_USE;
+/* Puts the name of an option before the text of an error. Returns `status`. */
+hawser_status hw_decisions_named(const char *option, hawser_status status, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

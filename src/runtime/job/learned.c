@@ -39,7 +39,8 @@ static hawser_status open_here(hawser_job *job, hawser_error *error)
     hw_file file = {0};
     HAWSER_TRY(HW_NEW(&job->learning, 1, "a file of settings", error));
     HAWSER_TRY(hw_decisions_path(hawser_options_text(job->options, "learn"), &job->learning->path, error));
-    HAWSER_TRY(hw_file_begin(&file, job->learning->path, error)); /* fails now if it cannot be written */
+    /* It fails now if it cannot be written. */
+    HAWSER_TRY(hw_decisions_named("--learn", hw_file_begin(&file, job->learning->path, error), error));
     const bool direct = hw_file_is_direct(&file);
     hw_file_abort(&file);
     return !direct
