@@ -64,6 +64,18 @@ def generated():
     return "\n".join(lines) + "\n"
 
 
+@functools.cache
+def tall():
+    """Full rows, whose columns differ in size and mean."""
+    chance = random.Random(4)
+    lines = []
+    for _ in range(300):
+        row = [10.0 ** (j % 5 - 2) * (chance.gauss(0, 1) + (3 if j % 3 == 0 else 0)) for j in range(12)]
+        y = 50 + sum(v * 10.0 ** (2 - j % 5) for j, v in enumerate(row) if j < 6) + chance.gauss(0, 2)
+        lines.append("%.10g %s" % (y, " ".join("%d:%.10g" % (j + 1, v) for j, v in enumerate(row))))
+    return "\n".join(lines) + "\n"
+
+
 def main():
     if not os.path.exists(HAWSER):
         print("skipped: no", HAWSER)
@@ -73,6 +85,8 @@ def main():
                         ["--workers", "4", "--sync", "tap", "--solver", "cd"], ["--workers", "2", "--merge", "average"],
                         ["--workers", "2", "--filter", "absolute", "--quota", "500"]):
             check(folder, "generated", generated(), options + ["--lambda-ratio", "0.05"])
+        for options in ([], ["--no-intercept"], ["--l1-ratio", "0.5"]):  # certificates from products of columns
+            check(folder, "tall", tall(), options + ["--path", "20", "--lambda-min-ratio", "0.01", "--workers", "1"])
         for name, ratio in (("a9a/a9a.zst", "0.02"), ("rcv1_small/rcv1_small.train.svm.zst", "0.1"), ("abalone/abalone.zst", "0.01")):
             text = real(name)
             for options in ([] if text is None else [["--workers", "1"], ["--workers", "2"], ["--workers", "2", "--no-intercept"]]):

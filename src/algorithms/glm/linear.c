@@ -61,6 +61,7 @@ void hw_linear_free(hw_linear *linear)
 {
     hw_linear_shared_free(linear->shared);
     free(linear->finished);
+    free(linear->image);
     hw_linear_choices_free(&linear->choices);
     hw_linear_problem_free(&linear->problem);
     memset(linear, 0, sizeof *linear);

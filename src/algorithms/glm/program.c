@@ -367,13 +367,35 @@ hawser_status hw_linear_report_fold(hawser_context *context, double zero_objecti
     return hawser_report(context, "lambda_max", lambda_max);
 }
 
+hawser_status hw_linear_read_image(hawser_context *context, const double **image)
+{
+    const hw_linear *linear = hawser_user(context);
+    HAWSER_READ(context, double, v);
+    *image = v;
+    if (linear->image == NULL)
+        return HAWSER_OK;
+    HAWSER_READ(context, double, alpha);
+    HAWSER_READ(context, hawser_matrix, X);
+    double *made_of = linear->image + X->rows; /* alpha of the last call; at first zeros */
+    *image = linear->image;
+    if (memcmp(made_of, alpha, X->cols * sizeof *alpha) == 0)
+        return HAWSER_OK;
+    memset(linear->image, 0, X->rows * sizeof *linear->image);
+    hw_linear_combine(X, alpha, 1, linear->image);
+    memcpy(made_of, alpha, X->cols * sizeof *alpha);
+    return HAWSER_OK;
+}
+
 /* Computes v = X alpha from zero, so that certificates contain neither rounding errors nor held updates. */
 static hawser_status linear_rebuild(hawser_context *context)
 {
+    const hw_linear *linear = hawser_user(context);
+    if (linear->image != NULL)
+        return HAWSER_OK;
     HAWSER_READ(context, double, alpha);
     HAWSER_WRITE(context, double, v);
     HAWSER_READ(context, hawser_matrix, X);
-    size_t outputs = ((const hw_linear *)hawser_user(context))->problem.outputs;
+    size_t outputs = linear->problem.outputs;
     for (size_t o = 0; o < outputs; o++)
         hw_linear_combine(X, alpha + o, outputs, v + o * X->rows);
     return HAWSER_OK;
@@ -408,7 +430,8 @@ static hawser_status record(hawser_context *context)
     }
     if (fold == 0)
         return HAWSER_OK;
-    HAWSER_READ(context, double, v);
+    const double *v;
+    HAWSER_TRY(hw_linear_read_image(context, &v));
     HW_UNIT_TRY(context, hw_linear_held_out(&linear->problem, v, intercepts, fold, &weight, &errors, &error));
     HAWSER_TRY(hawser_report(context, "held_weight", weight));
     return hawser_report(context, "held_errors", errors);
@@ -452,7 +475,8 @@ static hawser_status validate(hawser_context *context)
     hawser_error error = {0};
     if (hw_linear_fold_of(context) > 0)
         return HAWSER_OK;
-    HAWSER_READ(context, double, v);
+    const double *v;
+    HAWSER_TRY(hw_linear_read_image(context, &v));
     hawser_status status = linear->early.validated
                                ? measure_data(context, intercepts, &weight, &errors, &error)
                                : hw_linear_held_out(&linear->problem, v, intercepts, 0, &weight, &errors, &error);

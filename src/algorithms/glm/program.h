@@ -72,6 +72,10 @@ hawser_status hw_linear_report(hawser_context *context, const char *metric, doub
 uint32_t hw_linear_fold_of(const hawser_context *context); /* 0: all rows that train */
 bool hw_linear_must_stop(void *context);                   /* of a hw_linear_stop */
 
+/* Returns X alpha in *image: v, or where v stays zero, computed from the rows in linear->image. The unit reads X, v and
+ * alpha. */
+hawser_status hw_linear_read_image(hawser_context *context, const double **image) HAWSER_MUST_USE;
+
 /* Returns what a unit reduces that adds up this many numbers of all blocks: more than one reduction has are added up in
  * several. */
 size_t hw_linear_adds(size_t most);

@@ -14,6 +14,7 @@ void hw_lasso_block_release(void *scratch)
     hw_linear_search_free(&block->search);
     free(block->row_weights);
     hw_lasso_span_free(&block->span);
+    free(block->covariance.target);
     free(block->residual);
     free(block->measured);
     hw_linear_scan_free(&block->scan);
@@ -32,6 +33,8 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
         HAWSER_TRY(hw_linear_new_doubles(&block->row_weights, X->rows, error));
     HAWSER_TRY(hw_lasso_span_new(&block->span, &lasso->problem, error));
     HAWSER_TRY(hw_linear_scan_new(&block->scan, X, error));
+    if (lasso->image != NULL)
+        HAWSER_TRY(hw_linear_new_doubles(&block->covariance.target, X->cols, error));
     return lasso->choices.settings.solver->new_state(&block->columns, &block->solver, error);
 }
 
@@ -61,7 +64,7 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
     lasso->choices.settings.solver->reset(block->solver);
     hw_linear_scan_reset(&block->scan);
     block->joint_stale = true;
-    block->kept = false;
+    block->kept = block->covariance.known = false;
     double mean = block->columns.centred ? weighted_sum(block, lasso->problem.target) / block->columns.total : 0.0;
     double squares = 0.0;
     for (size_t i = 0; i < X->rows; i++)
@@ -115,6 +118,40 @@ void hw_lasso_block_measure(hw_lasso_block *block, const double *v)
     hw_lasso_block_residual(block, v, true);
     memcpy(block->measured, v, bytes);
     block->kept = true;
+}
+
+hawser_status hw_lasso_block_by_products(hw_lasso_block *block, const double *alpha, double lambda, hw_linear_stop stop,
+                                         bool *done, hawser_error *error)
+{
+    const hw_linear *lasso = block->lasso;
+    const hw_linear_columns *columns = &block->columns;
+    hw_lasso_covariance *covariance = &block->covariance;
+    const hw_linear_gram *gram = NULL;
+    hw_linear_sums sums;
+    *done = false;
+    covariance->blur = 0.0;
+    if (covariance->target == NULL)
+        return HAWSER_OK;
+    block->kept = block->kept && covariance->known; /* the residual is scratch at first */
+    hw_lasso_covariance_begin(covariance, columns, lasso->problem.target, block->residual);
+    double tolerance = lasso->choices.settings.tolerance * block->zero_objective;
+    if (hw_lasso_covariance_suffices(covariance, columns, alpha, lambda, tolerance))
+        HAWSER_TRY(lasso->choices.settings.solver->whole(block->solver, columns, stop, &gram, error));
+    if (gram == NULL ||
+        !hw_lasso_covariance_measure(covariance, gram, columns, alpha, lambda, tolerance, &block->scan, &sums)) {
+        covariance->blur = 0.0;
+        return HAWSER_OK;
+    }
+    block->loss = sums.loss;
+    block->square = sums.square;
+    block->target = sums.target;
+    block->sum = 0.0;
+    block->intercept = covariance->mean;
+    for (size_t j = 0; columns->centred && j < columns->X.cols; j++)
+        block->intercept -= columns->mean[j] * alpha[j];
+    block->kept = false;
+    *done = true;
+    return HAWSER_OK;
 }
 
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda)

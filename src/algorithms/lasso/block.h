@@ -6,6 +6,7 @@
 #define HW_ALGORITHMS_LASSO_BLOCK_H
 
 #include "algorithms/glm/linear.h"
+#include "algorithms/lasso/covariance.h"
 #include "algorithms/lasso/span.h"
 #include "algorithms/solve/accelerate.h"
 #include "algorithms/solve/certificate.h"
@@ -43,6 +44,7 @@ typedef struct hw_lasso_block {
     double *measured;    /* v of the last dual residual */
     bool kept;           /* the residual and its sums are still those */
     hw_linear_scan scan;
+    hw_lasso_covariance covariance;
     double loss;                /* sum w r^2 / 2W */
     double sum, square, target; /* of the dual point: sum w r, sum w r^2 / W, sum w r y / W */
     double intercept;
@@ -69,6 +71,10 @@ void hw_lasso_block_measure(hw_lasso_block *block, const double *v);
 hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, hawser_error *error) HAWSER_MUST_USE;
 /* Computes the correlations of all columns that may matter with the residual (scan.h). */
 void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lambda);
+/* Makes the certificate of a point from products of columns (covariance.h). *done is false if rows must be read: there are
+ * no such products, or their rounding errors may matter. */
+hawser_status hw_lasso_block_by_products(hw_lasso_block *block, const double *alpha, double lambda, hw_linear_stop stop,
+                                         bool *done, hawser_error *error) HAWSER_MUST_USE;
 /* Computes this block's share of the sums. Returns the number of nonzeros. */
 size_t hw_lasso_block_sums(const hw_lasso_block *block, const double *alpha, double lambda, hw_linear_sums *sums);
 /* Returns the sum of the penalties of this block's coefficients. */

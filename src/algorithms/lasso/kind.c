@@ -14,6 +14,13 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     return hw_linear_check_target(problem->target, problem->X->rows, error);
 }
 
+/* Adds to the gap what rounding may have taken from it. */
+static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
+{
+    hw_linear_squared_certificate(metric, source, zero_objective, objective, gap);
+    *gap += metric(source, "blur");
+}
+
 const hw_linear_kind hw_lasso_kind = {.name = "lasso",
                                       .cv_name = "cv_mse",
                                       .validation_name = "validation_mse",
@@ -24,6 +31,6 @@ const hw_linear_kind hw_lasso_kind = {.name = "lasso",
                                       .take_target = take_target,
                                       .row_error = hw_linear_squared_error,
                                       .errors = hw_linear_squared_errors,
-                                      .certificate = hw_linear_squared_certificate,
+                                      .certificate = certificate,
                                       .rounding = hw_linear_squared_rounding,
                                       .costs = hw_lasso_spread};

@@ -7,6 +7,7 @@
  * around this.
  */
 #include <math.h>
+#include <stdlib.h>
 
 #include "algorithms/glm/coefficients.h"
 #include "algorithms/glm/expect.h"
@@ -51,16 +52,23 @@ static hawser_status prepare(hawser_context *context)
 static hawser_status measure(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    HAWSER_READ(context, double, v);
     HAWSER_READ(context, double, alpha);
     double lambda = hawser_metric(context, "lambda");
     hw_linear_sums sums;
-    hw_lasso_block_measure(block, v);
-    hw_lasso_block_scan(block, alpha, lambda);
+    bool done = false;
+    HW_UNIT_TRY(context, hw_lasso_block_by_products(block, alpha, lambda, (hw_linear_stop){hw_linear_must_stop, context},
+                                                    &done, &error));
+    if (!done) {
+        const double *v;
+        HAWSER_TRY(hw_linear_read_image(context, &v));
+        hw_lasso_block_measure(block, v);
+        hw_lasso_block_scan(block, alpha, lambda);
+    }
     size_t nonzeros = hw_lasso_block_sums(block, alpha, lambda, &sums);
     block->fresh = block->lasso->problem.free_count == 0; /* else the gradient is that of a projected residual */
     HAWSER_TRY(hw_linear_squared_report(context, &sums));
     HAWSER_TRY(hw_linear_report(context, "intercept", block->intercept));
+    HAWSER_TRY(hw_linear_report(context, "blur", block->covariance.blur));
     return hawser_report(context, "nonzeros", (double)nonzeros);
 }
 
@@ -80,9 +88,10 @@ static hawser_status bound(hawser_context *context)
 static hawser_status choose(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    double scale = hw_linear_squared_scale(context);
-    return hw_linear_choose(context, &block->scan, &block->columns, block->solver, scale,
-                            hw_linear_squared_radius(context, scale), 0.0);
+    double scale = hw_linear_squared_scale(context), radius = hw_linear_squared_radius(context, scale);
+    if (block->covariance.blur > 0.0)
+        radius = sqrt(radius * radius + 2.0 * block->covariance.blur);
+    return hw_linear_choose(context, &block->scan, &block->columns, block->solver, scale, radius, 0.0);
 }
 
 /* Returns true if the work has a single clock. Leaving its loop derives v from alpha anyway, so moving v would be double
@@ -242,6 +251,7 @@ static const double *intercepts(const void *scratch)
 static void declare(hawser_program *program)
 {
     hw_linear_squared_declare(program);
+    hawser_metric_declare(program, "blur", HAWSER_LAST);
     hawser_metric_declare(program, "sprint_loss", HAWSER_LAST);
     hawser_metric_declare(program, "sprint_penalty", HAWSER_SUM);
     hawser_metric_declare(program, "reached_loss", HAWSER_LAST);
@@ -274,6 +284,8 @@ static void expect(hawser_program *program, const hw_linear *lasso)
     needs.kept_rows = 3.0;
     needs.kept_columns = HW_LINEAR_SCAN_KEPT;
     needs.kept_gram = true;
+    needs.rows += lasso->image != NULL;
+    needs.columns += lasso->image != NULL ? 2.0 : 0.0;
     /* residuals and coefficients of some rounds; the vectors of a search over all blocks */
     if (route == HW_LINEAR_ACCELERATED || route == HW_LINEAR_ASYNCHRONOUS) {
         needs.rows += HW_LINEAR_HISTORY + 5.5;
@@ -293,6 +305,8 @@ static void add_work(const hw_linear_frame *frame)
     hw_linear_driver *driver = frame->driver;
     const hw_linear *lasso = driver->linear;
     const hw_linear_choices *choices = &lasso->choices;
+    if (hw_lasso_covariance_pays(lasso) && lasso->image == NULL) /* without memory, certificates read the rows */
+        driver->linear->image = calloc(lasso->problem.X->rows + lasso->problem.X->cols, sizeof *lasso->image);
     hw_linear_shared_reset(lasso->shared);
     if (choices->route == HW_LINEAR_JOINT)
         hawser_process_record(frame->program, hw_linear_shared_visit, lasso->shared);

@@ -62,6 +62,12 @@ static inline bool hw_linear_rough(const hw_linear_columns *columns, size_t j)
     return columns->mean[j] * columns->mean[j] > 1e8 * columns->norm[j] && columns->norm[j] > 0.0;
 }
 
+/* Returns the mean square of a column about zero. */
+static inline double hw_linear_raw_square(const hw_linear_columns *columns, size_t j)
+{
+    return columns->norm[j] + columns->mean[j] * columns->mean[j];
+}
+
 /* Returns the largest gradient of a column that rounding alone may leave, for a dual point whose weighted mean square is
  * `size` squared. */
 static inline double hw_linear_noise(const hw_linear_columns *columns, size_t j, double size)

@@ -94,6 +94,6 @@ static const uint32_t *members(const void *opaque, size_t *count)
 
 const hw_linear_solver *hw_linear_coordinate(void)
 {
-    static const hw_linear_solver solver = {new_state, free_state, reset, choose, solve, members, NULL};
+    static const hw_linear_solver solver = {new_state, free_state, reset, choose, solve, members, NULL, NULL};
     return &solver;
 }

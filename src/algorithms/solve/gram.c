@@ -35,6 +35,7 @@ void hw_linear_gram_clear(hw_linear_gram *gram)
     for (size_t s = 0; s < gram->count; s++)
         gram->slot[gram->columns[s]] = HW_LINEAR_NO_SLOT;
     gram->count = 0;
+    gram->whole = false;
 }
 
 /* Keeps only the listed columns that have a slot, and closes the gaps between their entries. */
@@ -100,7 +101,7 @@ hawser_status hw_linear_gram_admit(hw_linear_gram *gram, const uint32_t *list, s
     for (size_t k = 0; k < count; k++)
         missing += gram->slot[list[k]] == HW_LINEAR_NO_SLOT;
     size_t needed = gram->count + missing;
-    if (needed > gram->capacity || needed > 3 * count || (gram->most > 0 && needed > gram->most))
+    if (!gram->whole && (needed > gram->capacity || needed > 3 * count || (gram->most > 0 && needed > gram->most)))
         compact(gram, list, count);
     if (gram->count + missing > gram->capacity)
         HAWSER_TRY(grow(gram, gram->count + missing, error));
@@ -132,6 +133,28 @@ hawser_status hw_linear_gram_fill(hw_linear_gram *gram, const hw_linear_columns 
                 G[a * ld + b] = G[b * ld + a] =
                     centred(gram, columns, a, b, G[a * ld + b]) + 0.0; /* never -0.0, as in a sum */
     }
+    return HAWSER_OK;
+}
+
+hawser_status hw_linear_gram_all(hw_linear_gram *gram, const hw_linear_columns *columns, hw_linear_stop stop,
+                                 hawser_error *error)
+{
+    size_t all = columns->X.cols;
+    if (gram->whole) {
+        hw_linear_gram_show(gram); /* it may have been read back */
+        return HAWSER_OK;
+    }
+    hw_linear_gram_clear(gram);
+    if (all > gram->capacity)
+        HAWSER_TRY(grow(gram, all, error));
+    for (size_t j = 0; j < all; j++)
+        gram->slot[j] = gram->columns[j] = (uint32_t)j;
+    gram->count = all;
+    HAWSER_TRY(hw_linear_gram_fill(gram, columns, 0, all, stop, error));
+    gram->whole = true;
+    if (hw_linear_stopping(stop)) /* entries may be missing */
+        hw_linear_gram_clear(gram);
+    hw_linear_gram_show(gram);
     return HAWSER_OK;
 }
 

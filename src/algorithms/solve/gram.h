@@ -21,6 +21,7 @@ typedef struct hw_linear_gram {
     size_t count, capacity;
     size_t most;        /* the most slots; 0: no limit */
     double epochs;      /* expected epochs of a descent on it */
+    bool whole;         /* it has all columns, each in the slot of its number, and keeps them */
     bool rounds;        /* descents are short rounds, with passes over coordinates rather than products */
     bool *keep;         /* scratch, by slot */
     double *values;     /* count x count within capacity x capacity; column-major, symmetric */
@@ -40,6 +41,11 @@ hawser_status hw_linear_gram_admit(hw_linear_gram *gram, const uint32_t *list, s
  * end, it returns early with entries missing. */
 hawser_status hw_linear_gram_fill(hw_linear_gram *gram, const hw_linear_columns *columns, size_t begin, size_t end,
                                   hw_linear_stop stop, hawser_error *error) HAWSER_MUST_USE;
+
+/* Makes the matrix that of all columns, unless it is already. If the run is asked to end, it returns early, and `whole`
+ * stays false. */
+hawser_status hw_linear_gram_all(hw_linear_gram *gram, const hw_linear_columns *columns, hw_linear_stop stop,
+                                 hawser_error *error) HAWSER_MUST_USE;
 
 /* Returns the end of the batch of slots that begins with `begin`, if the products of slots from `first` on are computed in
  * batches. A batch has about HW_LINEAR_GRAM_BATCH products, so that a part of it takes little memory. */

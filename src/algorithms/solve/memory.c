@@ -83,6 +83,7 @@ void hw_linear_gram_visit(hawser_record *record, hw_linear_gram *gram, size_t co
     bool reads = hawser_record_reads(record);
     HW_LINEAR_REMEMBER(record, gram->count);
     HW_LINEAR_REMEMBER(record, gram->capacity);
+    HW_LINEAR_REMEMBER(record, gram->whole);
     bool sound = !reads || make_gram(record, gram, columns);
     hawser_record_bytes(record, gram->columns, gram->count * sizeof *gram->columns);
     sound = sound && (!reads || give_slots(record, gram, columns));

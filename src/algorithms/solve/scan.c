@@ -36,6 +36,19 @@ void hw_linear_scan_reset(hw_linear_scan *scan)
     scan->live_far = -1.0;
     scan->screened_at = -1.0;
     scan->screened_count = 0;
+    scan->blur = 0.0;
+}
+
+void hw_linear_scan_take(hw_linear_scan *scan, size_t columns, double blur)
+{
+    for (size_t j = 0; j < columns; j++) {
+        scan->live[j] = (uint32_t)j;
+        scan->exact[j] = false;
+    }
+    scan->live_count = columns;
+    scan->computed_count = 0;
+    scan->live_far = -1.0;
+    scan->blur = blur;
 }
 
 /* No correlation with the new dual point is known yet. */
@@ -201,6 +214,7 @@ void hw_linear_scan_run(hw_linear_scan *scan, const hw_linear_columns *columns, 
                         const double *alpha, double lambda)
 {
     const hawser_matrix *X = &columns->X;
+    scan->blur = 0.0;
     double all = X->layout == HAWSER_DENSE ? (double)X->cols : (double)X->stored, far = 0.0;
     missing todo = {.entries = INFINITY};
     bool moved = !scan->referenced || memcmp(scan->dual, dual, X->rows * sizeof *dual) != 0;
@@ -260,6 +274,8 @@ size_t hw_linear_scan_sums(const hw_linear_scan *scan, const hw_linear_columns *
         uint32_t j = scan->live[k];
         hw_linear_term term = hw_linear_term_at(columns, j, lambda);
         double ratio = hw_linear_ratio(scan->gradient[j], alpha[j], term);
+        if (scan->blur > 0.0 && term.l1 > 0.0)
+            ratio += hw_linear_scan_error(scan, columns, j) / term.l1;
         sums->ratio = ratio > sums->ratio ? ratio : sums->ratio;
         if (alpha[j] == 0.0)
             continue;
@@ -277,11 +293,12 @@ void hw_linear_scan_conjugate(const hw_linear_scan *scan, const hw_linear_column
     *scaled = *plain = 0.0;
     for (size_t k = 0; k < scan->live_count; k++) {
         uint32_t j = scan->live[k];
-        if (largest * fabs(scan->gradient[j]) <= lambda * columns->l1[j])
+        double most = fabs(scan->gradient[j]) + hw_linear_scan_error(scan, columns, j);
+        if (largest * most <= lambda * columns->l1[j])
             continue;
         hw_linear_term term = hw_linear_term_at(columns, j, lambda);
-        *scaled += hw_linear_conjugate(scale * scan->gradient[j], term);
-        *plain += hw_linear_conjugate(scan->gradient[j], term);
+        *scaled += hw_linear_conjugate(scale * copysign(most, scan->gradient[j]), term);
+        *plain += hw_linear_conjugate(copysign(most, scan->gradient[j]), term);
     }
 }
 
@@ -296,7 +313,8 @@ void hw_linear_scan_screen(hw_linear_scan *scan, const hw_linear_columns *column
     radius *= 1.0 + 1e-9;
     for (size_t k = 0; k < scan->live_count; k++) {
         uint32_t j = scan->live[k];
-        double most = fabs(scale * scan->gradient[j]) + radius * sqrt(columns->norm[j]);
+        double most = fabs(scale * scan->gradient[j]) + radius * sqrt(columns->norm[j]) +
+                      fabs(scale) * hw_linear_scan_error(scan, columns, j);
         if (!scan->screened[j] && alpha[j] == 0.0 && most < lambda * columns->l1[j] * (1.0 - 1e-9)) {
             scan->screened[j] = true;
             scan->screened_count++;

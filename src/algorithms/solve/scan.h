@@ -14,6 +14,7 @@ typedef struct hw_linear_scan {
     /* exact; for a column that cannot matter, an upper bound of the magnitude with the sign of the last full scan */
     double *gradient;
     bool *screened; /* live columns that are proved to be zero at this lambda */
+    double blur;    /* gradient[j] may be wrong by hw_linear_scan_error, as it comes from products; 0: from the rows */
     double screened_at;
     size_t screened_count;
     double *reference_dual, *reference_gradient; /* of the last full scan */
@@ -35,6 +36,13 @@ typedef struct hw_linear_scan {
 
 hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_scan_free(hw_linear_scan *scan);
+/* Returns a bound of the error of a column's correlation. */
+static inline double hw_linear_scan_error(const hw_linear_scan *scan, const hw_linear_columns *columns, size_t j)
+{
+    return scan->blur > 0.0 ? scan->blur * sqrt(hw_linear_raw_square(columns, j)) : 0.0;
+}
+/* Takes correlations of all columns that the caller has written to `gradient`, in place of a scan. */
+void hw_linear_scan_take(hw_linear_scan *scan, size_t columns, double blur);
 /* Discards scans and screening, for another fold. */
 void hw_linear_scan_reset(hw_linear_scan *scan);
 /* Computes exact correlations of all columns. */

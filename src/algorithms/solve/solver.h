@@ -14,6 +14,8 @@
 #include "algorithms/solve/stop.h"
 #include "hawser/record.h"
 
+struct hw_linear_gram;
+
 typedef struct hw_linear_round {
     const hw_linear_columns *columns;
     double lambda;
@@ -48,6 +50,10 @@ typedef struct hw_linear_solver {
     hawser_status (*solve)(void *state, const hw_linear_round *round, hawser_error *error);
     /* Returns the columns that rounds change until the next choose; NULL for all columns. */
     const uint32_t *(*members)(const void *state, size_t *count);
+    /* Returns in *gram the Gram matrix of all columns, on which all later rounds descend; NULL if the run is asked to end.
+     * NULL instead of the function: the solver has no matrix. */
+    hawser_status (*whole)(void *state, const hw_linear_columns *columns, hw_linear_stop stop,
+                           const struct hw_linear_gram **gram, hawser_error *error);
     /* Visits the fields that the state keeps from round to round; the state is new when it is read. NULL: there are none. */
     void (*visit)(hawser_record *record, void *state, const hw_linear_columns *columns);
 } hw_linear_solver;

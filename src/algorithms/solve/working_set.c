@@ -133,7 +133,8 @@ static hawser_status choose(void *opaque, const hw_linear_columns *columns, doub
         members->columns[members->count++] = set->heap[k].column;
     for (size_t k = 0; k < members->count; k++)
         members->terms[k] = hw_linear_term_at(columns, members->columns[k], lambda);
-    set->use_gram = hw_linear_gram_pays(&set->gram, columns, members->columns, members->count, HW_LINEAR_LARGEST_GRAM);
+    set->use_gram = set->gram.whole ||
+                    hw_linear_gram_pays(&set->gram, columns, members->columns, members->count, HW_LINEAR_LARGEST_GRAM);
     return HAWSER_OK;
 }
 
@@ -182,6 +183,15 @@ static const uint32_t *members_of(const void *opaque, size_t *count)
     return ((const working_set *)opaque)->members.columns;
 }
 
+static hawser_status whole(void *opaque, const hw_linear_columns *columns, hw_linear_stop stop,
+                           const struct hw_linear_gram **gram, hawser_error *error)
+{
+    working_set *set = opaque;
+    HAWSER_TRY(hw_linear_gram_all(&set->gram, columns, stop, error));
+    *gram = set->gram.whole ? &set->gram : NULL;
+    return HAWSER_OK;
+}
+
 /* Visits the members, which stay the same between two certificates. Each round takes their coefficients from the block. */
 static void visit(hawser_record *record, void *opaque, const hw_linear_columns *columns)
 {
@@ -193,6 +203,6 @@ static void visit(hawser_record *record, void *opaque, const hw_linear_columns *
 
 const hw_linear_solver *hw_linear_working_set(void)
 {
-    static const hw_linear_solver solver = {new_state, free_state, reset, choose, solve, members_of, visit};
+    static const hw_linear_solver solver = {new_state, free_state, reset, choose, solve, members_of, whole, visit};
     return &solver;
 }
