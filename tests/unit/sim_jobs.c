@@ -250,12 +250,9 @@ static void run_setting(const char *test, setting how, uint64_t count)
     run_worlds(test, world, count, &how);
 }
 
-/* Runs a world in which something was wrong once. */
 static void run_again(const char *test, setting how, uint64_t seed)
 {
-    verdict said = run_world(world, seed, &how);
-    if (said.why[0] != '\0')
-        fail_msg("world %llu of %s: %s", (unsigned long long)seed, test, said.why);
+    run_world_again(test, world, seed, &how);
 }
 
 static void programs_under_bsp_have_the_bits_of_threads(void **state)

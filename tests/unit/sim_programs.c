@@ -281,6 +281,8 @@ static void programs_with_faults_end_or_have_their_results(void **state)
     run_setting(__func__, (setting){.family = LATE, .faulty = true}, 100);
     run_setting(__func__, (setting){.family = LOCK_STEP, .faulty = true, .two = true}, 60);
     run_setting(__func__, (setting){.family = LATE, .faulty = true, .two = true}, 40);
+    /* The lost node had a part of a moving state between two blocks whose records exist. */
+    run_world_again(__func__, run_program_world, 8000053, &(setting){.family = LATE, .faulty = true});
 }
 
 int main(void)

@@ -105,6 +105,14 @@ static inline void run_worlds(const char *test, world_body *body, uint64_t count
     }
 }
 
+/* Runs a world in which something was wrong once. */
+static inline void run_world_again(const char *test, world_body *body, uint64_t seed, void *user)
+{
+    verdict said = run_world(body, seed, user);
+    if (said.why[0] != '\0')
+        fail_msg("world %llu of %s: %s", (unsigned long long)seed, test, said.why);
+}
+
 /* Returns whether no node may be lost: none is killed, and none silent for the failure timeout, all in all. */
 static inline bool must_survive(const sim_faults *faults)
 {
