@@ -8,6 +8,7 @@
 
 /* A row's share of the matrix costs about as much as this many products with the row for each of its numbers. */
 static const double products_per_number = 0.25;
+enum { PANEL = 64 };         /* columns of a matrix that dense rows are added to at a time */
 enum { FIRST_PRODUCTS = 3 }; /* that the first step is taken to have */
 /* Rows that are taken out of a matrix leave rounding errors of what they had added. It is made anew if a column has had
  * more than this many times the sum that is left. */
@@ -79,7 +80,13 @@ static void add_gathered(update *u)
         return;
     if (!u->folds)
         memset(q->square, 0, width * width * sizeof *q->square);
-    hawser_accumulate_block(&X, q->gathered + HW_SVM_GATHERED * width, width, width, q->square, width);
+    for (size_t first = 0; first < width; first += PANEL) { /* the lower triangle, and what panels have above it */
+        size_t count = width - first < PANEL ? width - first : PANEL;
+        X.cols = width - first;
+        X.values = q->gathered + first;
+        hawser_accumulate_block(&X, q->gathered + HW_SVM_GATHERED * width + first, width, count,
+                                q->square + first * width + first, width);
+    }
     u->folds = true;
     u->held = 0;
 }
@@ -200,17 +207,15 @@ void hw_svm_hessian_product(hw_svm_block *b, size_t problem, size_t s, size_t co
     hw_svm_primal *q = &b->primal;
     const double *row = hw_svm_hessian_of(b, problem);
     const double factor = hw_svm_hessian_factor(b, problem);
-    double *in = q->gathered, *out = in + b->width;
+    double *in = q->gathered, *restrict out = in + b->width;
     for (size_t a = 0; a < b->width; a++)
         in[a] = q->direction[a * b->svm->path.outputs + problem];
     hawser_simulated_work(NULL, (uint64_t)b->width * b->width);
     for (size_t a = 0; a < b->width; row += ++a) {
-        double sum = row[a] * in[a];
-        for (size_t c = 0; c < a; c++) {
-            sum += row[c] * in[c];
-            out[c] += row[c] * in[a];
-        }
-        out[a] = sum;
+        const double at = in[a];
+        for (size_t c = 0; c < a; c++)
+            out[c] += row[c] * at;
+        out[a] = hawser_dot(a, row, in, NULL) + row[a] * at;
     }
     for (size_t a = 0; a < b->width; a++)
         q->reduced[a * count + s] = factor * out[a];
