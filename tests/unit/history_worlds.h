@@ -56,10 +56,10 @@ static bool one_in(hw_random *random, uint64_t of)
     return hw_random_below(random, of) == 0;
 }
 
-/* How many seeds are drawn: every rule and mutant needs many. */
+/* How many seeds are drawn. */
 static inline uint64_t seeds_of(uint64_t usual, uint64_t many)
 {
-    return runs_long() ? many : SANITIZED ? usual / 3 : usual;
+    return runs_long() ? many : tried_of(usual);
 }
 
 static inline hw_verdict judge(const hw_history *history)

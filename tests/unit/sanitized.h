@@ -33,7 +33,7 @@ static inline bool runs_long(void)
 /* How many of `count` random cases are tried. */
 static inline uint64_t tried_of(uint64_t count)
 {
-    return SANITIZED ? (count + 5) / 6 : count;
+    return SANITIZED ? count / 3 : count;
 }
 
 /* How many of `count` schedules of fibers are tried. One thread steps through them, so they have no races to find. */
