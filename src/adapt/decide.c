@@ -475,6 +475,13 @@ static double ratio_of(double now, double old)
     return old > 0 ? now / old : now > 0 ? HW_SHORTER : 0;
 }
 
+/* Returns whether a trial allows for progress that slows down by itself. Another amount of work per clock changes how fast it
+ * does, so what the old value would have done is unknown then. */
+static bool slows(const hw_decider *d)
+{
+    return d->bounds.often && d->trial.knob == HW_KNOB_SYNC;
+}
+
 /* Goes on with a trial once progress under a setting is known: per clock, and the seconds of a clock; NaN: unknown. */
 static void step_trial(hw_decider *d, double per_clock, double clock)
 {
@@ -483,11 +490,11 @@ static void step_trial(hw_decider *d, double per_clock, double clock)
     if (isnan(rate) || d->check.on)
         return;
     if (trial->stage == HW_TRIAL_WAITS) {
-        if (d->bounds.often && !d->steady)
+        if (d->bounds.often && (!d->steady || (!slows(d) && d->decay * HW_STEADY < 1)))
             return;
         trial->stage = HW_TRIAL_NEW;
         trial->before = rate;
-        trial->expected = d->bounds.often ? rate * d->decay : rate;
+        trial->expected = slows(d) ? rate * d->decay : rate;
         trial->began = d->clocks;
         say(d, "trial: %s", trial->reason);
         set(d, trial->knob, trial->block, trial->to);
@@ -514,7 +521,7 @@ static void step_trial(hw_decider *d, double per_clock, double clock)
         set(d, trial->knob, trial->block, trial->from);
     } else if (trial->stage == HW_TRIAL_BACK) {
         /* Where progress slows down by itself, the old value would have done what lies between before and after. */
-        const bool between = d->bounds.often && rate > 0 && trial->before > DBL_MIN;
+        const bool between = slows(d) && rate > 0 && trial->before > DBL_MIN;
         const double ratio = ratio_of(trial->after, between ? sqrt(trial->before * rate) : rate);
         if (trial->behind) {
             judge_anew(d, ratio);
