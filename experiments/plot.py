@@ -81,10 +81,10 @@ class Figure:
             canvas.text(0.12 / width, 1 - 0.36 / height, subtitle, color="#666666", va="top")
             handles = [Line2D([], [], color=colour, linestyle=pattern(dash)) for colour, dash in styles.values()]
             canvas.legend(handles, list(styles), loc="lower left", bbox_to_anchor=(0, 1 - head / height), ncols=across, frameon=False, borderaxespad=0.3)
-            axes = canvas.subplots(rows, columns, squeeze=False).flat
+            axes = list(canvas.subplots(rows, columns, squeeze=False).flat)
             for number, (panel, box) in enumerate(zip(self.panels, axes)):
                 draw(panel, box, styles, number)
-            for box in list(axes)[len(self.panels):]:
+            for box in axes[len(self.panels):]:
                 box.set_axis_off()
             canvas.savefig(path, format="svg", metadata={"Date": None})
 

@@ -475,8 +475,8 @@ static double ratio_of(double now, double old)
     return old > 0 ? now / old : now > 0 ? HW_SHORTER : 0;
 }
 
-/* Returns whether a trial allows for progress that slows down by itself. Another amount of work per clock changes how fast it
- * does, so what the old value would have done is unknown then. */
+/* Returns whether a trial allows for progress that slows down by itself. Another amount of work per clock changes how
+ * fast it does, so what the old value would have done is unknown then. */
 static bool slows(const hw_decider *d)
 {
     return d->bounds.often && d->trial.knob == HW_KNOB_SYNC;
