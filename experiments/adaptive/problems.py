@@ -6,7 +6,8 @@ RATES = ("10mbit", "100mbit", "1gbit")
 ROUNDS = ["--exchange-every", "1"]
 URL, DENSE = ("url", 3000, 3000, "--per-row", 40), ("dense", 300, 64)
 RATINGS, CLASSES = ("ratings", 1000, 1000, 40), ("classes", 8000, 1000, 20)
-# Data, the seconds of a stored entry, and the words of the training or of the example. Constants of src/adapt/ were set on lasso and factors alone.
+# Data, the seconds of a stored entry, and the words of the training or of the example. Most constants of src/adapt/ were
+# set on lasso and factors, those for noisy metrics on mini-batches; the other problems check them.
 PROBLEMS = {
     "lasso": (URL, "100ns", ["lasso", "--solver", "cd", "--tol", "1e-4", "--lambda-ratio", "0.01"]),
     "correlated": (DENSE, "100ns", ["lasso", "--solver", "cd", "--tol", "1e-4", "--lambda-ratio", "0.05"]),
