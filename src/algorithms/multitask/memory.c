@@ -1,6 +1,6 @@
 /* memory.c - the visit of a block. Weights, moments and penalties are computed anew from the data, and every round computes
- * the residuals anew. Under ssp and tap the first round after a scan may see a later v than the scan did, so the gradients
- * of the scan are kept. */
+ * the residuals anew. A round also computes the members' gradients anew, with the same bits, if it does not know that the
+ * last scan's are fresh. */
 #include "algorithms/multitask/parts.h"
 
 #include "algorithms/multitask/joint.h"
@@ -53,7 +53,6 @@ void hw_multitask_visit(hawser_record *record, hawser_context *context)
     size_t p = block->columns.X.cols, q = block->outputs;
     hawser_record_bytes(record, block->intercept, q * sizeof *block->intercept);
     hawser_record_bytes(record, block->gradient, p * q * sizeof *block->gradient);
-    HW_LINEAR_REMEMBER(record, block->fresh);
     for (size_t j = 0; j < p && hawser_record_reads(record); j++)
         hw_multitask_measure_gradient(block, j);
     visit_members(record, block);

@@ -100,6 +100,8 @@ static hawser_status sweep(hawser_context *context)
     hw_multitask_round round = make_round(context, block);
     round.alpha = alpha;
     round.image = one_clock(linear) ? NULL : v;
+    /* Under ssp and tap other blocks may have changed v since the scan. */
+    block->fresh = block->fresh && memcmp(block->measured, v, block->columns.X.rows * block->outputs * sizeof *v) == 0;
     if (!block->kept || !one_clock(linear))
         hw_multitask_residual(block, v);
     block->kept = false; /* descents change the residual */
