@@ -51,6 +51,8 @@ static int run_node(void *user, uint32_t node)
     (void)user;
     hawser_status status = hawser_options_new(tables, &options, &error);
     HAWSER_THEN(status, hawser_options_set(options, "workers", "3", HAWSER_FROM_PROGRAM, "test", &error));
+    /* A clock takes ten seconds and drawn pauses: less would abandon some runs, whose nodes keep what they have. */
+    HAWSER_THEN(status, hawser_options_set(options, "grace", "100", HAWSER_FROM_PROGRAM, "test", &error));
     HAWSER_THEN(status, hawser_open_options(options, &job, &error));
     HAWSER_THEN(status, run_program(job, &sums[node], &error));
     hawser_close(job);
