@@ -1,4 +1,5 @@
 """The problems, hosts and settings of experiments/adaptive, and the cells of its table."""
+import os
 import random
 import subprocess
 
@@ -98,5 +99,6 @@ def make(hawser, folder, kind, rows, columns, *more):
         write(path, rows, columns, *more)
     elif not path.exists():
         words = [hawser, "data", "generate", kind, "-o", path, "--rows", rows, "--cols", columns, *more, "--seed", 3]
-        subprocess.run([str(word) for word in words], check=True)
+        own = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}  # which are options of the command
+        subprocess.run([str(word) for word in words], check=True, env=own)
     return path
