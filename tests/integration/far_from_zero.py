@@ -207,11 +207,29 @@ def check_small_lambda(folder):
             assert printed["lambda"] == 1e-15, (algorithm, options, printed)
 
 
+def check_without_intercept(folder):
+    """Without an intercept columns far from zero differ in scale and are nearly parallel. A path of them ends at its tolerance all the same."""
+    chance, rows, columns = random.Random(32), 80, 8
+    shifts = [chance.choice((0, 0, 1e3, -1e5, 1e6)) for _ in range(columns)]
+    data = os.path.join(folder, "apart.csv")
+    with open(data, "w") as file:
+        print("y," + ",".join(f"x{j}" for j in range(columns)), file=file)
+        drawn = [[chance.gauss(0, 1) + shift for shift in shifts] for _ in range(rows)]
+        for row in drawn:
+            y = sum((x - shift) * j for j, (x, shift) in enumerate(zip(row, shifts))) * 0.1 + chance.gauss(0, 0.1)
+            print(",".join(map(repr, [y] + row)), file=file)
+    for workers in ("1", "2", "3"):
+        words = [HAWSER, "train", "lasso", data, "--target", "y", "--no-intercept", "--path", "8", "--workers", workers, "-q", "--json", "--time-limit", "20"]
+        done = subprocess.run(words, capture_output=True, text=True, env=CLEAN, timeout=60)
+        assert done.returncode == 0 and json.loads(done.stdout)["stop_reason"] == "gap", (workers, done)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_constant(folder)
         check_refused(folder)
         check_small_lambda(folder)
+        check_without_intercept(folder)
         count = 400 if os.environ.get("HAWSER_TEST_LONG") else 36
         first = int(os.environ.get("HAWSER_TEST_SEED", "1"))
         for seed in some(range(first, first + count)):

@@ -155,7 +155,8 @@ static double solve(problem *q, uint32_t count, size_t rounds, double optimum)
     assert_true(game->gap <= enough);
     assert_true(game->gap >= game->objective - optimum - 1e-13 * fabs(optimum));
     double objective = reference_objective(q, q->lasso.problem.alpha);
-    assert_true(fabs(objective - game->objective) <= 1e-11 * objective);
+    /* v is not derived anew here, so columns of 1e6 leave rounding errors in it. */
+    assert_true(fabs(objective - game->objective) <= 5e-11 * objective);
     for (uint32_t b = 0; b < count; b++)
         hw_lasso_block_release(&game->blocks[b]);
     free(game->v);

@@ -208,6 +208,7 @@ static hawser_status begin(descent *d, hw_linear_members *members, const hw_line
                                           .bent = members->scratch + 3 * row},
                                .curve = members->scratch + 4 * row,
                                .most_iterations = LEAST_ITERATIONS,
+                               .scaled = true,
                                .exact = 0.01,
                                .move.values = memory + 2 * length};
     d->epochs = LEAST_EPOCHS;

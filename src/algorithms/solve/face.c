@@ -32,6 +32,16 @@ static void find(hw_linear_face *face, const hw_linear_space *space, const hw_li
     }
 }
 
+/* Finds the largest pull again where columns differ in scale: hw_conjugate compares pulls as they are. */
+static void scale_most(hw_linear_face *face)
+{
+    if (!face->scaled)
+        return;
+    face->search.most = 0.0;
+    for (size_t f = 0; f < face->count; f++)
+        face->search.most = fmax(face->search.most, fabs(face->search.pull[f]) / sqrt(face->curve[f]));
+}
+
 void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image,
                           const double *pulls, double tolerance)
 {
@@ -39,8 +49,9 @@ void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, co
     find(face, space, image, pulls);
     face->search.count = face->count;
     hw_conjugate_begin(&face->search);
+    scale_most(face);
     for (size_t k = 0; k < space->members->count; k++)
-        size += fabs(space->members->x[k]);
+        size += fabs(space->members->x[k]) * (face->scaled ? sqrt(curvature(space, k)) : 1.0);
     face->used = 0;
     face->target =
         fmax(0.2 * tolerance / size, face->exact * face->search.most); /* the gap is about the largest pull times ||x||_1 */
@@ -76,10 +87,12 @@ static void go(hw_linear_face *face, const hw_linear_space *space)
         curvature += direction[f] * bent[f];
         alone += direction[f] * direction[f] * face->curve[f];
     }
-    if (curvature > 1e-13 * alone)
+    if (curvature > 1e-13 * alone) {
         hw_conjugate_go(&face->search, face->search.power / curvature);
-    else
+        scale_most(face);
+    } else {
         face->search.most = -1.0; /* the quadratic is flat along the direction */
+    }
 }
 
 hawser_status hw_linear_face_search(hw_linear_face *face, const hw_linear_space *space, uint64_t steps, hawser_error *error)

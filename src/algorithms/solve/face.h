@@ -20,6 +20,7 @@ typedef struct hw_linear_face {
     size_t count;
     size_t most_iterations; /* few while signs change, more once whole steps are taken */
     uint64_t used;          /* its cost in coordinate steps */
+    bool scaled;            /* pulls are compared in units in which each curvature is 1, so that no column's scale matters */
     double exact;           /* the share of the largest pull that may be left, because signs may still change */
     double target;          /* the largest pull that may be left */
 } hw_linear_face;
