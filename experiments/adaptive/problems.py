@@ -1,7 +1,7 @@
 """The problems, hosts and settings of experiments/adaptive, and the cells of its table."""
-import os
 import random
-import subprocess
+
+from boxed import common
 
 RATES = ("10mbit", "100mbit", "1gbit")
 ROUNDS = ["--exchange-every", "1"]
@@ -36,7 +36,7 @@ CELLS = [*cells_of("lasso", 4), *cells_of("lasso", 8), *cells_of("correlated", 4
          *((problem, 64, "100mbit", "even") for problem in ("wide lasso", "ridge", *EXAMPLES))]
 
 
-# Runs whose changes are drawn: name, cell, and further words.
+# Runs whose changes are in the picture of timelines: name, cell, and further words.
 TIMELINES = [("lasso, 10 Mbit/s", ("lasso", 4, "10mbit", "even"), ()),
              ("mini-batches, 10 Mbit/s, one slow", ("mini-batches", 4, "10mbit", "one slow"), ()),
              ("factors, 100 Mbit/s, slow in turn", ("factors", 4, "100mbit", "slow in turn"), ()),
@@ -76,7 +76,7 @@ def write_ratings(path, users, items, per_user):
 
 
 def write_classes(path, rows, columns, per_row):
-    """Two classes that depend on the first 50 columns, of which half of a row's entries are."""
+    """Two classes that depend on the first 50 columns. Half of a row's entries are in these."""
     chance, telling = random.Random(4), 50
     weights = [chance.gauss(0, 1) for _ in range(telling)] + [0] * (columns - telling)
     with open(path, "w", encoding="utf-8") as file:
@@ -99,6 +99,5 @@ def make(hawser, folder, kind, rows, columns, *more):
         write(path, rows, columns, *more)
     elif not path.exists():
         words = [hawser, "data", "generate", kind, "-o", path, "--rows", rows, "--cols", columns, *more, "--seed", 3]
-        own = {key: value for key, value in os.environ.items() if not key.startswith("HAWSER_")}  # which are options of the command
-        subprocess.run([str(word) for word in words], check=True, env=own)
+        common.run(words)
     return path

@@ -83,7 +83,7 @@ typedef struct hw_trial {
     char reason[HW_REASON / 2 + 20];
 } hw_trial;
 
-/* A change of encoding or quota whose effect is not known yet. */
+/* A change of encoding or quota, until its effect is known. */
 typedef struct hw_check {
     bool on;
     hw_knob knob;

@@ -81,9 +81,9 @@ hawser_status hw_cluster_has_left(hw_cluster *cluster, uint32_t node, hawser_err
                        words[0] != '\0' ? words : "its own words say why");
 }
 
-/* What a node reports to all: how many runs of which job it has ended, and why. The envelope has its number in `state`,
- * and 1 + the node in `range` if node 0 forwards it. To node 0 the payload ends with `span` bytes, which have a bit for
- * each node that was sent the message directly. */
+/* What a node reports to all: the number of runs that it has ended, of which job, and why. The envelope has the
+ * report's own number in `state`, and 1 + the node in `range` if node 0 forwards it. To node 0 the payload ends with
+ * `span` bytes, which have a bit for each node that was sent the message directly. */
 typedef struct goodbye {
     hw_join_word what;
     uint32_t number, job, ended, completed;

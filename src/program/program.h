@@ -81,8 +81,8 @@ struct hawser_operator {
     bool metric_is_gap;
     hawser_state *adapts; /* the state whose encoding and gain may change; NULL: none */
     double (*gain_of)(double work, uint32_t staleness, void *user);
-    bool gain_grows; /* in place of gain_of: with staleness, as sigma' of hawser_cocoa, */
-    bool preset;     /* whose loop is adapted without a declaration so far */
+    bool gain_grows; /* in place of gain_of: the gain grows with the staleness, as sigma' of hawser_cocoa does */
+    bool preset;     /* hawser_cocoa has declared what may change, and the program has not */
 };
 
 typedef struct hw_metric {

@@ -109,10 +109,10 @@ bool hw_plan_adapts(const hw_plan *plan, const hawser_operator *loop, const char
     *why = !is_adapted(loop) ? "no loop says what may change of it (HAWSER_ADAPT); the rounds of a linear model do, with "
                                "--exchange-every H"
            : hw_loop_measures(loop) && updates_stored(plan->program, loop)
-               ? "its loop updates stored states, of which no earlier values come back after a change that did harm"
+               ? "its loop updates stored states, which cannot return to earlier values after a change that did harm"
            : plan->lacks_memory
-               ? "the limit of memory leaves none for a copy of the states, to which a change that did harm "
-                 "is taken back (--memory-limit)"
+               ? "the limit of memory (--memory-limit) leaves none for the copy of the states to which the loop "
+                 "would return after a change that did harm"
                : NULL;
     return *why == NULL;
 }

@@ -66,7 +66,7 @@ def generated():
 
 @functools.cache
 def tall():
-    """Full rows, whose columns differ in size and mean."""
+    """Rows without zeros. The columns differ in size and mean."""
     chance = random.Random(4)
     lines = []
     for _ in range(300):

@@ -181,7 +181,7 @@ static bool path_ends(const hw_row_path *path, hw_row_turn *turn)
     return hw_early_ends(&path->early, &turn->early);
 }
 
-/* Adds up the errors of a member whose folds are abreast. Notes whether those of the last members end the path. */
+/* Adds up the errors of a member that all folds fit before the next one. Notes whether the path ends with it. */
 static void take_fold(const hw_row_path *path, hw_row_turn *turn, const double fields[HW_ROW_FIELDS])
 {
     if (turn->fold == 0)
