@@ -209,8 +209,9 @@ hawser_status hw_parallelise(hw_plan *plan, const hw_plan_settings *settings, ha
         if (op->one)
             place(plan, op);
     }
+    const uint64_t least = settings->memory_least > 0 ? settings->memory_least : settings->memory;
     HAWSER_TRY(describe(plan, error));
-    if (plan->guards && run_bytes(plan) > settings->memory) {
+    if (plan->guards && run_bytes(plan) > least) {
         plan->lacks_memory = true;
         plan->settings.adapts = 0;
         HAWSER_TRY(describe(plan, error));

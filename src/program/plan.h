@@ -26,18 +26,19 @@ typedef struct hw_plan_settings {
     uint32_t blocks;
     uint32_t threads; /* blocks that compute at once */
     uint32_t processors;
-    uint32_t nodes;                /* 1: one process */
-    uint32_t hosts;                /* of these nodes */
-    char links[96];                /* name of the topology and the number of hosts: "servers:4 (4 hosts)" */
-    char topology[300];            /* text about the links between nodes; empty with one node */
-    const hw_topology *graph;      /* these links; NULL with one node */
-    hw_adding_shape adding;        /* follows from the topology; on one node the plan chooses it */
-    const char *const *names;      /* of the nodes; NULL: they have none */
-    uint64_t memory;               /* limit of each process in bytes, without `shared` */
-    uint64_t shared;               /* bytes of memory shared with other nodes of this host */
-    uint64_t loaded;               /* the most bytes that a load of this job has taken */
-    hw_filter filter;              /* max_held 0: the loop's staleness + 1 */
-    bool checkpoints;              /* are taken */
+    uint32_t nodes;           /* 1: one process */
+    uint32_t hosts;           /* of these nodes */
+    char links[96];           /* name of the topology and the number of hosts: "servers:4 (4 hosts)" */
+    char topology[300];       /* text about the links between nodes; empty with one node */
+    const hw_topology *graph; /* these links; NULL with one node */
+    hw_adding_shape adding;   /* follows from the topology; on one node the plan chooses it */
+    const char *const *names; /* of the nodes; NULL: they have none */
+    uint64_t memory;          /* limit of each process in bytes, without `shared` */
+    uint64_t memory_least;    /* the least `memory` of a node, for decisions that all nodes must make alike; 0: `memory` */
+    uint64_t shared;          /* bytes of memory shared with other nodes of this host */
+    uint64_t loaded;          /* the most bytes that a load of this job has taken */
+    hw_filter filter;         /* max_held 0: the loop's staleness + 1 */
+    bool checkpoints;         /* are taken */
     const hawser_options *options; /* with filters, quotas and forms of single states; NULL: none */
     uint64_t seed;
     unsigned adapts;         /* hw_adapts: what may change of loops that declare it (HAWSER_ADAPT) */

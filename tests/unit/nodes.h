@@ -91,6 +91,16 @@ static void *node_main(void *argument)
     return NULL;
 }
 
+/* Sets an option of a node. A key like "1:memory-limit" is for node 1 alone. */
+static inline hawser_status set_pair(test_node *node, uint32_t number, const char *const *pair, hawser_error *error)
+{
+    const char *key = pair[0];
+    bool single = key[0] >= '0' && key[0] <= '9';
+    if (single && (uint32_t)(key[0] - '0') != number)
+        return HAWSER_OK;
+    return hawser_options_set(node->options, single ? key + 2 : key, pair[1], HAWSER_FROM_PROGRAM, "test", error);
+}
+
 /* Runs `body` on every node of `count`, each with the options `pairs` over `tables`; all of `nodes` are filled when it
  * returns. by_hand: all but node 0 receive their number and the number of nodes from node 0, as if they were started by
  * hand. */
@@ -110,7 +120,7 @@ static inline void run_nodes_with(const hawser_option *const *tables, test_node 
         hawser_error error = {0};
         hawser_status status = hawser_options_new(tables, &nodes[i].options, &error);
         for (const char *const *pair = pairs; status == HAWSER_OK && *pair != NULL; pair += 2)
-            status = hawser_options_set(nodes[i].options, pair[0], pair[1], HAWSER_FROM_PROGRAM, "test", &error);
+            status = set_pair(&nodes[i], i, pair, &error);
         if (status != HAWSER_OK)
             fail_msg("%s", error.text);
     }

@@ -260,6 +260,72 @@ static void without_memory_for_a_copy_nothing_changes(void **state)
     assert_true(needed[1] >= needed[0] + LARGE * sizeof(double));
 }
 
+/* A program with one large state, which a run under --auto keeps if there is memory for a copy. */
+static hawser_status shrink(hawser_context *context)
+{
+    HAWSER_WRITE(context, double, w);
+    w[0] *= 0.5;
+    return hawser_report(context, "squares", w[0]);
+}
+
+typedef struct large {
+    uint64_t needed;
+    bool guards[2]; /* by node */
+    bool runs;
+} large;
+
+static void run_large(test_node *node)
+{
+    large *l = node->user;
+    hawser_program *p = hawser_program_new("large", NULL);
+    hawser_state *w = HAWSER_STATE(p, "w", HAWSER_REPLICATED, .rows = 1 << 18);
+    hawser_metric_declare(p, "squares", HAWSER_SUM);
+    hawser_operator *loop = hawser_loop(hawser_root(p), "descent", (hawser_until){.clocks = 5}, hawser_bsp());
+    HAWSER_UNIT(loop, "shrink", shrink, .updates = {w});
+    HAWSER_ADAPT(p, .loop = loop, .metric = "squares", .state = w, .staleness_most = 1);
+    hw_plan *plan = NULL;
+    hawser_run *run = NULL;
+    node->status = hw_job_plan(node->job, p, &plan, &node->error);
+    if (node->status == HAWSER_OK) {
+        l->guards[node->node] = plan->guards;
+        if (node->node == 0)
+            l->needed = plan->memory_needed;
+    }
+    if (node->status == HAWSER_OK && l->runs)
+        node->status = hawser_run_program(node->job, p, &run, &node->error);
+    hw_plan_free(plan);
+    hawser_run_free(run);
+    hawser_program_free(p);
+}
+
+/* The memory of one node decides for all: nodes that decided each by its own would run different programs. */
+static void nodes_with_different_limits_decide_alike(void **state)
+{
+    (void)state;
+    test_node nodes[NODES_MOST];
+    large l[2] = {{0}};
+    char limit[40];
+    for (int i = 0; i < 2; i++) {
+        const char *const pairs[] = {"workers",      "4",  "timeout", "60", "auto", i > 0 ? "yes" : "no",
+                                     "memory-limit", "8g", NULL};
+        run_nodes(nodes, 2, pairs, run_large, &l[i]);
+        check_all(nodes, 2, "with much memory");
+        assert_true(l[i].guards[0] == (i == 1) && l[i].guards[1] == (i == 1));
+    }
+    assert_true(l[1].needed > l[0].needed);
+    (void)snprintf(limit, sizeof limit, "%llu", (unsigned long long)((l[0].needed + l[1].needed) / 2));
+    for (int i = 0; i < 2; i++) {
+        const char *const pairs[] = {"workers",      "4",    "timeout",
+                                     "60",           "auto", "yes",
+                                     "memory-limit", "8g",   i == 0 ? "0:memory-limit" : "1:memory-limit",
+                                     limit,          NULL};
+        large both = {.runs = true};
+        run_nodes(nodes, 2, pairs, run_large, &both);
+        check_all(nodes, 2, "one with less memory");
+        assert_false(both.guards[0] || both.guards[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -269,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_run_that_goes_on_keeps_and_returns),
         cmocka_unit_test(a_metric_that_is_no_number_by_itself_ends_the_run),
         cmocka_unit_test(without_memory_for_a_copy_nothing_changes),
+        cmocka_unit_test(nodes_with_different_limits_decide_alike),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,35 +50,45 @@ static uint32_t default_blocks(const hawser_job *job)
     return nodes > processors ? nodes : processors;
 }
 
-/* Memory that the nodes of one host share is subtracted from the limit of each, because the kernel may charge its pages to
- * any of them. */
-static hawser_status find_memory(hawser_job *job, hawser_error *error)
+/* Returns the limit of this process, with memory that nodes of its host share. */
+static uint64_t limit_of(const hawser_job *job)
 {
-    hw_plan_settings *settings = &job->settings;
     bool given = hawser_options_has(job->options, "memory-limit");
     uint32_t sharers =
         job->cluster == NULL
             ? 1
             : hw_cluster_host_members(job->cluster, hw_cluster_member(job->cluster, hw_cluster_self(job->cluster))->host);
-    uint64_t limit = given ? hawser_options_bytes(job->options, "memory-limit") : hw_machine_memory(sharers);
-    settings->shared = job->cluster != NULL ? hw_cluster_shared_bytes(job->cluster) : 0;
-    if (settings->shared >= limit)
-        return hawser_fail(
-            error, HAWSER_NO_MEMORY,
-            "this node shares %.1f MiB of memory with other nodes of its host and may take %.1f MiB in all; raise "
-            "--memory-limit, or use --transport unix",
-            (double)settings->shared / 0x1p20, (double)limit / 0x1p20);
-    settings->memory = limit - settings->shared;
-    settings->checkpoints = hawser_options_has(job->options, "checkpoint");
-    return HAWSER_OK;
+    return given ? hawser_options_bytes(job->options, "memory-limit") : hw_machine_memory(sharers);
 }
 
-/* What each node says of the workers. */
+/* Memory that the nodes of one host share is subtracted from the limit of each, because the kernel may charge its pages to
+ * any of them. If that leaves nothing, settings->memory is 0. */
+static void find_memory(hawser_job *job)
+{
+    hw_plan_settings *settings = &job->settings;
+    uint64_t limit = limit_of(job);
+    settings->shared = job->cluster != NULL ? hw_cluster_shared_bytes(job->cluster) : 0;
+    settings->memory = limit > settings->shared ? limit - settings->shared : 0;
+}
+
+static hawser_status check_shared(const hawser_job *job, hawser_error *error)
+{
+    if (job->settings.memory > 0)
+        return HAWSER_OK;
+    return hawser_fail(
+        error, HAWSER_NO_MEMORY,
+        "this node shares %.1f MiB of memory with other nodes of its host and may take %.1f MiB in all; raise "
+        "--memory-limit, or use --transport unix",
+        (double)job->settings.shared / 0x1p20, (double)limit_of(job) / 0x1p20);
+}
+
+/* What each node reports when it opens a job. */
 typedef struct worker_report {
     uint32_t given;       /* by --workers; 0: it was not */
     uint32_t before;      /* node 0: workers of the checkpoint from which the job goes on; 0: there is none */
     uint32_t checkpoints; /* --checkpoint was given */
     uint32_t decisions;   /* --save-decisions, --replay-decisions or --learn was given */
+    uint64_t memory;      /* its limit */
 } worker_report;
 
 static uint32_t blocks_of(const hawser_job *job, const worker_report *own, const worker_report *first)
@@ -90,7 +100,8 @@ static uint32_t blocks_of(const hawser_job *job, const worker_report *own, const
 static hawser_status report_workers(const hawser_job *job, worker_report **all, hawser_error *error)
 {
     const hawser_options *options = job->options;
-    worker_report own = {.checkpoints = hawser_options_text(options, "checkpoint") != NULL,
+    worker_report own = {.memory = job->settings.memory,
+                         .checkpoints = hawser_options_text(options, "checkpoint") != NULL,
                          .decisions = hawser_options_text(options, "save-decisions") != NULL ||
                                       hawser_options_text(options, "replay-decisions") != NULL ||
                                       hawser_options_text(options, "learn") != NULL};
@@ -163,7 +174,11 @@ static hawser_status resolve(hawser_job *job, const worker_report *all, hawser_e
     settings->threads = hawser_options_has(options, "threads") ? (uint32_t)hawser_options_integer(options, "threads") : 0;
     if (settings->threads == 0 || settings->threads > settings->blocks)
         settings->threads = settings->blocks;
-    HAWSER_TRY(find_memory(job, error));
+    HAWSER_TRY(check_shared(job, error));
+    settings->memory_least = settings->memory;
+    for (uint32_t i = 0; i < hawser_job_nodes(job); i++)
+        settings->memory_least = all[i].memory < settings->memory_least ? all[i].memory : settings->memory_least;
+    settings->checkpoints = hawser_options_has(options, "checkpoint");
     settings->seed = (uint64_t)hawser_options_integer(options, "seed");
     settings->options = options;
     hw_option_item filter;
@@ -217,6 +232,7 @@ static hawser_status compare_workers(const hawser_job *job, const worker_report 
 static hawser_status settle(hawser_job *job, hawser_error *error)
 {
     worker_report *all = NULL;
+    find_memory(job);
     hawser_status status = report_workers(job, &all, error);
     if (status == HAWSER_OK)
         status = resolve(job, all, error);
