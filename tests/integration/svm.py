@@ -340,6 +340,15 @@ def check_folds():
     refused("train", "svm", "two.csv", "--target", "t", "--ignore", "w", "--cv", "2", "--folds", "f", text="all rows of class is1 are in fold 1", code=3)
 
 
+def check_empty():
+    """With errors that are all within epsilon the model is its intercept. A note says so, of C."""
+    Problem(11, 60).write()
+    for words, rows in ((("--cv", "3"), "the held-out rows of --cv"), (("--path", "0.1,1", "--validation", "y.svm"), "the validation data")):
+        said = train("y.svm", "--loss", "epsilon", "--epsilon", "1e6", *words)[0]
+        note = f"the chosen C {said['C']:.4g} leaves no column in the model: on {rows} no C of the path has a lower error than the intercept alone"
+        assert note in said["notes"], (words, said["notes"])
+
+
 def grid(words, costs):
     """The result of --cv over its own values of C, after a check that it agrees with the whole path of the same values, as far as it goes."""
     whole, cut = train(*words, "--path", str(costs))[0], train(*words)[0]
@@ -602,6 +611,7 @@ if __name__ == "__main__":
         check_turn()
         check_first_iteration()
         check_folds()
+        check_empty()
         check_grid()
         check_class_weights()
         check_scikit()

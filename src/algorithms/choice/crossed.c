@@ -131,6 +131,12 @@ static void close_with_errors(const hw_fit *fit, hawser_training *training)
     closing_line(fit, "1se", selection->one_error, training->closing[2], SIZE);
 }
 
+/* Returns what a note calls the rows whose errors choose. */
+static const char *held_out(const hw_fit *fit)
+{
+    return fit->selection.crossed ? "the held-out rows of --cv" : "the validation data";
+}
+
 /* Notes that the least error is at the end of the path. An early end has its own note. */
 static void note_end(const hw_fit *fit, hawser_training *training)
 {
@@ -146,27 +152,27 @@ static void note_end(const hw_fit *fit, hawser_training *training)
         snprintf(remedy, sizeof remedy, "--lambda-min-ratio %.1g goes on to smaller ones",
                  0.01 * rows[last].lambda / rows[0].lambda);
     hw_note(training, "the least error on %s is that of the last %s of the path, %.4g: a %s one may have less; %s",
-            fit->selection.crossed ? "the held-out rows of --cv" : "the validation data", hw_fit_parameter(fit),
-            rows[last].lambda, falls ? "smaller" : "larger", remedy);
+            held_out(fit), hw_fit_parameter(fit), rows[last].lambda, falls ? "smaller" : "larger", remedy);
 }
 
-/* Notes that the chosen lambda leaves all coefficients at zero. */
+/* Notes that the chosen member of the path leaves all coefficients at zero. */
 static void note_empty(const hw_fit *fit, hawser_training *training)
 {
     const hw_selection *selection = &fit->selection;
     const hw_member_row *least = &fit->results->rows[selection->least];
+    const char *parameter = hw_fit_parameter(fit);
     if (fit->results->rows[selection->chosen].nonzeros > 0.0)
         return;
     if (!(least->nonzeros > 0.0))
         hw_note(training,
-                "the chosen lambda %.4g leaves no column in the model: on held-out rows no lambda of the path has a "
-                "lower error than the intercept alone",
-                fit->results->rows[selection->chosen].lambda);
+                "the chosen %s %.4g leaves no column in the model: on %s no %s of the path has a lower error than the "
+                "intercept alone",
+                parameter, fit->results->rows[selection->chosen].lambda, held_out(fit), parameter);
     else
         hw_note(training,
                 "the 1-se choice leaves no column in the model: its error is within one standard error of the least; "
-                "--cv-rule min takes lambda %.4g with %g column%s",
-                least->lambda, least->nonzeros, least->nonzeros == 1.0 ? "" : "s");
+                "--cv-rule min takes %s %.4g with %g column%s",
+                parameter, least->lambda, least->nonzeros, least->nonzeros == 1.0 ? "" : "s");
 }
 
 static void fill_facts(const hw_fit *fit, const char *name, hawser_fact *facts)
