@@ -14,11 +14,12 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     return hw_linear_check_target(problem->target, problem->X->rows, error);
 }
 
-/* Adds to the gap what rounding may have taken from it. */
+/* Adds to the gap what rounding of products of columns may have taken from it, where certificates are made of these. */
 static void certificate(hw_linear_metric *metric, const void *source, double zero_objective, double *objective, double *gap)
 {
     hw_linear_squared_certificate(metric, source, zero_objective, objective, gap);
-    *gap += metric(source, "blur");
+    double blur = metric(source, "blur"); /* NaN where the program has no such metric */
+    *gap += blur > 0.0 ? blur : 0.0;
 }
 
 const hw_linear_kind hw_lasso_kind = {.name = "lasso",

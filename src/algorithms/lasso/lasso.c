@@ -68,7 +68,8 @@ static hawser_status measure(hawser_context *context)
     block->fresh = block->lasso->problem.free_count == 0; /* else the gradient is that of a projected residual */
     HAWSER_TRY(hw_linear_squared_report(context, &sums));
     HAWSER_TRY(hw_linear_report(context, "intercept", block->intercept));
-    HAWSER_TRY(hw_linear_report(context, "blur", block->covariance.blur));
+    if (block->lasso->image != NULL)
+        HAWSER_TRY(hw_linear_report(context, "blur", block->covariance.blur)); /* 0 where rows were read */
     return hawser_report(context, "nonzeros", (double)nonzeros);
 }
 
@@ -251,7 +252,6 @@ static const double *intercepts(const void *scratch)
 static void declare(hawser_program *program)
 {
     hw_linear_squared_declare(program);
-    hawser_metric_declare(program, "blur", HAWSER_LAST);
     hawser_metric_declare(program, "sprint_loss", HAWSER_LAST);
     hawser_metric_declare(program, "sprint_penalty", HAWSER_SUM);
     hawser_metric_declare(program, "reached_loss", HAWSER_LAST);
@@ -307,6 +307,8 @@ static void add_work(const hw_linear_frame *frame)
     const hw_linear_choices *choices = &lasso->choices;
     if (hw_lasso_covariance_pays(lasso) && lasso->image == NULL) /* without memory, certificates read the rows */
         driver->linear->image = calloc(lasso->problem.X->rows + lasso->problem.X->cols, sizeof *lasso->image);
+    if (lasso->image != NULL)
+        hawser_metric_declare(frame->program, "blur", HAWSER_LAST);
     hw_linear_shared_reset(lasso->shared);
     if (choices->route == HW_LINEAR_JOINT)
         hawser_process_record(frame->program, hw_linear_shared_visit, lasso->shared);
