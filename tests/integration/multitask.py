@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Several targets (train multitask): objective and certificate recomputed in plain Python from the saved model, one target against the lasso, the same
 bits on nodes, every form of input and policy, and scikit-learn's optimum where it is installed."""
+import fractions
 import itertools
 import json
 import math
@@ -144,6 +145,60 @@ def certificates():
         assert abs(got["objective"] - primal) <= 1e-10 * zero, say
         assert gap <= got["gap"] + 1e-10 * zero and got["gap"] >= 0, say
         assert got["nonzeros"] == sum(any(w[j] for w in read("m", problem.columns)[0]) for j in range(problem.columns)), say
+
+
+def less_the_span(vectors, of, weights):
+    """The vectors less what a weighted least squares fit on the vectors `of` explains, in exact fractions."""
+    basis = []
+    vectors, of = ([[fractions.Fraction(v) for v in x] for x in list] for list in (vectors, of))
+    weights = [fractions.Fraction(w) for w in weights]
+
+    def reduced(x):
+        for q, size in basis:
+            dot = sum(w * u * v for w, u, v in zip(weights, q, x))
+            x = [v - dot / size * u for u, v in zip(q, x)] if dot else x
+        return x
+
+    for x in of:
+        q = reduced(x)
+        size = sum(w * u * u for w, u in zip(weights, q))
+        if size > 0: # else it depends on those before it
+            basis.append((q, size))
+    return [list(map(float, reduced(x))) for x in vectors]
+
+
+def without_penalty():
+    """Columns of penalty factor 0, or all of them (--lambda 0): the objective is that of exact least squares on these, and the certificate that of the rest."""
+    tries = list(itertools.product(([], ["--no-intercept"], ["--weights", "weights"]), ((0,), (1, 3, 4), None),
+                                   ([], ["--workers", "3"], ["--workers", "2", "--sync", "ssp:1"], ["--workers", "2", "--exchange-every", "1"])))
+    for at, (words, free, policy) in command.some(list(enumerate(tries)), 7):
+        ratio = 1.0 if free is None else (1.0, 0.4)[at % 2]
+        problem = Problem(500 + at, 14, 7, 2, density=0.6 if at % 3 else 1.0)
+        problem.X = [[round(256 * v) / 256 for v in x] for x in problem.X]
+        for x in problem.X:
+            x[4] = x[1] + x[3] # depends on two others, exactly
+        problem.write()
+        with open("factors", "w") as file:
+            file.writelines("0\n" if j in (free or ()) else "1\n" for j in range(7))
+        penalty = ["--lambda", "0"] if free is None else ["--lambda", "0.1", "--l1-ratio", str(ratio), "--penalty-factors", "factors"]
+        got = train("train", "multitask", "d.svm", "--target", "targets", "--index-base", "1", "--tol", "1e-7", *words, *penalty, *policy)
+        W, _ = read("m", 7)
+        weights = problem.weights if "--weights" in words else [1.0] * 14
+        intercept = [] if "--no-intercept" in words else [[1] * 14]
+        columns = [[x[j] for x in problem.X] for j in range(7)]
+        left = less_the_span(columns + [[y[o] for y in problem.Y] for o in range(2)],
+                             intercept + [columns[j] for j in (range(7) if free is None else free)], weights)
+        say = (words, free, policy, got["objective"], got["gap"], got["stop_reason"])
+        if free is None:
+            best = math.fsum(w * r * r for x in left[7:] for w, r in zip(weights, x)) / math.fsum(weights) / 2
+            assert got["stop_reason"] == "gap" and abs(got["objective"] - best) <= got["gap"] + 1e-12, (say, best)
+            continue
+        rest = [j for j in range(7) if j not in free]
+        problem.columns, problem.X, problem.Y = len(rest), list(zip(*(left[j] for j in rest))), list(zip(*left[7:]))
+        W = [[w[j] for j in rest] for w in W]
+        primal, gap, zero = certify(problem, W, [0.0, 0.0], 0.1, ratio, weights=weights, intercept=False)
+        assert got["stop_reason"] == "gap" and primal <= got["objective"] + 1e-10 * zero, (say, primal)
+        assert got["objective"] - got["gap"] <= primal + 1e-10 * zero and gap <= got["gap"] + 1e-9 * zero, (say, primal, gap)
 
 
 def short_rounds():
@@ -311,15 +366,12 @@ def models_are_used():
 def refusals():
     Problem(3, 20, 5, 2).write()
     csv = ("d.csv", "--target", "y0,y1")
-    cases = [((*csv, "--lambda", "0"), 2, "not within (0,inf)"), ((*csv, "--lower", "0"), 2, "unknown option --lower"),
+    cases = [((*csv, "--lower", "0"), 2, "unknown option --lower"),
              ((*csv, "--offset", "weight"), 2, "multitask has no offset"), (("d.csv", "--target", "y0,nowhere"), 3, "'nowhere' is no column"),
              (("d.csv", "--target", "y0,y0"), 3, "names column 0 'y0' twice"), (("d.svm", "--target", "y0,y1"), 2, "name a file of targets"),
              (("d.svm", "--target", "factors"), 3, "has 5 lines for the targets of 20 rows")]
     for words, code, say in cases:
         assert say in train("train", "multitask", *words, expect=code), words
-    with open("factors", "w") as file:
-        file.write("1\n0\n1\n1\n1\n1\n") # of the features, weight among them
-    assert "is 0" in train("train", "multitask", *csv, "--lambda", "0.1", "--penalty-factors", "factors", expect=2)
     assert "the target 'y0,y1' is neither" in train("train", "lasso", *csv, expect=3)
     train("train", "multitask", *csv, "--lambda", "0.1")
     other = subprocess.run([command.HAWSER, "evaluate", "m", "d.csv", "--target", "y1,y0"], capture_output=True, text=True,
@@ -383,7 +435,7 @@ def long_paths_have_the_same_bits():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (certificates, short_rounds, rounds_remember_what_they_record, few_entries, alike_columns, one_target_is_a_lasso, nodes_have_the_same_bits, path_and_folds, models_are_used,
+    for test in (certificates, without_penalty, short_rounds, rounds_remember_what_they_record, few_entries, alike_columns, one_target_is_a_lasso, nodes_have_the_same_bits, path_and_folds, models_are_used,
                  refusals, scikit_learn, glmnet, long_paths_have_the_same_bits):
         test()
         print(test.__name__, flush=True)

@@ -46,8 +46,6 @@ hawser_status hw_linear_new(hw_linear *linear, const hw_linear_kind *kind, hawse
     HAWSER_TRY(hw_linear_choose_route(choices, job, problem->X, error));
     if (kind->plain_rounds && (choices->route == HW_LINEAR_ACCELERATED || choices->route == HW_LINEAR_ASYNCHRONOUS))
         choices->route = HW_LINEAR_ROUNDS;
-    if (kind->check != NULL)
-        HAWSER_TRY(kind->check(linear, error));
     if (hawser_job_nodes(job) > 1 && hw_linear_keeps_path(choices))
         HAWSER_TRY(hw_finished_new(&linear->finished, choices->lambda_count,
                                    hawser_job_leads(job) ? (problem->X->cols + 1) * problem->outputs : 0,

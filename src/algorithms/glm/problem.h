@@ -40,8 +40,6 @@ typedef struct hw_linear_kind {
     const char *fit_name;              /* of the share of the loss at zero that the model explains: "r2" */
     /* Makes problem->target and problem->weights. */
     hawser_status (*take_target)(struct hw_linear_problem *problem, const hawser_training_input *input, hawser_error *error);
-    /* Refuses a combination of options that the kind does not have; may be NULL. */
-    hawser_status (*check)(const struct hw_linear *linear, hawser_error *error);
     /* Returns the error of one row for a margin, which includes the offset unless the target does. */
     double (*row_error)(double target, double margin);
     const hw_linear_error *errors; /* further errors on held-out rows; NULL: none */

@@ -13,7 +13,7 @@ void hw_lasso_block_release(void *scratch)
     hw_linear_accelerator_free(&block->accelerator);
     hw_linear_search_free(&block->search);
     free(block->row_weights);
-    hw_lasso_span_free(&block->span);
+    hw_linear_span_free(&block->span);
     free(block->covariance.target);
     free(block->residual);
     free(block->measured);
@@ -31,7 +31,7 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
     HAWSER_TRY(hw_linear_new_doubles(&block->measured, X->rows, error));
     if (hw_linear_weighted(&lasso->problem))
         HAWSER_TRY(hw_linear_new_doubles(&block->row_weights, X->rows, error));
-    HAWSER_TRY(hw_lasso_span_new(&block->span, &lasso->problem, error));
+    HAWSER_TRY(hw_linear_span_new(&block->span, &lasso->problem, error));
     HAWSER_TRY(hw_linear_scan_new(&block->scan, X, error));
     if (lasso->image != NULL)
         HAWSER_TRY(hw_linear_new_doubles(&block->covariance.target, X->cols, error));
@@ -60,7 +60,7 @@ hawser_status hw_lasso_block_prepare(hw_lasso_block *block, const hw_linear *las
     block->fold = fold;
     HAWSER_TRY(hw_linear_begin_fold(lasso, X, fold, block->row_weights, &block->columns, error));
     HAWSER_TRY(hw_linear_measure(lasso, &block->columns, error));
-    hw_lasso_span_reset(&block->span);
+    hw_linear_span_reset(&block->span);
     lasso->choices.settings.solver->reset(block->solver);
     hw_linear_scan_reset(&block->scan);
     block->joint_stale = true;
@@ -103,7 +103,7 @@ void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
     block->square = mean_square(block);
     block->loss = 0.5 * block->square;
     if (dual && problem->free_count > 0) {
-        hw_lasso_span_project(&block->span, problem, &block->columns, r);
+        hw_linear_span_project(&block->span, problem, &block->columns, y, r);
         block->square = mean_square(block);
     }
     finish_residual(block);
@@ -168,7 +168,8 @@ hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, haw
     for (size_t i = 0; i < n; i++)
         block->residual[i] = lasso->problem.target[i] - mean;
     if (lasso->problem.free_count + lasso->problem.box_count > 0)
-        HAWSER_TRY(hw_lasso_span_fit(&block->span, &lasso->problem, columns, block->residual, error));
+        HAWSER_TRY(
+            hw_linear_span_fit(&block->span, &lasso->problem, columns, lasso->problem.target, block->residual, error));
     finish_residual(block);
     block->kept = false;
     hw_linear_scan_all(&block->scan, columns, block->residual, block->sum);

@@ -6,8 +6,8 @@
 #define HW_ALGORITHMS_LASSO_BLOCK_H
 
 #include "algorithms/glm/linear.h"
+#include "algorithms/glm/span.h"
 #include "algorithms/lasso/covariance.h"
-#include "algorithms/lasso/span.h"
 #include "algorithms/solve/accelerate.h"
 #include "algorithms/solve/certificate.h"
 #include "algorithms/solve/descent.h"
@@ -39,7 +39,7 @@ typedef struct hw_lasso_block {
     uint32_t fold; /* for which it was prepared */
     hw_linear_columns columns;
     double *row_weights; /* weights of this fold; NULL: all rows weigh alike */
-    hw_lasso_span span;  /* of columns without penalty */
+    hw_linear_span span; /* of columns without penalty */
     double *residual;    /* w_i r_i at the last read of v */
     double *measured;    /* v of the last dual residual */
     bool kept;           /* the residual and its sums are still those */

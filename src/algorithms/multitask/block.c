@@ -17,6 +17,7 @@ void hw_multitask_release(void *scratch)
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
         free(all[k]);
     hw_linear_columns_free(&block->columns);
+    hw_linear_span_free(&block->span);
     hw_linear_gram_free(&block->gram);
     if (block->joint != NULL)
         hw_multitask_release(block->joint);
@@ -88,12 +89,14 @@ hawser_status hw_multitask_prepare(hw_multitask_block *block, const hw_linear *l
         block->outputs = linear->problem.outputs;
         HAWSER_TRY(hw_multitask_allocate(block, X, error));
         HAWSER_TRY(hw_linear_new_doubles(&block->measured, X->rows * block->outputs, error));
+        HAWSER_TRY(hw_linear_span_new(&block->span, &linear->problem, error));
         if (hw_linear_weighted(&linear->problem))
             HAWSER_TRY(hw_linear_new_doubles(&block->row_weights, X->rows, error));
     }
     block->fold = fold;
     HAWSER_TRY(hw_linear_begin_fold(linear, X, fold, block->row_weights, &block->columns, error));
     HAWSER_TRY(hw_linear_measure(linear, &block->columns, error));
+    hw_linear_span_reset(&block->span);
     hw_linear_gram_clear(&block->gram);
     if (block->joint != NULL)
         hw_linear_gram_clear(&block->joint->gram);
@@ -128,27 +131,86 @@ static void scan_columns(hw_multitask_block *block)
         hw_multitask_measure_gradient(block, j);
 }
 
+/* Divides the residuals of an output by their weights; rows of weight 0 get 0. */
+static void unweigh(const hw_multitask_block *block, double *r)
+{
+    for (size_t i = 0; block->row_weights != NULL && i < block->columns.X.rows; i++)
+        r[i] = block->row_weights[i] > 0.0 ? r[i] / block->row_weights[i] : 0.0;
+}
+
+/* Takes the plain residuals of an output as its dual point: multiplies them by the weights, and adds to the sums. */
+static void take_dual(hw_multitask_block *block, size_t output)
+{
+    size_t n = block->columns.X.rows;
+    const double *y = block->linear->problem.target + output * n;
+    double *r = block->residual + output * n, sum = 0.0, square = 0.0, target = 0.0;
+    for (size_t i = 0; i < n; i++) {
+        double weighted = row_weight(block, i) * r[i];
+        sum += weighted;
+        square += weighted * r[i];
+        target += weighted * y[i];
+        r[i] = weighted;
+    }
+    block->sum[output] = sum;
+    block->square += square / block->columns.total;
+    block->target += target / block->columns.total;
+}
+
+/* Makes the residuals a dual point, which is orthogonal to each column without a penalty. */
+static void project(hw_multitask_block *block)
+{
+    const hw_linear_problem *problem = &block->linear->problem;
+    size_t n = block->columns.X.rows;
+    block->square = block->target = 0.0;
+    for (size_t o = 0; o < block->outputs; o++) {
+        double *r = block->residual + o * n;
+        unweigh(block, r);
+        hw_linear_span_project(&block->span, problem, &block->columns, problem->target + o * n, r);
+        take_dual(block, o);
+    }
+}
+
 void hw_multitask_measure(hw_multitask_block *block, const double *v)
 {
     size_t bytes = block->columns.X.rows * block->outputs * sizeof *v;
-    block->fresh = true;
+    bool projected = block->linear->problem.free_count > 0;
+    block->fresh = !projected;
     if (block->kept && memcmp(block->measured, v, bytes) == 0)
         return;
     hw_multitask_residual(block, v);
+    if (projected)
+        project(block);
     scan_columns(block);
     memcpy(block->measured, v, bytes);
     block->kept = true;
 }
 
-double hw_multitask_lambda_max(hw_multitask_block *block)
+/* Removes from the targets, which are the residuals at zero, what columns of penalty factor 0 explain. */
+static hawser_status fit_free(hw_multitask_block *block, hawser_error *error)
 {
-    double most = 0.0;
+    const hw_linear_problem *problem = &block->linear->problem;
+    size_t n = block->columns.X.rows;
+    block->square = block->target = 0.0;
+    for (size_t o = 0; o < block->outputs; o++) {
+        double *r = block->residual + o * n;
+        unweigh(block, r);
+        HAWSER_TRY(hw_linear_span_fit(&block->span, problem, &block->columns, problem->target + o * n, r, error));
+        take_dual(block, o);
+    }
+    return HAWSER_OK;
+}
+
+hawser_status hw_multitask_lambda_max(hw_multitask_block *block, double *most, hawser_error *error)
+{
+    *most = 0.0;
     hw_multitask_residual(block, NULL);
+    if (block->linear->problem.free_count > 0)
+        HAWSER_TRY(fit_free(block, error));
     scan_columns(block);
     for (size_t j = 0; j < block->columns.X.cols; j++)
         if (block->columns.l1[j] > 0.0 && block->norm[j] > hw_linear_noise(&block->columns, j, sqrt(block->square)))
-            most = fmax(most, block->norm[j] / block->columns.l1[j]);
-    return most;
+            *most = fmax(*most, block->norm[j] / block->columns.l1[j]);
+    return HAWSER_OK;
 }
 
 size_t hw_multitask_sums(const hw_multitask_block *block, const double *alpha, double lambda, hw_linear_sums *sums)
@@ -221,7 +283,7 @@ hawser_status hw_multitask_choose(hw_multitask_block *block, const double *alpha
                                   size_t least, hawser_error *error)
 {
     const hw_linear_columns *columns = &block->columns;
-    size_t p = columns->X.cols, q = block->outputs, support = 0, count = 0;
+    size_t p = columns->X.cols, q = block->outputs, support = 0, always = 0, count = 0;
     block->screened = 0;
     candidate *candidates = malloc((p + 1) * sizeof *candidates);
     if (candidates == NULL)
@@ -230,13 +292,15 @@ hawser_status hw_multitask_choose(hw_multitask_block *block, const double *alpha
         double excess = block->norm[j] - lambda * columns->l1[j];
         double most = fabs(scale) * block->norm[j] + radius * (1.0 + 1e-9) * sqrt(columns->norm[j]);
         bool in = hw_any(alpha + j * q, q), zero = !in && most < lambda * columns->l1[j] * (1.0 - 1e-9);
+        bool unpenalised = !in && lambda * (columns->l1[j] + columns->l2[j]) == 0.0 && columns->norm[j] > 0.0;
         support += in;
+        always += unpenalised;
         block->screened += zero; /* every dual point within the radius says so, the optimum's among them */
-        if (!in && !zero && excess > 0.0)
-            candidates[count++] = (candidate){excess / sqrt(columns->norm[j]), (uint32_t)j};
+        if (unpenalised || (!in && !zero && excess > 0.0))
+            candidates[count++] = (candidate){unpenalised ? INFINITY : excess / sqrt(columns->norm[j]), (uint32_t)j};
     }
     qsort(candidates, count, sizeof *candidates, more_promising);
-    size_t most = support > least ? support : least;
+    size_t most = (support > least ? support : least) + always;
     count = count < most ? count : most;
     hawser_status status = hw_multitask_reserve(block, support + count, error);
     block->member_count = 0;

@@ -10,6 +10,7 @@
 #define HW_ALGORITHMS_MULTITASK_BLOCK_H
 
 #include "algorithms/glm/linear.h"
+#include "algorithms/glm/span.h"
 #include "algorithms/solve/certificate.h"
 #include "algorithms/solve/columns.h"
 #include "algorithms/solve/gram.h"
@@ -20,15 +21,17 @@ typedef struct hw_multitask_block {
     size_t outputs;
     hw_linear_columns columns;
     double *row_weights; /* of this fold; NULL: all rows weigh alike */
+    hw_linear_span span; /* of columns without a penalty */
     double *residual;    /* w_i r_io at the last read of v, by output, then by row */
     double *sum;         /* by output: sum_i w_i r_io */
     double *intercept;   /* by output */
     double *gradient;    /* sum_i w_i (x_ij - m_j) r_io / W, by column, then by output */
     double *norm;        /* by column: the norm of its gradient */
     double *scan;        /* scratch, by column; behind norm */
-    double loss, square, target, zero_objective;
-    bool fresh;       /* the residual has not changed since the gradient was computed */
-    double *measured; /* v of the last measure, for which the residual and the gradient still hold if `kept` */
+    double loss, zero_objective;
+    double square, target; /* of the dual point, as sum and residual after a measure */
+    bool fresh;            /* the residual has not changed since the gradient was computed */
+    double *measured;      /* v of the last measure, for which the residual and the gradient still hold if `kept` */
     bool kept;
     uint32_t *members; /* columns that rounds change */
     size_t member_count, member_capacity;
@@ -51,19 +54,21 @@ hawser_status hw_multitask_allocate(hw_multitask_block *block, const hawser_matr
 hawser_status hw_multitask_reserve(hw_multitask_block *block, size_t count, hawser_error *error) HAWSER_MUST_USE;
 /* Computes the residuals w (y - v - intercept) with the best intercepts, and their sums. */
 void hw_multitask_residual(hw_multitask_block *block, const double *v);
-/* Computes residuals and gradients at v, unless they are here already: a path measures the same point at the end of one
- * lambda and at the beginning of the next. */
+/* Computes the dual point at v and its gradients, unless they are here already: a path measures the same point at the end of
+ * one lambda and at the beginning of the next. The dual point is the residuals, less the span of columns without a
+ * penalty. */
 void hw_multitask_measure(hw_multitask_block *block, const double *v);
 /* Computes the norm of a column's gradient; a constant column has none. */
 void hw_multitask_measure_gradient(hw_multitask_block *block, size_t column);
-/* Returns the smallest lambda at which all of the block's coefficients are zero. Changes the residuals and the gradient. */
-double hw_multitask_lambda_max(hw_multitask_block *block);
+/* Computes the smallest lambda at which only columns without a penalty enter, among this block's columns. Changes the
+ * residuals and the gradient. */
+hawser_status hw_multitask_lambda_max(hw_multitask_block *block, double *most, hawser_error *error) HAWSER_MUST_USE;
 /* Computes this block's share of the certificate's sums. Returns the number of columns with a coefficient. */
 size_t hw_multitask_sums(const hw_multitask_block *block, const double *alpha, double lambda, hw_linear_sums *sums);
 /* Computes sum_j h_j*(scale g_j), and the same at scale 1. */
 void hw_multitask_conjugate(const hw_multitask_block *block, double lambda, double scale, double *scaled, double *plain);
-/* Chooses the columns of the next rounds: those with coefficients, and the most promising others that are not proved to be
- * zero. At most `least` enter, or as many as have coefficients. The gap of the dual point of this scale bounds its distance
+/* Chooses the columns of the next rounds: those with coefficients or without a penalty, and the most promising others that
+ * are not proved to be zero. At most `least` of these enter, or as many as have coefficients. The gap of the dual point of this scale bounds its distance
  * to the optimum by `radius`. */
 hawser_status hw_multitask_choose(hw_multitask_block *block, const double *alpha, double lambda, double scale, double radius,
                                   size_t least, hawser_error *error) HAWSER_MUST_USE;

@@ -70,7 +70,7 @@ hawser_status hw_multitask_joint_union(hw_multitask_block *block, const hawser_m
     joint->columns.weights = block->row_weights;
     joint->columns.total = block->columns.total;
     joint->columns.centred = block->columns.centred;
-    joint->fresh = true;
+    joint->fresh = linear->problem.free_count == 0; /* else the gradients are those of projected residuals */
     joint->member_count = 0;
     HAWSER_TRY(hw_multitask_reserve(joint, hw_linear_sets_count(&members), error));
     for (const double *fields = hw_linear_sets_next(&members); fields != NULL; fields = hw_linear_sets_next(&members))

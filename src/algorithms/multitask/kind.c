@@ -22,27 +22,6 @@ static hawser_status take_target(hw_linear_problem *problem, const hawser_traini
     return hw_linear_check_target(problem->target, n * problem->outputs, error);
 }
 
-/* Refuses columns without a penalty: a dual point must be orthogonal to each of them, and the certificate only scales its
- * dual point. */
-static hawser_status check(const hw_linear *linear, hawser_error *error)
-{
-    const hw_linear_problem *problem = &linear->problem;
-    const hw_linear_settings *settings = &linear->choices.settings;
-    if (settings->choice.lambda == 0.0)
-        return hawser_fail(
-            error, HAWSER_BAD_OPTION,
-            "--lambda 0: multitask needs a penalty; without one each target is a regression of its own: give a "
-            "small --lambda, or train lasso for each target");
-    char text[HW_LINEAR_LABEL];
-    for (size_t j = 0; problem->factor != NULL && j < problem->X->cols; j++)
-        if (problem->factor[j] == 0.0)
-            return hawser_fail(error, HAWSER_BAD_OPTION,
-                               "--penalty-factors: the factor of %s is 0, and multitask needs a penalty "
-                               "on every column: give a small factor",
-                               hw_linear_column(problem->data, j, text));
-    return HAWSER_OK;
-}
-
 const hw_linear_kind hw_multitask_kind = {.name = "multitask",
                                           .cv_name = "cv_mse",
                                           .validation_name = "validation_mse",
@@ -52,7 +31,6 @@ const hw_linear_kind hw_multitask_kind = {.name = "multitask",
                                           .several = true,
                                           .plain_rounds = true,
                                           .take_target = take_target,
-                                          .check = check,
                                           .row_error = hw_linear_squared_error,
                                           .errors = hw_linear_squared_errors,
                                           .certificate = hw_linear_squared_certificate,

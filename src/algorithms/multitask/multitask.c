@@ -28,11 +28,13 @@ static hawser_status prepare(hawser_context *context)
     const hw_linear *linear = hawser_user(context);
     uint32_t fold = hw_linear_fold_of(context);
     HAWSER_READ(context, hawser_matrix, X);
+    double most = 0.0;
     HW_UNIT_TRY(context, hw_multitask_prepare(block, linear, X, fold, &error));
     if (fold == 0)
         HAWSER_TRY(hw_linear_record_means(context, block->columns.mean));
-    return hw_linear_report_fold(context, block->zero_objective, &block->columns,
-                                 fold == 0 ? hw_multitask_lambda_max(block) : 0.0);
+    if (fold == 0)
+        HW_UNIT_TRY(context, hw_multitask_lambda_max(block, &most, &error));
+    return hw_linear_report_fold(context, block->zero_objective, &block->columns, most);
 }
 
 static hawser_status measure(hawser_context *context)
@@ -102,7 +104,7 @@ static hawser_status sweep(hawser_context *context)
     round.image = one_clock(linear) ? NULL : v;
     /* Under ssp and tap other blocks may have changed v since the scan. */
     block->fresh = block->fresh && memcmp(block->measured, v, block->columns.X.rows * block->outputs * sizeof *v) == 0;
-    if (!block->kept || !one_clock(linear))
+    if (!block->kept || !one_clock(linear) || linear->problem.free_count > 0) /* a projected one is no residual */
         hw_multitask_residual(block, v);
     block->kept = false; /* descents change the residual */
     HW_UNIT_TRY(context, hw_multitask_descend(block, &round, &error));

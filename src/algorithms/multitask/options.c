@@ -6,7 +6,7 @@
 
 const hawser_option hw_multitask_rows[] = {
     HW_LINEAR_LAMBDA_ROWS(
-        "(0,inf)",
+        "[0,inf)",
         "1/(2n) ||Y - XW - b||^2 + lambda (l1_ratio sum_j ||W_j|| + (1 - l1_ratio)/2 ||W||^2), where W_j has "
         "the coefficients of column j for all targets",
         "coefficients are zero"),

@@ -1,11 +1,11 @@
-#include "algorithms/lasso/span.h"
+#include "algorithms/glm/span.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "algorithms/solve/box.h"
 
-hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear_problem *problem, hawser_error *error)
+hawser_status hw_linear_span_new(hw_linear_span *span, const hw_linear_problem *problem, hawser_error *error)
 {
     size_t n = problem->X->rows, most = problem->free_count + problem->box_count;
     if (most == 0)
@@ -14,18 +14,18 @@ hawser_status hw_lasso_span_new(hw_lasso_span *span, const hw_linear_problem *pr
     span->members = calloc(most, sizeof *span->members);
     if (span->basis != NULL && span->members != NULL)
         return HAWSER_OK;
-    hw_lasso_span_free(span);
+    hw_linear_span_free(span);
     return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for %zu columns without a penalty", most);
 }
 
-void hw_lasso_span_free(hw_lasso_span *span)
+void hw_linear_span_free(hw_linear_span *span)
 {
     free(span->basis);
     free(span->members);
     memset(span, 0, sizeof *span);
 }
 
-void hw_lasso_span_reset(hw_lasso_span *span)
+void hw_linear_span_reset(hw_linear_span *span)
 {
     span->count = span->made = 0;
 }
@@ -36,7 +36,7 @@ static double weight_at(const hw_linear_columns *columns, size_t i)
 }
 
 /* Removes the first `count` basis vectors from the residual. */
-static void project_once(const hw_lasso_span *span, size_t count, const hw_linear_columns *columns, double *residual)
+static void project_once(const hw_linear_span *span, size_t count, const hw_linear_columns *columns, double *residual)
 {
     size_t n = columns->X.rows;
     for (size_t k = 0; k < count; k++) {
@@ -50,7 +50,7 @@ static void project_once(const hw_lasso_span *span, size_t count, const hw_linea
 /* Sets q to a column, centred, orthogonal to the first `count` basis vectors (Gram-Schmidt, twice, in the inner product of
  * the weights) and of length 1. Returns its former length, or 0 if the column depends on them or on the intercept, or is
  * zero. */
-static double reduce(const hw_lasso_span *span, size_t count, const hw_linear_columns *columns, const double *column,
+static double reduce(const hw_linear_span *span, size_t count, const hw_linear_columns *columns, const double *column,
                      double *q)
 {
     size_t n = columns->X.rows;
@@ -71,7 +71,8 @@ static double reduce(const hw_lasso_span *span, size_t count, const hw_linear_co
 }
 
 /* Adds a free column to the span. The last basis is reused as long as the order of columns is the same. */
-static void take_in(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns, uint32_t member)
+static void take_in(hw_linear_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
+                    uint32_t member)
 {
     size_t k = span->count++;
     if (k < span->made && span->members[k] == member)
@@ -86,12 +87,10 @@ static void take_in(hw_lasso_span *span, const hw_linear_problem *problem, const
 
 /* Removes the span from the residual, twice: one projection leaves rounding errors of the size of the removed part. If the
  * second one removes as much again, only rounding is left, and the residual becomes 0, which is feasible. */
-static void take_out(const hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
-                     double *residual)
+static void take_out(const hw_linear_span *span, const hw_linear_columns *columns, const double *target, double *residual)
 {
     size_t n = columns->X.rows;
-    double size =
-        hawser_dot(n, problem->target, problem->target, columns->weights); /* measures the residual's own rounding */
+    double size = hawser_dot(n, target, target, columns->weights); /* measures the residual's own rounding */
     project_once(span, span->count, columns, residual);
     double once = hawser_dot(n, residual, residual, columns->weights);
     project_once(span, span->count, columns, residual);
@@ -102,7 +101,7 @@ static void take_out(const hw_lasso_span *span, const hw_linear_problem *problem
 
 /* Adds the one-sided columns whose free side the residual points to. Returns true if there are any. Their number only grows,
  * so repeated calls end. */
-static bool take_in_violated(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
+static bool take_in_violated(hw_linear_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                              const double *residual)
 {
     size_t n = columns->X.rows, before = span->count;
@@ -125,24 +124,24 @@ static bool take_in_violated(hw_lasso_span *span, const hw_linear_problem *probl
     return span->count > before;
 }
 
-void hw_lasso_span_project(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
-                           double *residual)
+void hw_linear_span_project(hw_linear_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
+                            const double *target, double *residual)
 {
     span->count = 0;
     for (size_t f = 0; f < problem->free_count; f++)
         if (problem->free_side[f] == 0)
             take_in(span, problem, columns, (uint32_t)f);
     if (span->count > 0)
-        take_out(span, problem, columns, residual);
+        take_out(span, columns, target, residual);
     while (take_in_violated(span, problem, columns, residual))
-        take_out(span, problem, columns, residual);
+        take_out(span, columns, target, residual);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- fit ---- */
 
 /* Adds a bounded column to the box, orthogonal to the span (whose columns can replace that part) and of length 1, with its
  * bounds in that scale. */
-static void box_take_in(hw_linear_box *b, hw_lasso_span *span, const hw_linear_problem *problem,
+static void box_take_in(hw_linear_box *b, hw_linear_span *span, const hw_linear_problem *problem,
                         const hw_linear_columns *columns, size_t f, const double *residual)
 {
     size_t n = columns->X.rows;
@@ -159,8 +158,8 @@ static void box_take_in(hw_linear_box *b, hw_lasso_span *span, const hw_linear_p
 
 /* Removes the span of the unbounded columns of penalty factor 0 from the residual, and puts the bounded ones into the
  * box. */
-static void box_fill(hw_linear_box *b, hw_lasso_span *span, const hw_linear_problem *problem,
-                     const hw_linear_columns *columns, double *residual)
+static void box_fill(hw_linear_box *b, hw_linear_span *span, const hw_linear_problem *problem,
+                     const hw_linear_columns *columns, const double *target, double *residual)
 {
     size_t n = columns->X.rows, all = problem->free_count + problem->box_count;
     const double *factor = problem->factor;
@@ -169,7 +168,7 @@ static void box_fill(hw_linear_box *b, hw_lasso_span *span, const hw_linear_prob
         if (factor != NULL && factor[problem->free_list[f]] == 0.0 && problem->free_side[f] == 0)
             take_in(span, problem, columns, (uint32_t)f);
     if (span->count > 0)
-        take_out(span, problem, columns, residual);
+        take_out(span, columns, target, residual);
     for (size_t f = 0; f < all; f++)
         if (factor != NULL && factor[problem->free_list[f]] == 0.0 &&
             (f >= problem->free_count || problem->free_side[f] != 0))
@@ -181,8 +180,8 @@ static void box_fill(hw_linear_box *b, hw_lasso_span *span, const hw_linear_prob
             b->gram[a * count + c] = b->gram[c * count + a] = hawser_dot(n, q + a * n, q + c * n, columns->weights);
 }
 
-hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
-                                double *residual, hawser_error *error)
+hawser_status hw_linear_span_fit(hw_linear_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
+                                 const double *target, double *residual, hawser_error *error)
 {
     size_t n = columns->X.rows, most = problem->free_count + problem->box_count;
     double *memory = malloc((hw_linear_box_numbers(most) + 1) * sizeof *memory);
@@ -191,12 +190,12 @@ hawser_status hw_lasso_span_fit(hw_lasso_span *span, const hw_linear_problem *pr
     hw_linear_box b;
     hw_linear_box_begin(&b, memory, most);
     b.size = hawser_dot(n, residual, residual, columns->weights);
-    box_fill(&b, span, problem, columns, residual);
+    box_fill(&b, span, problem, columns, target, residual);
     hw_linear_box_solve(&b);
     for (size_t a = 0; a < b.search.count; a++)
         for (size_t i = 0; i < n; i++)
             residual[i] -= b.search.step[a] * span->basis[(span->count + a) * n + i];
-    hw_lasso_span_reset(span);
+    hw_linear_span_reset(span);
     free(memory);
     return HAWSER_OK;
 }
