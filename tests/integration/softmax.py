@@ -233,6 +233,32 @@ def folds(problem):
     return cv, dealt
 
 
+def grid():
+    """--cv without --path ends ten lambdas after the least error: it chooses as the whole path, whose errors fall and then rise here."""
+    draw, rows = random.Random(6), 45
+    X = [[draw.gauss(0, 1) for _ in range(12)] for _ in range(rows)]
+    with open("grid.svm", "w") as file:
+        for x in X:
+            score = x[0] - x[1] + draw.gauss(0, 1.5)
+            file.write(" ".join([str((score > -1) + (score > 1))] + [f"{j + 1}:{v!r}" for j, v in enumerate(x)]) + "\n")
+    words = ("grid.svm", "--index-base", "1", "--cv", "3", "--seed", "2", "--workers", "2", "--cv-rule", "min")
+    whole, cut = train(*words, "--path", "100"), train(*words)
+    error, count = whole["cv"]["error"], len(cut["cv"]["error"])
+    least = error.index(min(error))
+    assert len(error) == 100 and count == least + 11 < 100, (count, least, error)
+    assert cut["cv"]["lambda"] == whole["cv"]["lambda"][:count] and cut["lambda"] == cut["cv"]["lambda_min"] == whole["cv"]["lambda_min"], (cut, whole)
+    assert all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(cut["cv"]["error"], error)), (cut["cv"], error)
+    assert cut["stop_reason"] == "gap" and cut["lambdas"] == count, cut
+    kept = (read_tensors("m"), cut["cv"])
+    for nodes, threads in ((1, 1), (2, 2)):
+        said = train(*words, "--threads", str(threads), nodes=nodes)
+        assert (read_tensors("m"), said["cv"]) == kept, (nodes, threads)
+    assert len(train(*words, "--lambda-min-ratio", "0.01")["cv"]["error"]) == 100
+    ended = train(*words, "--max-clocks", "40")
+    done = len(ended["cv"]["error"])
+    assert 0 < done < count and ended["stop_reason"] == "clocks" and ended["cv"]["error"] == cut["cv"]["error"][:done], ended
+
+
 def same_errors(a, b):
     return all(math.isclose(u, v, rel_tol=1e-9) for u, v in zip(a["error"] + a["standard_error"], b["error"] + b["standard_error"]))
 
@@ -419,7 +445,7 @@ def refusals():
         file.write("y\n1\n0\n")
     with open("huge", "w") as file:
         file.write("1e200\n" * 60)
-    for words, said in (((*data, "--lambda", "0"), "--lambda"), ((*data, "--lambda", "1", "--C", "1"), "give one"),
+    for words, said in (((*data, "--lambda", "0"), "softmax needs a penalty"), ((*data, "--lambda", "1", "--C", "1"), "give one"),
                         (("one.csv", "--target", "y"), "weight above 0 have the label"), (("alone.csv", "--target", "y"), "no columns"),
                         ((*data, "--sync", "ssp:2", "--workers", "2"), "bsp"),
                         ((*data, "--filter", "absolute", "--workers", "2"), "--filter"),
@@ -472,6 +498,7 @@ def main():
         dealt = folds(problem)
         folds_against_scikit_learn(*dealt)
         class_weights(problem, *dealt)
+        grid()
 
 
 main()

@@ -136,6 +136,7 @@ SOFTMAX = [
     _row("softmax.early", "words.kinds.svm", "--l1-ratio 0 --lambda 1e-6 --validation {data}/words.noisy.svm --early-stopping 2", 2, (1, 2)),
     _row("softmax.early.cut", "words.kinds.svm", "--l1-ratio 0 --lambda 1e-6 --validation {data}/words.noisy.svm --early-stopping 5 --max-clocks 4", 2),
     _row("softmax.cv", "tall.kinds.csv", "--cv 3 --path 4 --lambda-min-ratio 0.05", 2, (1, 2)),
+    _row("softmax.cv.grid", "tall.kinds.csv", "--cv 3", 2, (1, 2)),
     _row("softmax.cv.accuracy", "weighted.kinds.csv", "--ignore base,count --cv 3 --path 3 --cv-metric accuracy --folds stratified --class-weight balanced", 2),
     _row("softmax.cv.cut", "tall.kinds.csv", "--cv 3 --path 4 --lambda-min-ratio 0.05 --max-clocks 30", 2),
     _row("softmax.init", "tall.kinds.csv", "--init first --lambda-ratio 0.02", 2, (1,), "--lambda-ratio 0.05"),

@@ -272,6 +272,7 @@ static const work works[] = {
     /* turns from the dual to the primal */
     {"svm", SMALL, {"C", "100", "loss", "epsilon", "tol", "1e-12", "max-iterations", "135", NULL}},
     {"softmax", DENSE, {"lambda-ratio", "0.05", "l1-ratio", "0.5", NULL}},
+    {"softmax", DENSE, {"cv", "2", "max-iterations", "1", "seed", "3", NULL}}, /* folds are abreast */
     /* all blocks solve it together */
     {"logistic", LARGE, {"lambda-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-5", NULL}},
     {"logistic", LARGE, {"path", "3", "lambda-min-ratio", "0.001", "l1-ratio", "0.05", "tol", "1e-8", NULL}},

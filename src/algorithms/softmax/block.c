@@ -1,6 +1,7 @@
 #include "algorithms/softmax/block.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "algorithms/model/labels.h"
 
@@ -19,13 +20,34 @@ size_t hw_softmax_set_most(const hw_softmax *s)
     return s->path.width < (size_t)most ? s->path.width : (size_t)most;
 }
 
+static size_t folds_of(const hw_softmax *s)
+{
+    return s->path.abreast ? s->path.choice.folds + (size_t)1 : 0;
+}
+
+/* Returns how many numbers a fit remembers. */
+static size_t remembered(const hw_softmax *s)
+{
+    return 3 * (s->path.width + s->path.X->cols);
+}
+
+static uint64_t folds_bytes(const hw_softmax *s)
+{
+    return folds_of(s) * (sizeof(hw_softmax_memory) + (uint64_t)remembered(s) * sizeof(double));
+}
+
+uint64_t hw_softmax_record_bytes(const hw_softmax *s)
+{
+    return sizeof(hw_softmax_memory) + (uint64_t)remembered(s) * sizeof(double) + folds_bytes(s);
+}
+
 uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows)
 {
     uint64_t k = softmax->path.classes, most = softmax->share > 0.0 ? hw_softmax_set_most(softmax) : 0;
     uint64_t set = most > 0 ? (uint64_t)softmax->path.width * sizeof(hw_softmax_score) + softmax->path.X->cols * 4 : 0;
     set += most * (TILES * HW_ROW_TILE * 8 + most * 12);
     return rows * (8 * k + 4) + (uint64_t)softmax->path.width * 8 * 10 + softmax->path.X->cols * 24 + 16 * HW_ROW_TILE * k +
-           set + hw_centre_rows_bytes(&softmax->path.centre, softmax->path.X, HW_ROW_TILE);
+           set + hw_centre_rows_bytes(&softmax->path.centre, softmax->path.X, HW_ROW_TILE) + folds_bytes(softmax);
 }
 
 static void new_set(hw_softmax_block *b)
@@ -52,6 +74,8 @@ static hawser_status new_memory(hw_softmax_block *b, hawser_error *error)
     b->probabilities = hw_array_new(&b->arrays, n * k + 1, sizeof *b->probabilities);
     b->tile = hw_array_new(&b->arrays, HW_ROW_TILE * k, sizeof *b->tile);
     b->rank = hw_array_new(&b->arrays, k, sizeof *b->rank);
+    b->folds.memory = hw_array_new(&b->arrays, folds_of(b->softmax), sizeof *b->folds.memory);
+    b->folds.numbers = hw_array_new(&b->arrays, folds_of(b->softmax) * remembered(b->softmax), sizeof *b->folds.numbers);
     if (b->softmax->share > 0.0)
         new_set(b);
     if (b->arrays.failed)
@@ -96,6 +120,24 @@ void hw_softmax_block_drop(void *block)
     hw_row_tiles_free(&b->tiles);
 }
 
+void hw_softmax_keep_fold(hw_softmax_block *b, size_t fold, bool back)
+{
+    size_t m = b->softmax->path.width, d = b->X.cols;
+    double *arrays[] = {b->W, b->gradient, b->sums, b->scale, b->squares, b->means};
+    size_t counts[] = {m, m, m, d, d, d};
+    double *kept = b->folds.numbers + fold * remembered(b->softmax);
+    for (size_t a = 0; a < sizeof arrays / sizeof *arrays; kept += counts[a++])
+        memcpy(back ? arrays[a] : kept, back ? kept : arrays[a], counts[a] * sizeof *kept);
+    if (!back) {
+        b->folds.memory[fold] = b->memory;
+        return;
+    }
+    uint64_t products = b->memory.products;
+    b->memory = b->folds.memory[fold];
+    b->memory.products = products;
+    b->fresh = false;
+}
+
 void hw_softmax_block_visit(hawser_record *record, hawser_context *context, void *block)
 {
     hw_softmax_block *b = block;
@@ -108,4 +150,6 @@ void hw_softmax_block_visit(hawser_record *record, hawser_context *context, void
     hawser_record_bytes(record, b->scale, d * sizeof *b->scale);
     hawser_record_bytes(record, b->squares, d * sizeof *b->squares);
     hawser_record_bytes(record, b->means, d * sizeof *b->means);
+    hawser_record_bytes(record, b->folds.memory, folds_of(b->softmax) * sizeof *b->folds.memory);
+    hawser_record_bytes(record, b->folds.numbers, folds_of(b->softmax) * remembered(b->softmax) * sizeof *b->folds.numbers);
 }

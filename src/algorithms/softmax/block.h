@@ -46,6 +46,13 @@ typedef struct hw_softmax_set {
     hw_softmax_quadratic quadratic; /* with a number per member */
 } hw_softmax_set;
 
+/* Where folds are abreast (row_path.h), what the last fit of each remembers, from which that of its next lambda starts. Fold 0
+ * is that of all rows. */
+typedef struct hw_softmax_folds {
+    hw_softmax_memory *memory; /* by fold */
+    double *numbers;           /* by fold: copies of the block's arrays from W to means */
+} hw_softmax_folds;
+
 /* All arrays of `width` numbers have the shape of a model. With intercepts, these are models of centred columns: X stays as
  * it is, but products take the means from it. What is far from zero is shifted before (model/centre.h). Otherwise the
  * intercepts and the coefficients of columns far from zero could only change together, in very small steps. */
@@ -64,6 +71,7 @@ typedef struct hw_softmax_block {
     double *scale;   /* by column: the factor of the penalty, 1 unless columns are standardized */
     double *squares; /* by column: weighted mean of the squares, not centred */
     double *means;   /* by column: weighted means; zeros without an intercept */
+    hw_softmax_folds folds;
     /* Caches. */
     bool fresh;            /* the probabilities are those of W */
     uint32_t *classes;     /* of the rows; UINT32_MAX: the example weight is 0 */
@@ -81,8 +89,11 @@ hawser_status hw_softmax_block_make(void *block, const void *own, const hawser_m
                                     hawser_error *error);
 void hw_softmax_block_drop(void *block);
 void hw_softmax_block_visit(hawser_record *record, hawser_context *context, void *block);
-/* Estimates its bytes for `rows` of X. */
+/* Estimates its bytes for `rows` of X, and those of its visit. */
 uint64_t hw_softmax_block_bytes(const hw_softmax *softmax, uint64_t rows);
+uint64_t hw_softmax_record_bytes(const hw_softmax *softmax);
+/* Keeps the fit of a fold, which has ended, or brings it back. Products are counted on. */
+void hw_softmax_keep_fold(hw_softmax_block *block, size_t fold, bool back);
 /* Returns how many multiplications a pass takes per row: it multiplies the row by the model, then by the residuals of the
  * classes. */
 double hw_softmax_pass_of_row(const hw_softmax *softmax);

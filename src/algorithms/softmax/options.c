@@ -8,7 +8,7 @@
 #include "algorithms/model/early.h"
 
 const hawser_option hw_softmax_rows[] = {
-    {"lambda", HAWSER_NUMBER, NULL, "(0,inf)", "X",
+    {"lambda", HAWSER_NUMBER, NULL, "[0,inf)", "X",
      "weight of the penalty; the objective is the mean log loss + lambda (A ||W||_1 + (1 - A)/2 ||W||^2), A the L1 share",
      NULL, 'l'},
     {"lambda-ratio", HAWSER_NUMBER, "0.05", "(0,1e100]", "R",
@@ -24,7 +24,7 @@ const hawser_option hw_softmax_rows[] = {
      "penalise as if columns had standard deviation 1; coefficients are of the columns as given", NULL, 0},
     HW_CLASS_WEIGHT_ROW(""),
     HW_CHOICE_PATH_ROWS,
-    HW_CHOICE_CV_ROWS(""),
+    HW_CHOICE_CV_ROWS(", up to ten beyond the least error"),
     {"cv-metric", HAWSER_WORD, "loss", "loss|accuracy", "NAME", "Error that --cv compares: the log loss, or 1 - accuracy",
      "Choice of lambda", 0},
     HW_EARLY_STOPPING_ROWS("one per lambda of a path, or per step of one lambda", "the model is that of the least error"),

@@ -139,7 +139,14 @@ hawser_status hw_softmax_prepare(hawser_context *context, void *block, bool *cha
 hawser_status hw_softmax_begin(hawser_context *context, void *block)
 {
     hw_softmax_block *b = block;
-    return b->own.turn.member > 0 ? begin_member(context, b, false) : begin_fold(context, b);
+    const hw_row_turn *turn = &b->own.turn;
+    const hw_row_path *path = &b->softmax->path;
+    if (path->abreast) {
+        hw_softmax_keep_fold(b, turn->fold > 0 ? turn->fold - 1 : path->choice.folds, false);
+        if (turn->member > 0)
+            hw_softmax_keep_fold(b, turn->fold, true);
+    }
+    return turn->member > 0 ? begin_member(context, b, false) : begin_fold(context, b);
 }
 
 void hw_softmax_fields(const void *block, double fields[HW_ROW_FIELDS])

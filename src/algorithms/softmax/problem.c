@@ -7,6 +7,8 @@
 #include "algorithms/model/labels.h"
 #include "hawser/advanced.h"
 
+enum { BEYOND = 10 }; /* lambdas after that of the least error that a path of --cv has, if none of them has a lower one */
+
 enum { PRODUCTS_EACH = 1 << 21 }; /* of entries and classes: a further worker pays for itself with as many */
 
 /* Fails if the validation data have a label that the training data lack. */
@@ -38,11 +40,20 @@ hawser_status hw_softmax_read(void *own, hawser_job *job, const hawser_training_
     const hawser_options *options = input->options;
     softmax->lambda = hw_option_number(options, "lambda", NAN);
     softmax->C = hw_option_number(options, "C", NAN);
+    if (softmax->lambda == 0.0)
+        return hawser_fail(
+            error, HAWSER_BAD_OPTION,
+            "--lambda 0: softmax needs a penalty: a vector that is added to the coefficients of all classes "
+            "changes no probability, so the optimum would not be unique; give a small one, such as --lambda 1e-6");
     softmax->ratio = hawser_options_number(options, "lambda-ratio");
     softmax->share = hawser_options_number(options, "l1-ratio");
     softmax->standardize = hawser_options_flag(options, "standardize");
     fit_workers(job, input->data);
     HAWSER_TRY(hw_row_path_new(path, job, input, "softmax regression", true, error));
+    if (path->choice.folds > 0 && !hawser_options_has(options, "path") && path->choice.lambda_min_ratio <= 0.0) {
+        path->abreast = true;
+        path->beyond = BEYOND;
+    }
     HAWSER_TRY(hw_row_path_classes(path, job, HW_SOFTMAX_CLASSES, "--target says where labels are", error));
     path->outputs = path->classes;
     path->cv_name = strcmp(path->choice.metric, "loss") == 0 ? "cv_log_loss" : "cv_error";

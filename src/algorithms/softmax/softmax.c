@@ -22,7 +22,7 @@ static hw_member_needs needs(const void *own, uint32_t nodes)
                              .clock = 20 * softmax->path.width,
                              .block = hw_softmax_block_bytes(softmax, softmax->path.X->rows / softmax->path.blocks + 1),
                              .node = softmax->path.held,
-                             .record = 3 * (softmax->path.width + softmax->path.X->cols) * sizeof(double)};
+                             .record = hw_softmax_record_bytes(softmax)};
 }
 
 static const struct hw_member_method method = {.name = "softmax",
