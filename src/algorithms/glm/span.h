@@ -24,8 +24,8 @@ void hw_linear_span_reset(hw_linear_span *span);
 void hw_linear_span_project(hw_linear_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                             const double *target, double *residual);
 
-/* Removes from a (plain, centred) residual of a target what columns of penalty factor 0 explain within their bounds, as if no other
- * column had entered. The basis must be reset afterwards. */
+/* Removes from a (plain, centred) residual of a target what columns of penalty factor 0 explain within their bounds, as if
+ * no other column had entered. The basis must be reset afterwards. */
 hawser_status hw_linear_span_fit(hw_linear_span *span, const hw_linear_problem *problem, const hw_linear_columns *columns,
                                  const double *target, double *residual, hawser_error *error) HAWSER_MUST_USE;
 

@@ -68,8 +68,8 @@ size_t hw_multitask_sums(const hw_multitask_block *block, const double *alpha, d
 /* Computes sum_j h_j*(scale g_j), and the same at scale 1. */
 void hw_multitask_conjugate(const hw_multitask_block *block, double lambda, double scale, double *scaled, double *plain);
 /* Chooses the columns of the next rounds: those with coefficients or without a penalty, and the most promising others that
- * are not proved to be zero. At most `least` of these enter, or as many as have coefficients. The gap of the dual point of this scale bounds its distance
- * to the optimum by `radius`. */
+ * are not proved to be zero. At most `least` of these enter, or as many as have coefficients. The gap of the dual point of
+ * this scale bounds its distance to the optimum by `radius`. */
 hawser_status hw_multitask_choose(hw_multitask_block *block, const double *alpha, double lambda, double scale, double radius,
                                   size_t least, hawser_error *error) HAWSER_MUST_USE;
 

@@ -46,8 +46,8 @@ typedef struct hw_softmax_set {
     hw_softmax_quadratic quadratic; /* with a number per member */
 } hw_softmax_set;
 
-/* Where folds are abreast (row_path.h), what the last fit of each remembers, from which that of its next lambda starts. Fold 0
- * is that of all rows. */
+/* Where folds are abreast (row_path.h), what the last fit of each remembers, from which that of its next lambda starts. Fold
+ * 0 is that of all rows. */
 typedef struct hw_softmax_folds {
     hw_softmax_memory *memory; /* by fold */
     double *numbers;           /* by fold: copies of the block's arrays from W to means */
