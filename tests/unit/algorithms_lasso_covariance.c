@@ -86,7 +86,7 @@ static void check_point(problem *q, hw_lasso_block *block, const double *alpha, 
     assert_true(reference_objective(q, alpha) - least <= gap * (1.0 + 1e-9));
     double *v = calloc(q->n, sizeof *v), by_rows;
     hw_linear_combine(&q->matrix, alpha, 1, v);
-    hw_lasso_block_measure(block, v);
+    assert_int_equal(hw_lasso_block_measure(block, v, NULL), HAWSER_OK);
     hw_lasso_block_scan(block, alpha, q->lambda);
     block->covariance.blur = 0.0;
     double rows = gap_of(block, alpha, q->lambda, &by_rows);

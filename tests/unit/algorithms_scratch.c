@@ -397,7 +397,7 @@ static bool scan_is_read_back(void)
     if (hw_linear_scan_new(&scan, &X, &error) != HAWSER_OK || hw_linear_scan_new(&made, &X, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     for (size_t i = 0; i < X.rows; i++)
-        scan.reference_dual[i] = 1.0 + (double)i;
+        scan.dual[i] = -(scan.reference_dual[i] = 1.0 + (double)i);
     for (size_t j = 0; j < X.cols; j++) {
         scan.reference_gradient[j] = 2.0 * (scan.gradient[j] = 3.0 + (double)j);
         scan.screened_count += scan.screened[j] = j % 2 == 0;

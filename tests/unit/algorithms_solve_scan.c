@@ -79,17 +79,37 @@ static size_t check(const hw_linear_scan *scan, const problem *q, const double *
     return scan->live_count;
 }
 
+/* Scans a point that the scan holds instead of a copy, and compares with a scan of copies. */
+static void check_held(hw_linear_scan *scan, hw_linear_held **held, const hw_linear_scan *copies, const problem *q,
+                       const double *dual, double lambda)
+{
+    if (*held == NULL || memcmp((*held)->values, dual, ROWS * sizeof *dual) != 0) {
+        hw_linear_hold(held, NULL);
+        *held = hw_linear_held_new(ROWS);
+        assert_non_null(*held);
+        memcpy((*held)->values, dual, ROWS * sizeof *dual);
+    }
+    scan->given = *held;
+    hw_linear_scan_run(scan, &q->columns, (*held)->values, 0.0, q->alpha, lambda);
+    assert_ptr_equal(scan->dual, (*held)->values);
+    assert_int_equal(scan->live_count, copies->live_count);
+    assert_memory_equal(scan->live, copies->live, scan->live_count * sizeof *scan->live);
+    assert_memory_equal(scan->gradient, copies->gradient, COLUMNS * sizeof *scan->gradient);
+}
+
 static void columns_that_matter_are_live_and_exact(void **unused)
 {
     (void)unused;
     problem *q = calloc(1, sizeof *q);
     hw_random random = hw_random_at(9, 0, 0, 0);
-    hw_linear_scan scan = {0};
+    hw_linear_scan scan = {0}, holder = {0};
+    hw_linear_held *held = NULL;
     hawser_error error = {0};
     double dual[ROWS], lambda = 0.3;
     size_t live = 0;
     make(q, &random);
-    if (hw_linear_scan_new(&scan, &q->columns.X, &error) != HAWSER_OK)
+    if (hw_linear_scan_new(&scan, &q->columns.X, &error) != HAWSER_OK ||
+        hw_linear_scan_new(&holder, &q->columns.X, &error) != HAWSER_OK)
         fail_msg("%s", error.text);
     for (size_t i = 0; i < ROWS; i++)
         dual[i] = q->weights[i] * draw(&random);
@@ -102,13 +122,18 @@ static void columns_that_matter_are_live_and_exact(void **unused)
             size_t j = (size_t)hw_random_below(&random, COLUMNS);
             q->alpha[j] = step % 2 == 0 ? draw(&random) : 0.0;
         }
-        if (step == 200)
+        if (step == 200) {
             hw_linear_scan_reset(&scan);
+            hw_linear_scan_reset(&holder);
+        }
         hw_linear_scan_run(&scan, &q->columns, dual, 0.0, q->alpha, lambda);
         live += check(&scan, q, dual, lambda);
+        check_held(&holder, &held, &scan, q, dual, lambda);
     }
     assert_true(live < STEPS * COLUMNS * 9 / 10); /* most scans leave columns out */
     hw_linear_scan_free(&scan);
+    hw_linear_scan_free(&holder);
+    hw_linear_hold(&held, NULL);
     free(q);
 }
 

@@ -15,7 +15,8 @@ void hw_lasso_block_release(void *scratch)
     free(block->row_weights);
     hw_linear_span_free(&block->span);
     free(block->covariance.target);
-    free(block->residual);
+    hw_linear_hold(&block->dual, NULL);
+    free(block->own);
     free(block->measured);
     hw_linear_scan_free(&block->scan);
     hw_linear_columns_free(&block->columns);
@@ -27,7 +28,8 @@ static hawser_status allocate(hw_lasso_block *block, const hawser_matrix *X, haw
     const hw_linear *lasso = block->lasso;
     block->columns.X = *X;
     HAWSER_TRY(hw_linear_columns_new(&block->columns, error));
-    HAWSER_TRY(hw_linear_new_doubles(&block->residual, X->rows, error));
+    HAWSER_TRY(hw_linear_new_doubles(&block->own, X->rows, error));
+    block->residual = block->own;
     HAWSER_TRY(hw_linear_new_doubles(&block->measured, X->rows, error));
     if (hw_linear_weighted(&lasso->problem))
         HAWSER_TRY(hw_linear_new_doubles(&block->row_weights, X->rows, error));
@@ -89,7 +91,22 @@ static double mean_square(const hw_lasso_block *block)
     return hawser_dot(block->columns.X.rows, block->residual, block->residual, block->row_weights) / block->columns.total;
 }
 
-void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
+static void hold(hw_lasso_block *block, hw_linear_held *dual)
+{
+    hw_linear_hold(&block->dual, dual);
+    block->scan.given = dual;
+    block->residual = dual != NULL ? dual->values : block->own;
+}
+
+void hw_lasso_block_own(hw_lasso_block *block)
+{
+    if (block->dual != NULL)
+        memcpy(block->own, block->residual, block->columns.X.rows * sizeof *block->own);
+    hold(block, NULL);
+}
+
+/* Computes the residual where block->residual is. */
+static void compute(hw_lasso_block *block, const double *v, bool dual)
 {
     const hw_linear_problem *problem = &block->lasso->problem;
     const double *y = problem->target;
@@ -110,14 +127,95 @@ void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
     block->kept = false;
 }
 
-void hw_lasso_block_measure(hw_lasso_block *block, const double *v)
+void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual)
+{
+    hold(block, NULL);
+    compute(block, v, dual);
+}
+
+/* Computes the residual of the best model without columns that have a penalty. */
+static hawser_status compute_start(hw_lasso_block *block, hawser_error *error)
+{
+    const hw_linear *lasso = block->lasso;
+    const hw_linear_columns *columns = &block->columns;
+    double mean = columns->centred ? weighted_sum(block, lasso->problem.target) / columns->total : 0.0;
+    for (size_t i = 0; i < columns->X.rows; i++)
+        block->residual[i] = lasso->problem.target[i] - mean;
+    if (lasso->problem.free_count + lasso->problem.box_count > 0)
+        HAWSER_TRY(
+            hw_linear_span_fit(&block->span, &lasso->problem, columns, lasso->problem.target, block->residual, error));
+    finish_residual(block);
+    block->kept = false;
+    return HAWSER_OK;
+}
+
+/* ---- once per process ---- */
+
+typedef struct measuring {
+    hw_lasso_block *block;
+    const double *v; /* NULL: the start */
+} measuring;
+
+/* Measures a point for all blocks of the process. */
+static hawser_status measure_once(void *argument, hawser_error *error)
+{
+    const measuring *at = argument;
+    hw_lasso_block *block = at->block;
+    hw_linear_shared *shared = block->lasso->shared;
+    size_t n = block->columns.X.rows;
+    bool same = shared->dual != NULL && shared->fold == block->fold && !shared->dual_is_start && at->v != NULL;
+    if (same && memcmp(shared->dual->values + n, at->v, n * sizeof *at->v) == 0)
+        return HAWSER_OK;
+    hw_linear_held *dual = hw_linear_held_new(at->v != NULL ? 2 * n : n);
+    if (dual == NULL)
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the residuals of %zu rows", n);
+    hold(block, dual);
+    hawser_status status = HAWSER_OK;
+    if (at->v != NULL) {
+        compute(block, at->v, true);
+        memcpy(dual->values + n, at->v, n * sizeof *at->v);
+    } else {
+        status = compute_start(block, error);
+    }
+    shared->measured = (hw_linear_measured){block->loss, block->square, block->sum, block->target, block->intercept};
+    shared->fold = block->fold;
+    shared->dual_is_start = at->v == NULL;
+    hw_linear_hold(&shared->dual, dual);
+    hw_linear_hold(&dual, NULL);
+    return status;
+}
+
+static bool together(const hw_lasso_block *block)
+{
+    return block->lasso->choices.route == HW_LINEAR_JOINT && block->lasso->shared != NULL;
+}
+
+static hawser_status measure_together(hw_lasso_block *block, const double *v, hawser_error *error)
+{
+    hw_linear_shared *shared = block->lasso->shared;
+    measuring at = {block, v};
+    HAWSER_TRY(hw_linear_shared_enter(shared, ++block->joint.step, block->lasso->problem.X->cols, measure_once, &at, error));
+    hold(block, shared->dual);
+    block->loss = shared->measured.loss;
+    block->square = shared->measured.square;
+    block->sum = shared->measured.sum;
+    block->target = shared->measured.target;
+    block->intercept = shared->measured.intercept;
+    block->kept = false;
+    return HAWSER_OK;
+}
+
+hawser_status hw_lasso_block_measure(hw_lasso_block *block, const double *v, hawser_error *error)
 {
     size_t bytes = block->columns.X.rows * sizeof *v;
+    if (together(block))
+        return measure_together(block, v, error);
     if (block->kept && memcmp(block->measured, v, bytes) == 0)
-        return;
+        return HAWSER_OK;
     hw_lasso_block_residual(block, v, true);
     memcpy(block->measured, v, bytes);
     block->kept = true;
+    return HAWSER_OK;
 }
 
 hawser_status hw_lasso_block_by_products(hw_lasso_block *block, const double *alpha, double lambda, hw_linear_stop stop,
@@ -161,19 +259,14 @@ void hw_lasso_block_scan(hw_lasso_block *block, const double *alpha, double lamb
 
 hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, hawser_error *error)
 {
-    const hw_linear_columns *columns = &block->columns;
-    const hw_linear *lasso = block->lasso;
-    size_t n = columns->X.rows;
-    double mean = columns->centred ? weighted_sum(block, lasso->problem.target) / columns->total : 0.0;
-    for (size_t i = 0; i < n; i++)
-        block->residual[i] = lasso->problem.target[i] - mean;
-    if (lasso->problem.free_count + lasso->problem.box_count > 0)
-        HAWSER_TRY(
-            hw_linear_span_fit(&block->span, &lasso->problem, columns, lasso->problem.target, block->residual, error));
-    finish_residual(block);
-    block->kept = false;
-    hw_linear_scan_all(&block->scan, columns, block->residual, block->sum);
-    *most = hw_linear_scan_most(&block->scan, columns);
+    if (together(block)) {
+        HAWSER_TRY(measure_together(block, NULL, error));
+    } else {
+        hold(block, NULL);
+        HAWSER_TRY(compute_start(block, error));
+    }
+    hw_linear_scan_all(&block->scan, &block->columns, block->residual, block->sum);
+    *most = hw_linear_scan_most(&block->scan, &block->columns);
     return HAWSER_OK;
 }
 

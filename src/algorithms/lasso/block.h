@@ -40,9 +40,11 @@ typedef struct hw_lasso_block {
     hw_linear_columns columns;
     double *row_weights; /* weights of this fold; NULL: all rows weigh alike */
     hw_linear_span span; /* of columns without penalty */
-    double *residual;    /* w_i r_i at the last read of v */
-    double *measured;    /* v of the last dual residual */
-    bool kept;           /* the residual and its sums are still those */
+    double *residual;    /* w_i r_i at the last read of v: `own`, or the values of `dual` */
+    double *own;
+    hw_linear_held *dual; /* which the blocks of a process share; or NULL */
+    double *measured;     /* v of the last dual residual */
+    bool kept;            /* the residual and its sums are still those */
     hw_linear_scan scan;
     hw_lasso_covariance covariance;
     double loss;                /* sum w r^2 / 2W */
@@ -65,8 +67,10 @@ void hw_lasso_block_release(void *scratch);
  * constraints of columns without a penalty. */
 void hw_lasso_block_residual(hw_lasso_block *block, const double *v, bool dual);
 /* Computes the dual residual, unless it is here already: a path measures the same point at the end of one lambda and at the
- * beginning of the next. */
-void hw_lasso_block_measure(hw_lasso_block *block, const double *v);
+ * beginning of the next. Where blocks solve together, the first block of a process does it for all of them. */
+hawser_status hw_lasso_block_measure(hw_lasso_block *block, const double *v, hawser_error *error) HAWSER_MUST_USE;
+/* Gives the block a residual of its own to change: a copy, where the process shares it. */
+void hw_lasso_block_own(hw_lasso_block *block);
 /* Computes the smallest lambda at which only columns without a penalty enter, among this block's columns. */
 hawser_status hw_lasso_block_lambda_max(hw_lasso_block *block, double *most, hawser_error *error) HAWSER_MUST_USE;
 /* Computes the correlations of all columns that may matter with the residual (scan.h). */

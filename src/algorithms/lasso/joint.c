@@ -91,8 +91,18 @@ static hawser_status take_columns(void *argument, hawser_error *error)
     return HAWSER_OK;
 }
 
+enum { SLOTS_AT_ONCE = 8 }; /* products of up to so many sparse columns cost about as much as those of one */
+
+/* Returns the new slot nearest to `at` that begins a group of SLOTS_AT_ONCE. */
+static size_t group_of(const hw_lasso_joint *joint, size_t at)
+{
+    size_t fresh = joint->shared->fresh, count = joint->shared->gram.count;
+    size_t begin = fresh + (at - fresh + SLOTS_AT_ONCE / 2) / SLOTS_AT_ONCE * SLOTS_AT_ONCE;
+    return begin < count ? begin : count;
+}
+
 /* Returns the first slot of a block's part of the new rows, so that all parts cost about the same. A row costs its column's
- * entries times the number of columns that they are multiplied with. */
+ * entries times the number of columns that they are multiplied with. Many blocks have whole groups of slots, or none. */
 static size_t slot_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t blocks)
 {
     const hawser_matrix *X = &joint->whole.X;
@@ -106,7 +116,7 @@ static size_t slot_begin(const hw_lasso_joint *joint, uint32_t block, uint32_t b
             double entries = hw_linear_entry_count(X, j);
             if (a >= joint->shared->fresh) {
                 if (pass == 1 && sum >= total * block / blocks)
-                    return a;
+                    return group_of(joint, a);
                 sum += entries * (1.0 + before / (double)X->rows);
             }
             before += entries;
@@ -299,8 +309,9 @@ static void make_part(const hw_lasso_joint *joint, hw_linear_part *part)
         part->view = hawser_matrix_rows(&joint->whole.X, part->begin, part->end);
 }
 
-static hawser_status descend(hw_lasso_joint *joint, const hw_linear_round *round, hw_linear_part *part, hawser_error *error)
+static hawser_status descend(hw_lasso_block *block, const hw_linear_round *round, hw_linear_part *part, hawser_error *error)
 {
+    hw_lasso_joint *joint = &block->joint;
     hw_linear_members *members = &joint->members;
     hw_linear_round whole = *round;
     whole.columns = &joint->whole;
@@ -308,6 +319,10 @@ static hawser_status descend(hw_lasso_joint *joint, const hw_linear_round *round
     if (joint->plan.divided) {
         make_part(joint, part);
         whole.part = part;
+    }
+    if (!joint->plan.use_gram && (joint->plan.divided || part->block == 0)) { /* passes change the residual */
+        hw_lasso_block_own(block);
+        whole.residual = block->residual;
     }
     if (joint->plan.divided || part->block == 0)
         HAWSER_TRY(hw_linear_descend(members, joint->plan.use_gram ? &joint->shared->gram : NULL, &whole, error));
@@ -326,7 +341,7 @@ hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const hw_linear_round 
     HAWSER_TRY(add_products(joint, part, round->stop, &broken, error));
     if (broken > 0.0 || members->count == 0)
         return HAWSER_OK;
-    HAWSER_TRY(descend(joint, round, part, error));
+    HAWSER_TRY(descend(block, round, part, error));
     for (size_t k = 0; k < members->count; k++) {
         size_t j = members->columns[k];
         if (j >= first && j < first + block->columns.X.cols)

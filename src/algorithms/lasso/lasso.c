@@ -61,7 +61,7 @@ static hawser_status measure(hawser_context *context)
     if (!done) {
         const double *v;
         HAWSER_TRY(hw_linear_read_image(context, &v));
-        hw_lasso_block_measure(block, v);
+        HW_UNIT_TRY(context, hw_lasso_block_measure(block, v, &error));
         hw_lasso_block_scan(block, alpha, lambda);
     }
     size_t nonzeros = hw_lasso_block_sums(block, alpha, lambda, &sums);

@@ -12,6 +12,8 @@
 
 static void visit_residual(hawser_record *record, hw_lasso_block *block)
 {
+    if (hawser_record_reads(record))
+        hw_lasso_block_own(block);
     hawser_record_bytes(record, block->residual, block->columns.X.rows * sizeof *block->residual);
     HW_LINEAR_REMEMBER(record, block->sum);
     HW_LINEAR_REMEMBER(record, block->square);

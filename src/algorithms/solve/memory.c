@@ -36,8 +36,11 @@ void hw_linear_scan_visit(hawser_record *record, hw_linear_scan *scan, const haw
 {
     hawser_record_bytes(record, scan->gradient,
                         2 * X->cols * sizeof *scan->gradient); /* with reference_gradient behind it */
-    hawser_record_bytes(record, scan->screened, 2 * X->cols * sizeof *scan->screened);             /* with `exact` */
-    hawser_record_bytes(record, scan->reference_dual, 2 * X->rows * sizeof *scan->reference_dual); /* with `dual` */
+    hawser_record_bytes(record, scan->screened, 2 * X->cols * sizeof *scan->screened); /* with `exact` */
+    if (hawser_record_reads(record))
+        hw_linear_scan_copy(scan, X->rows);
+    hawser_record_bytes(record, scan->reference_dual, X->rows * sizeof *scan->reference_dual);
+    hawser_record_bytes(record, scan->dual, X->rows * sizeof *scan->dual);
     HW_LINEAR_REMEMBER(record, scan->screened_at);
     HW_LINEAR_REMEMBER(record, scan->referenced);
     HW_LINEAR_REMEMBER(record, scan->wasted);

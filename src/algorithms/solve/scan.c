@@ -12,20 +12,30 @@ hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, h
     size_t n = X->rows, p = X->cols;
     scan->screened = hw_array_new(&scan->arrays, 2 * p + 1, sizeof *scan->screened);
     scan->gradient = hw_array_new(&scan->arrays, 2 * p + 1, sizeof *scan->gradient);
-    scan->reference_dual = hw_array_new(&scan->arrays, 2 * n + 1, sizeof *scan->reference_dual);
+    scan->copies = hw_array_new(&scan->arrays, 2 * n + 1, sizeof *scan->copies);
     scan->live = hw_array_new(&scan->arrays, 2 * p + 1, sizeof *scan->live);
     if (scan->arrays.failed)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a block of %zu rows and %zu columns", n, p);
     scan->exact = scan->screened + p;
     scan->reference_gradient = scan->gradient + p;
-    scan->dual = scan->reference_dual + n;
+    hw_linear_scan_copy(scan, n);
     scan->computed = scan->live + p;
     hw_linear_scan_reset(scan);
     return HAWSER_OK;
 }
 
+void hw_linear_scan_copy(hw_linear_scan *scan, size_t rows)
+{
+    hw_linear_hold(&scan->held[0], NULL);
+    hw_linear_hold(&scan->held[1], NULL);
+    scan->reference_dual = scan->copies;
+    scan->dual = scan->copies + rows;
+}
+
 void hw_linear_scan_free(hw_linear_scan *scan)
 {
+    hw_linear_hold(&scan->held[0], NULL);
+    hw_linear_hold(&scan->held[1], NULL);
     hw_arrays_free(&scan->arrays);
     memset(scan, 0, sizeof *scan);
 }
@@ -51,13 +61,26 @@ void hw_linear_scan_take(hw_linear_scan *scan, size_t columns, double blur)
     scan->blur = blur;
 }
 
+/* Returns where the values of a dual point are kept: as a copy, or where all blocks have them. `reference`: for a full
+ * scan. */
+static double *keep_dual(hw_linear_scan *scan, bool reference, const double *dual, size_t rows)
+{
+    bool shared = scan->given != NULL && scan->given->values == dual;
+    double *copy = scan->copies + (reference ? 0 : rows);
+    hw_linear_hold(&scan->held[reference ? 0 : 1], shared ? scan->given : NULL);
+    if (shared)
+        return scan->given->values;
+    memcpy(copy, dual, rows * sizeof *dual);
+    return copy;
+}
+
 /* No correlation with the new dual point is known yet. */
 static void take_dual(hw_linear_scan *scan, const double *dual, size_t rows)
 {
     for (size_t k = 0; k < scan->computed_count; k++)
         scan->exact[scan->computed[k]] = false;
     scan->computed_count = 0;
-    memcpy(scan->dual, dual, rows * sizeof *dual);
+    scan->dual = keep_dual(scan, false, dual, rows);
 }
 
 void hw_linear_scan_all(hw_linear_scan *scan, const hw_linear_columns *columns, const double *dual, double sum)
@@ -66,7 +89,7 @@ void hw_linear_scan_all(hw_linear_scan *scan, const hw_linear_columns *columns, 
     for (size_t j = 0; j < columns->X.cols; j++)
         scan->gradient[j] = columns->norm[j] > 0.0 ? (scan->gradient[j] - columns->mean[j] * sum) / columns->total : 0.0;
     memcpy(scan->reference_gradient, scan->gradient, columns->X.cols * sizeof(double));
-    memcpy(scan->reference_dual, dual, columns->X.rows * sizeof(double));
+    scan->reference_dual = keep_dual(scan, true, dual, columns->X.rows);
     take_dual(scan, dual, columns->X.rows);
     scan->referenced = true;
     scan->wasted = scan->far = 0.0;
@@ -217,7 +240,7 @@ void hw_linear_scan_run(hw_linear_scan *scan, const hw_linear_columns *columns, 
     scan->blur = 0.0;
     double all = X->layout == HAWSER_DENSE ? (double)X->cols : (double)X->stored, far = 0.0;
     missing todo = {.entries = INFINITY};
-    bool moved = !scan->referenced || memcmp(scan->dual, dual, X->rows * sizeof *dual) != 0;
+    bool moved = !scan->referenced || (scan->dual != dual && memcmp(scan->dual, dual, X->rows * sizeof *dual) != 0);
     if (scan->referenced && !(moved && is_crowded(columns, alpha, all))) {
         if (moved) {
             take_dual(scan, dual, X->rows);

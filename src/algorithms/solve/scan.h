@@ -9,6 +9,7 @@
 #include "algorithms/model/arrays.h"
 #include "algorithms/solve/certificate.h"
 #include "algorithms/solve/grades.h"
+#include "algorithms/solve/held.h"
 
 typedef struct hw_linear_scan {
     /* exact; for a column that cannot matter, an upper bound of the magnitude with the sign of the last full scan */
@@ -27,6 +28,9 @@ typedef struct hw_linear_scan {
     size_t live_count;
     double live_far, live_lambda; /* live_far < 0: there is no list */
     double *dual;                 /* of the last scan */
+    double *copies;               /* memory for copies of both dual points */
+    hw_linear_held *given;        /* the caller's: a scan of its values holds it in place of a copy; or NULL */
+    hw_linear_held *held[2];      /* in place of copies: of the last full scan, and of the last scan */
     double far;                   /* its distance from the reference */
     uint32_t *computed;           /* the live columns whose correlation with it was computed */
     size_t computed_count;
@@ -36,6 +40,8 @@ typedef struct hw_linear_scan {
 
 hawser_status hw_linear_scan_new(hw_linear_scan *scan, const hawser_matrix *X, hawser_error *error) HAWSER_MUST_USE;
 void hw_linear_scan_free(hw_linear_scan *scan);
+/* Points both dual points to the memory for copies, without values. */
+void hw_linear_scan_copy(hw_linear_scan *scan, size_t rows);
 /* Returns a bound of the error of a column's correlation. */
 static inline double hw_linear_scan_error(const hw_linear_scan *scan, const hw_linear_columns *columns, size_t j)
 {

@@ -18,6 +18,7 @@ void hw_linear_shared_free(hw_linear_shared *shared)
         return;
     pthread_mutex_destroy(&shared->lock);
     hw_linear_gram_free(&shared->gram);
+    hw_linear_hold(&shared->dual, NULL);
     free(shared->mean);
     free(shared);
 }
@@ -25,6 +26,7 @@ void hw_linear_shared_free(hw_linear_shared *shared)
 void hw_linear_shared_reset(hw_linear_shared *shared)
 {
     shared->step = 0;
+    hw_linear_hold(&shared->dual, NULL);
     if (shared->mean != NULL)
         hw_linear_gram_clear(&shared->gram);
 }

@@ -10,6 +10,12 @@
 #include <pthread.h>
 
 #include "algorithms/solve/gram.h"
+#include "algorithms/solve/held.h"
+
+/* What a least-squares fit measures at a point, besides its dual point. */
+typedef struct hw_linear_measured {
+    double loss, square, sum, target, intercept;
+} hw_linear_measured;
 
 typedef struct hw_linear_shared {
     pthread_mutex_t lock;
@@ -19,9 +25,13 @@ typedef struct hw_linear_shared {
     size_t taken;         /* items of that step that blocks have taken */
     hw_linear_gram gram;
     bool use_gram;
-    size_t fresh;        /* first slot whose products this step computes */
-    size_t columns;      /* of the whole data; 0: no step has been entered */
-    double *mean, *norm; /* by column; valid for columns that were members */
+    size_t fresh;         /* first slot whose products this step computes */
+    size_t columns;       /* of the whole data; 0: no step has been entered */
+    double *mean, *norm;  /* by column; valid for columns that were members */
+    hw_linear_held *dual; /* the last measured dual point, followed by its v; or NULL */
+    hw_linear_measured measured;
+    uint32_t fold;      /* of the measured point */
+    bool dual_is_start; /* it has no v: it is the point at which lambda_max is found */
 } hw_linear_shared;
 
 /* Allocates the shared memory, still without columns. `alone`: this process has all blocks. */
