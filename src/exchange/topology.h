@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "exchange/adding.h"
-#include "hawser/status.h"
+#include "hawser/hawser.h"
 
 enum { HW_TOPOLOGY_GRAPH_MOST = 4096 }; /* nodes of a graph from a file: every node keeps every origin's tree */
 
@@ -54,9 +54,10 @@ hawser_status hw_topology_routes(const hw_topology *topology, struct hw_net *net
 /* Checks only the name, as the value of an option before the number of nodes is known: one of hw_topology_new's, or
  * "auto". */
 hawser_status hw_topology_check(const char *name, hawser_error *error) HAWSER_MUST_USE;
-/* Writes the name that "auto" stands for. In lock-step (bsp) this is "servers:N" on four hosts or more, where the busiest
- * card decides, and "tree" for more than eight nodes on fewer hosts, where the number of messages does. Else it is "all". */
+/* Writes the name that "auto" stands for if the job's sync is `sync`. Under BSP this is "servers:N" on four hosts or more,
+ * where the busiest card decides, and "tree" for more than eight nodes on fewer hosts, where the number of messages does.
+ * Under SSP it is "servers:N" on eight hosts or more. Else it is "all". */
 enum { HW_TOPOLOGY_NAME = 24 };
-void hw_topology_choose(uint32_t nodes, uint32_t hosts, bool in_step, char name[HW_TOPOLOGY_NAME]);
+void hw_topology_choose(uint32_t nodes, uint32_t hosts, hawser_tightness sync, char name[HW_TOPOLOGY_NAME]);
 
 #endif

@@ -281,27 +281,18 @@ static void auto_stands_for_a_topology_that_the_nodes_can_have(void **state)
     (void)state;
     const struct {
         uint32_t nodes, hosts;
-        bool in_step;
+        hawser_tightness sync;
         const char *name;
     } cases[] = {
-        {2, 1, true, "all"},
-        {8, 1, true, "all"},
-        {9, 1, true, "tree"},
-        {9, 3, true, "tree"},
-        {3, 3, true, "all"},
-        {4, 4, true, "servers:4"},
-        {9, 4, true, "servers:9"},
-        {4096, 2, true, "tree"},
-        {4096, 4096, true, "servers:4096"},
-        {70000, 1, true, "tree"},
-        {4, 4, false, "all"},
-        {64, 1, false, "all"},
-        {64, 64, false, "all"},
-        {70000, 70000, true, "servers:70000"},
+        {2, 1, HAWSER_BSP, "all"},       {8, 1, HAWSER_BSP, "all"},     {9, 1, HAWSER_BSP, "tree"},
+        {9, 3, HAWSER_BSP, "tree"},      {3, 3, HAWSER_BSP, "all"},     {4, 4, HAWSER_BSP, "servers:4"},
+        {9, 4, HAWSER_BSP, "servers:9"}, {4096, 2, HAWSER_BSP, "tree"}, {4096, 4096, HAWSER_BSP, "servers:4096"},
+        {70000, 1, HAWSER_BSP, "tree"},  {4, 4, HAWSER_SSP, "all"},     {64, 7, HAWSER_SSP, "all"},
+        {9, 8, HAWSER_SSP, "servers:9"}, {64, 64, HAWSER_TAP, "all"},   {70000, 70000, HAWSER_BSP, "servers:70000"},
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char name[HW_TOPOLOGY_NAME];
-        hw_topology_choose(cases[k].nodes, cases[k].hosts, cases[k].in_step, name);
+        hw_topology_choose(cases[k].nodes, cases[k].hosts, cases[k].sync, name);
         assert_string_equal(name, cases[k].name);
         if (cases[k].nodes <= 64)
             hw_topology_free(make(name, NULL, cases[k].nodes));

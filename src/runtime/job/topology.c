@@ -14,13 +14,14 @@
 static hawser_status make_text(const hawser_job *job, bool reads, char **text, size_t *length, hawser_error *error)
 {
     const hw_plan_settings *settings = &job->settings;
-    const char *words = hawser_options_text(job->options, "topology"), *sync = hawser_options_text(job->options, "sync");
+    const char *words = hawser_options_text(job->options, "topology");
     size_t capacity = 0, used = strlen(words) + 1;
     HAWSER_TRY(hw_topology_check(words, error));
     HAWSER_TRY(HW_GROW(text, &capacity, used + HW_TOPOLOGY_NAME, "a topology's text", error));
     memcpy(*text, words, used);
     if (reads && hw_is_auto(words)) {
-        hw_topology_choose(settings->nodes, settings->hosts, strcmp(sync, "bsp") == 0 || hw_is_auto(sync), *text + used);
+        hw_topology_choose(settings->nodes, settings->hosts,
+                           hw_sync_read(hawser_options_text(job->options, "sync")).tightness, *text + used);
         used += strlen(*text + used);
     }
     FILE *file = reads && strncmp(words, "file:", 5) == 0 ? fopen(words + 5, "r") : NULL;
