@@ -59,6 +59,16 @@ ctest_of() { # PRESET JOBS ARGUMENTS...
     run_steadily "$jobs" "${fixed[@]}" ctest --preset "$preset" --timeout "$limit" "$@"
 }
 
+# clang JOBS: compiles all sources, because warnings are errors, and links only the programs that sim_repeats runs.
+clang() {
+    local limit=400 objects
+    [[ ${HAWSER_TEST_LONG:-} ]] && limit=1500
+    cmake --preset clang -DHAWSER_TESTS=ON
+    mapfile -t objects < <(ninja -C build/clang -t targets all | sed -n 's/: C_COMPILER__.*//p')
+    cmake --build --preset clang --target "${objects[@]:?}" hawser hawser-sim test_sim_{jobs,programs,stores,serve,vectors,checkpoints}
+    run_steadily "$1" ctest --preset clang --timeout "$limit" -R '^integration\.sim_repeats$' --no-tests=error
+}
+
 # one_fuzzer FUZZER SECONDS FOLDER: what it finds lies in build/logs.
 one_fuzzer() {
     local name=${1##*/fuzz_} log=$3/$(basename "$1").log corpus=()
