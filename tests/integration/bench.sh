@@ -73,6 +73,30 @@ for result in said["results"]:
 assert {"hawser", "hawser (rows)"} <= set(said["results"][0]["readers"]) and "hawser" in said["results"][1]["readers"], said
 END
 
+build=${HAWSER_BUILD:-$top/build/release}
+some="lasso, dense, .npy;k-means, f64;read csv"
+"$top/bench/compare" --quick --only "$some" --work "$work" --json "$build" "$build" >"$work/compare" 2>"$work/err"
+mkdir -p "$work/slow/src" # a build whose trainings take 5 s and end elsewhere
+cat >"$work/slow/src/hawser" <<END
+#!/bin/sh
+"$build/src/hawser" "\$@" | sed -E 's/("cpu_seconds":) *[-0-9.e]+/\\15/; s/("objective":) *[-0-9.e]+/\\19/'
+END
+chmod +x "$work/slow/src/hawser"
+"$top/bench/compare" --quick --only "two workers" --work "$work" --json "$build" "$work/slow" >"$work/slower" 2>"$work/err"
+python3 - "$work/compare" "$work/slower" <<'END'
+import json, sys
+same, slow = (json.loads(open(path).readlines()[-1]) for path in sys.argv[1:])
+assert [row["line"] for row in same["rows"]] == ["lasso, dense, .npy", "lasso, dense, .npy, two workers", "k-means, f64", "read csv"], same
+for row in same["rows"]:
+    assert row["old"] > 0 and row["new"] > 0 and abs(row["ratio"] * row["old"] - row["new"]) < 1e-9 and not row["objectives_differ"], row
+    assert (row["objectives"][0] is None) == (not row["line"].startswith("lasso")) and row["objectives"][0] == row["objectives"][1], row
+assert slow["slower"] == ["lasso, dense, .npy, two workers"] and slow["rows"][0]["new"] >= 5 and slow["rows"][0]["objectives_differ"], slow
+END
+if "$top/bench/compare" --quick "$work" "$build" >"$work/out" 2>"$work/err" || ! grep -q "^bench/compare: $work/src/hawser: no command" "$work/err"; then
+    echo "a folder without a build was taken: $(cat "$work/err")"
+    exit 1
+fi
+
 printf '#!/bin/sh\n[ "$1" = latency ] && echo 1000 2000 || echo 4 1\n' >"$work/peer"
 chmod +x "$work/peer"
 transport=${HAWSER_BUILD:-$top/build/release}/bench/bench_transport
@@ -106,7 +130,6 @@ cat >"$work/store_peer" <<'END'
 case $2 in small) echo 1 2 3 4 5 ;; idle) echo 0.5 ;; *) echo 1 2 3 ;; esac
 END
 chmod +x "$work/store_peer"
-build=${HAWSER_BUILD:-$top/build/release}
 "$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build/bench/bench_store" --peer "ps-lite=$work/store_peer" --json \
     --preload "$build/bench/libbench_reno.so" --cases range,keys,keys-again,sparse,sparse-again,sparse-8,hashed,small,small-16,idle >"$work/store"
 "$top/bench/store/run" --quick --hawser "$build/src/hawser" --program "$build/bench/bench_store" --ways tcp --sizes 1x1 --cases wide,wide-again \
