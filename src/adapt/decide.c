@@ -14,8 +14,6 @@ static const double GAP_NOISE = 0.05, NOISE = 1e-6;
 static const double LEAST_SHARE_STEP = 1.5;
 /* States are kept again after this share of all clocks, and so many: where all clocks are points that ends a phase. */
 static const double KEPT_SHARE = 0.125, KEPT_LEAST = 50;
-/* Lost trials as which another run counts a setting that the guard has barred. */
-enum { LOSSES_OF_BARRED = 4 };
 /* Windows after which a measurement ends, although the metric may have changed by chance. */
 enum { MEASURED_MOST = 4 };
 
@@ -30,6 +28,7 @@ hawser_status hw_decider_open(hw_decider *decider, const hw_bounds *bounds, uint
                             .clock_seconds = (double)NAN,
                             .best = INFINITY,
                             .kept_y = (double)NAN,
+                            .doubted_loss = {.knob = HW_KNOBS},
                             .last_y = INFINITY};
     memcpy(decider->value, bounds->start, sizeof decider->value);
     memcpy(decider->sent, bounds->start, sizeof decider->sent);
@@ -46,7 +45,7 @@ void hw_decider_close(hw_decider *decider)
     free(decider->sent_shares);
 }
 
-static bool may_change(const hw_bounds *bounds, hw_knob knob)
+bool hw_bounds_let(const hw_bounds *bounds, hw_knob knob)
 {
     return bounds->least[knob] < bounds->most[knob];
 }
@@ -54,7 +53,7 @@ static bool may_change(const hw_bounds *bounds, hw_knob knob)
 bool hw_bounds_allow(const hw_bounds *bounds)
 {
     for (int knob = 0; knob < HW_KNOBS; knob++)
-        if (may_change(bounds, (hw_knob)knob))
+        if (hw_bounds_let(bounds, (hw_knob)knob))
             return true;
     return false;
 }
@@ -66,7 +65,7 @@ static double *place_of(hw_decider *d, hw_knob knob, uint32_t block)
     return knob == HW_KNOB_SHARE ? &d->shares[block] : &d->value[knob];
 }
 
-HAWSER_PRINTF(2, 3) static void say(hw_decider *d, const char *format, ...)
+void hw_decider_say(hw_decider *d, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -75,7 +74,7 @@ HAWSER_PRINTF(2, 3) static void say(hw_decider *d, const char *format, ...)
 }
 
 /* Has the states kept, which the guard takes back. Their metric is that of the last point. */
-static void keep_states(hw_decider *d)
+void hw_decider_keep_states(hw_decider *d)
 {
     if (!d->bounds.returns || !d->bounds.measured)
         return;
@@ -95,13 +94,14 @@ static void return_states(hw_decider *d)
 
 /* Sets a value. What was measured before is that of another setting, but for progress per clock, which hardly depends on
  * the encoding. */
-static void set(hw_decider *d, hw_knob knob, uint32_t block, double to)
+void hw_decider_set(hw_decider *d, hw_knob knob, uint32_t block, double to)
 {
     if (d->bounds.often && d->rises == 0)
-        keep_states(d);
+        hw_decider_keep_states(d);
     *place_of(d, knob, block) = to;
     d->clock_seconds = (double)NAN;
     d->moved = 0;
+    d->moves = true;
     if (knob == HW_KNOB_ENCODING) {
         d->measuring.mixed = true;
         return;
@@ -111,7 +111,7 @@ static void set(hw_decider *d, hw_knob knob, uint32_t block, double to)
 }
 
 /* Remembers the change that the guard undoes first. */
-static void keep(hw_decider *d, hw_knob knob, uint32_t block, double from)
+void hw_decider_keep(hw_decider *d, hw_knob knob, uint32_t block, double from)
 {
     d->changed = true;
     d->last_knob = knob;
@@ -141,11 +141,11 @@ static void count_undone(hw_decider *d)
     char last[HW_REASON];
     memcpy(last, d->reason, sizeof last);
     give_up(d);
-    say(d, "three changes were undone, so the settings of the start stay; the last: %.90s", last);
+    hw_decider_say(d, "three changes were undone, so the settings of the start stay; the last: %.90s", last);
 }
 
 /* Lets a knob wait for 2, 4, 8 ... windows. */
-static void let_wait(hw_decider *d, hw_knob knob)
+void hw_decider_let_wait(hw_decider *d, hw_knob knob)
 {
     uint32_t times = d->losses[knob]++;
     d->waits[knob] = d->windows + (UINT64_C(2) << (times < 20 ? times : 20));
@@ -195,13 +195,18 @@ static void explain(char *text, size_t size, const hw_feedback *feedback)
         (void)snprintf(text, size, "waits %.0f %% (limit %.0f %%)", waited, 100 * HW_WAITS);
 }
 
+bool hw_decider_opens(const hw_decider *d, hw_setting setting)
+{
+    const hw_knob knob = setting.knob;
+    const double to = setting.to, now = knob == HW_KNOB_SHARE ? d->shares[setting.block] : d->value[knob];
+    bool inside = to >= d->bounds.least[knob] && to <= d->bounds.most[knob];
+    return hw_bounds_let(&d->bounds, knob) && inside && (to < now || to > now) && !d->barred[knob];
+}
+
 /* Returns whether a knob can take a value now. */
 static bool is_open(const hw_decider *d, hw_knob knob, uint32_t block, double to)
 {
-    double now = knob == HW_KNOB_SHARE ? d->shares[block] : d->value[knob];
-    bool inside = to >= d->bounds.least[knob] && to <= d->bounds.most[knob];
-    return may_change(&d->bounds, knob) && inside && (to < now || to > now) && !d->barred[knob] &&
-           d->windows >= d->waits[knob];
+    return hw_decider_opens(d, (hw_setting){knob, block, to}) && d->windows >= d->waits[knob];
 }
 
 static bool is_tried(const hw_decider *d)
@@ -223,9 +228,9 @@ static bool change(hw_decider *d, hw_knob knob, double to, double clock_seconds,
                           .to = to,
                           .before = known ? before : (double)NAN,
                           .clock_seconds = clock_seconds};
-    say(d, "%s", why);
-    keep(d, knob, 0, d->value[knob]);
-    set(d, knob, 0, to);
+    hw_decider_say(d, "%s", why);
+    hw_decider_keep(d, knob, 0, d->value[knob]);
+    hw_decider_set(d, knob, 0, to);
     return true;
 }
 
@@ -252,7 +257,7 @@ static double even_share(const hw_decider *d, const hw_feedback *feedback, uint3
 /* Raises the share of a block that was slow and is not so any more. */
 static bool give_back(hw_decider *d, const hw_feedback *feedback)
 {
-    for (uint32_t b = 0; feedback->pace != NULL && may_change(&d->bounds, HW_KNOB_SHARE) && b < d->blocks; b++) {
+    for (uint32_t b = 0; feedback->pace != NULL && hw_bounds_let(&d->bounds, HW_KNOB_SHARE) && b < d->blocks; b++) {
         double even = even_share(d, feedback, b);
         char why[80];
         (void)snprintf(why, sizeof why, "worker %u is %.1f times the median per work", b, feedback->pace[b]);
@@ -333,14 +338,44 @@ static void choose(hw_decider *d, const hw_feedback *feedback)
     }
 }
 
+/* Notes what another run may begin with, if this one ends before it can try anything. Its clocks are then as many as its
+ * first measurement takes, so only settings that make clocks shorter help. */
+static void note_untried(hw_decider *d, const hw_feedback *feedback)
+{
+    const uint32_t block = feedback->found.number;
+    hw_untried *untried = &d->untried[feedback->found.cause];
+    hw_setting *setting = &untried->setting;
+    *setting = (hw_setting){.knob = HW_KNOBS};
+    untried->windows++;
+    switch (feedback->found.cause) {
+    case HAWSER_CAUSE_OTHER: /* waits of less than what makes a link the cause */
+    case HAWSER_CAUSE_LINK:  /* of sending and units the longer one remains of a clock under ssp:1 */
+        if (feedback->units >= HW_EXCHANGE_IDLE)
+            *setting = (hw_setting){HW_KNOB_SYNC, 0, d->value[HW_KNOB_SYNC] + 1};
+        break;
+    case HAWSER_CAUSE_TURNS: *setting = (hw_setting){HW_KNOB_SYNC, 0, d->value[HW_KNOB_SYNC] + 1}; break;
+    case HAWSER_CAUSE_WORKER:
+        if (feedback->pace != NULL && block < d->blocks)
+            *setting = (hw_setting){HW_KNOB_SHARE, block, even_share(d, feedback, block)};
+        break;
+    case HAWSER_CAUSE_NONE:
+        if (feedback->exchanging < HW_EXCHANGE_IDLE)
+            *setting = (hw_setting){HW_KNOB_WORK, 0, d->value[HW_KNOB_WORK] / 2};
+        break;
+    }
+    if (setting->knob != HW_KNOBS && !hw_decider_opens(d, *setting))
+        setting->knob = HW_KNOBS;
+    explain(untried->why, sizeof untried->why, feedback);
+}
+
 /* Undoes a change of encoding or quota, which waits before it is made again. */
 static void undo_check(hw_decider *d)
 {
     hw_check *check = &d->check;
     check->on = false;
     d->changed = false;
-    set(d, check->knob, 0, check->from);
-    let_wait(d, check->knob);
+    hw_decider_set(d, check->knob, 0, check->from);
+    hw_decider_let_wait(d, check->knob);
 }
 
 /* Judges an encoding or a quota by the length of clocks. Returns false if the old value came back. */
@@ -355,12 +390,12 @@ static bool check_length(hw_decider *d, double clock)
             return true;
         }
         undo_check(d);
-        say(d, "trial lost: clocks got %.2f times longer (limit %g)", clock / before, HW_SHORTER);
+        hw_decider_say(d, "trial lost: clocks got %.2f times longer (limit %g)", clock / before, HW_SHORTER);
         return false;
     }
     if (clock > before / HW_SHORTER) { /* it does no harm, so it is no change for the guard to count */
         undo_check(d);
-        say(d, "undone: clocks got %.2f times shorter (limit %g)", before / clock, HW_SHORTER);
+        hw_decider_say(d, "undone: clocks got %.2f times shorter (limit %g)", before / clock, HW_SHORTER);
         return false;
     }
     check->clock_seconds = 0; /* what remains is progress per clock, if there is a metric */
@@ -394,11 +429,22 @@ void hw_decider_window(hw_decider *d, const hw_feedback *feedback)
     d->clocks += clocks;
     d->windows++;
     d->measuring.windows++;
+    d->has_tried = d->has_tried || is_tried(d);
     if (d->defaulted)
         return;
     if (d->check.on && d->check.clock_seconds > 0 && !check_length(d, clock))
         return;
     watch_length(d, clock);
+    if (d->moves) { /* what was found before is of another setting */
+        memset(d->untried, 0, sizeof d->untried);
+        d->moves = false;
+        d->seconds_before += d->seconds_since;
+        d->clocks_before += d->clocks_since;
+        d->seconds_since = d->clocks_since = 0;
+    }
+    d->seconds_since += feedback->found.seconds;
+    d->clocks_since += clocks;
+    note_untried(d, feedback);
     if (d->trial.stage == HW_TRIAL_NONE)
         choose(d, feedback);
     else if (feedback->found.cause == HAWSER_CAUSE_LINK && (!is_tried(d) || d->trial.knob == HW_KNOB_GAIN))
@@ -411,13 +457,13 @@ void hw_decider_restart(hw_decider *d)
 {
     d->measuring.begun = false;
     d->in_step = d->last_in_step = d->last = (double)NAN;
-    d->measured = 0;
+    d->measured = d->in_fit = 0;
     d->best = INFINITY;
     d->rises = 0;
     if (d->trial.stage == HW_TRIAL_NEW || d->trial.stage == HW_TRIAL_BACK) {
         bool learned = d->trial.kept;
-        say(d, "a trial ended without a result: another fit began");
-        set(d, d->trial.knob, d->trial.block, learned ? d->trial.to : d->trial.from);
+        hw_decider_say(d, "a trial ended without a result: another fit began");
+        hw_decider_set(d, d->trial.knob, d->trial.block, learned ? d->trial.to : d->trial.from);
         d->learned[d->trial.knob] = learned;
     }
     d->trial.stage = HW_TRIAL_NONE;
@@ -430,11 +476,13 @@ void hw_decider_restart(hw_decider *d)
 static void lose(hw_decider *d, double ratio)
 {
     hw_trial *trial = &d->trial;
-    let_wait(d, trial->knob);
+    if (!d->bounds.often) /* where the metric is measured rarely, a trial may be lost by one uneven fall */
+        d->doubted_loss = (hw_setting){trial->knob, trial->block, trial->to};
+    hw_decider_let_wait(d, trial->knob);
     d->lost += d->clocks - trial->began;
-    say(d, "trial lost: progress %.2f times the old (limit %g)", ratio, HW_SHORTER);
+    hw_decider_say(d, "trial lost: progress %.2f times the old (limit %g)", ratio, HW_SHORTER);
     if (trial->stage == HW_TRIAL_NEW)
-        set(d, trial->knob, trial->block, trial->from);
+        hw_decider_set(d, trial->knob, trial->block, trial->from);
     trial->stage = HW_TRIAL_NONE;
 }
 
@@ -444,8 +492,8 @@ static void win(hw_decider *d, double ratio)
     hw_trial *trial = &d->trial;
     trial->stage = HW_TRIAL_NONE;
     d->losses[trial->knob] = 0;
-    say(d, "kept: %.2f times the progress; %s", ratio, trial->reason);
-    keep(d, trial->knob, trial->block, trial->from);
+    hw_decider_say(d, "kept: %.2f times the progress; %s", ratio, trial->reason);
+    hw_decider_keep(d, trial->knob, trial->block, trial->from);
 }
 
 /* Ends a comparison of a staleness with bsp: bsp stays if it was plainly faster in two comparisons, as one may be so by
@@ -456,17 +504,17 @@ static void judge_anew(hw_decider *d, double ratio)
     const bool faster = d->clear && ratio * HW_SHORTER < 1;
     trial->stage = HW_TRIAL_NONE;
     if (faster && d->doubted) {
-        let_wait(d, HW_KNOB_SYNC);
+        hw_decider_let_wait(d, HW_KNOB_SYNC);
         d->changed = d->doubted = false;
         return;
     }
-    say(d,
-        faster ? "bsp was %.2f times as fast; it will be measured once more"
-               : "kept: bsp was measured again, and is %.2f times as fast",
-        1 / ratio);
+    hw_decider_say(d,
+                   faster ? "bsp was %.2f times as fast; it will be measured once more"
+                          : "kept: bsp was measured again, and is %.2f times as fast",
+                   1 / ratio);
     d->doubted = faster;
-    keep(d, HW_KNOB_SYNC, 0, 0);
-    set(d, HW_KNOB_SYNC, 0, trial->to);
+    hw_decider_keep(d, HW_KNOB_SYNC, 0, 0);
+    hw_decider_set(d, HW_KNOB_SYNC, 0, trial->to);
 }
 
 /* Returns the ratio of two rates of progress. The old rate may be zero or negative. */
@@ -482,57 +530,86 @@ static bool slows(const hw_decider *d)
     return d->bounds.often && d->trial.knob == HW_KNOB_SYNC;
 }
 
+/* Begins a trial: sets the new value. */
+static void begin_trial(hw_decider *d, double rate)
+{
+    hw_trial *trial = &d->trial;
+    if (d->bounds.often && (!d->steady || (!slows(d) && d->decay * HW_STEADY < 1)))
+        return;
+    trial->stage = HW_TRIAL_NEW;
+    trial->before = rate;
+    trial->expected = slows(d) ? rate * d->decay : rate;
+    trial->began = d->clocks;
+    trial->first = d->measured == 1 && !d->bounds.often;
+    hw_decider_say(d, "trial: %s", trial->reason);
+    hw_decider_set(d, trial->knob, trial->block, trial->to);
+    d->measuring.begun = trial->knob == HW_KNOB_GAIN; /* others are measured from the next point on */
+    trial->seen = !d->measuring.begun;
+}
+
+/* Goes on with a trial after progress with the new value. Where the old one had a fit's first fall, which is its largest, it
+ * is measured again before the new one is lost. */
+static void judge_new(hw_decider *d, double rate)
+{
+    hw_trial *trial = &d->trial;
+    const double ratio = ratio_of(rate, trial->before), expected = ratio_of(rate, trial->expected);
+    const bool plain = ratio <= 0 || ratio >= HW_PLAINLY, gain = trial->knob == HW_KNOB_GAIN;
+    trial->after = rate;
+    if (!trial->seen && !plain) {
+        trial->seen = true;
+        trial->once = rate;
+    } else if (expected < HW_SHORTER && !(trial->first && ratio > 0)) {
+        lose(d, expected);
+    } else if (expected >= HW_SHORTER && (ratio >= HW_PLAINLY || gain)) {
+        win(d, ratio);
+    } else {
+        trial->stage = HW_TRIAL_BACK;
+        hw_decider_say(d, "trial: the old setting again, after %.2f times its progress", ratio);
+        hw_decider_set(d, trial->knob, trial->block, trial->from);
+        d->measuring.begun = gain;
+        trial->after = gain ? (trial->once + rate) / 2 : rate;
+        trial->seen = !gain; /* a gap falls unevenly: two measurements of each value are compared */
+    }
+}
+
+/* Ends a trial after progress with the old value again. */
+static void judge_back(hw_decider *d, double rate)
+{
+    hw_trial *trial = &d->trial;
+    const bool gain = trial->knob == HW_KNOB_GAIN && trial->first;
+    if (gain && !trial->seen && ratio_of(trial->after, rate) < HW_PLAINLY) {
+        trial->seen = true;
+        trial->once = rate;
+        return;
+    }
+    if (gain && trial->seen)
+        rate = (trial->once + rate) / 2;
+    /* Where progress slows down by itself, the old value would have done what lies between before and after. */
+    const bool between = slows(d) && rate > 0 && trial->before > DBL_MIN;
+    const double ratio = ratio_of(trial->after, between ? sqrt(trial->before * rate) : rate);
+    if (trial->behind) {
+        judge_anew(d, ratio);
+        return;
+    }
+    if (ratio < HW_SHORTER) {
+        lose(d, ratio);
+        return;
+    }
+    win(d, between || trial->first ? ratio : fmin(ratio, ratio_of(trial->after, trial->before)));
+    hw_decider_set(d, trial->knob, trial->block, trial->to);
+}
+
 /* Goes on with a trial once progress under a setting is known: per clock, and the seconds of a clock; NaN: unknown. */
 static void step_trial(hw_decider *d, double per_clock, double clock)
 {
-    hw_trial *trial = &d->trial;
-    const double rate = trial->knob == HW_KNOB_GAIN ? per_clock : per_clock / clock; /* a gain costs no time */
+    const double rate = d->trial.knob == HW_KNOB_GAIN ? per_clock : per_clock / clock; /* a gain costs no time */
     if (isnan(rate) || d->check.on)
         return;
-    if (trial->stage == HW_TRIAL_WAITS) {
-        if (d->bounds.often && (!d->steady || (!slows(d) && d->decay * HW_STEADY < 1)))
-            return;
-        trial->stage = HW_TRIAL_NEW;
-        trial->before = rate;
-        trial->expected = slows(d) ? rate * d->decay : rate;
-        trial->began = d->clocks;
-        say(d, "trial: %s", trial->reason);
-        set(d, trial->knob, trial->block, trial->to);
-        d->measuring.begun = trial->knob == HW_KNOB_GAIN; /* others are measured from the next point on */
-        trial->seen = !d->measuring.begun;
-    } else if (trial->stage == HW_TRIAL_NEW) {
-        trial->after = rate;
-        const double ratio = ratio_of(rate, trial->before);
-        const bool plain = ratio <= 0 || ratio >= HW_PLAINLY;
-        if (!trial->seen && !plain) { /* the old value may have had a fit's first fall, which is its largest */
-            trial->seen = true;
-            return;
-        }
-        if (ratio_of(rate, trial->expected) < HW_SHORTER) {
-            lose(d, ratio_of(rate, trial->expected));
-            return;
-        }
-        if (ratio >= HW_PLAINLY || trial->knob == HW_KNOB_GAIN) {
-            win(d, ratio);
-            return;
-        }
-        trial->stage = HW_TRIAL_BACK;
-        say(d, "trial: the old setting again, after %.2f times its progress", ratio_of(rate, trial->before));
-        set(d, trial->knob, trial->block, trial->from);
-    } else if (trial->stage == HW_TRIAL_BACK) {
-        /* Where progress slows down by itself, the old value would have done what lies between before and after. */
-        const bool between = slows(d) && rate > 0 && trial->before > DBL_MIN;
-        const double ratio = ratio_of(trial->after, between ? sqrt(trial->before * rate) : rate);
-        if (trial->behind) {
-            judge_anew(d, ratio);
-            return;
-        }
-        if (ratio < HW_SHORTER) {
-            lose(d, ratio);
-            return;
-        }
-        win(d, between ? ratio : fmin(ratio, ratio_of(trial->after, trial->before)));
-        set(d, trial->knob, trial->block, trial->to);
+    switch (d->trial.stage) {
+    case HW_TRIAL_NONE: break;
+    case HW_TRIAL_WAITS: begin_trial(d, rate); break;
+    case HW_TRIAL_NEW: judge_new(d, rate); break;
+    case HW_TRIAL_BACK: judge_back(d, rate); break;
     }
 }
 
@@ -554,10 +631,10 @@ static void undo(hw_decider *d)
     if (trial->stage == HW_TRIAL_NEW) {
         d->lost += d->clocks - trial->began;
         d->barred[trial->knob] = true;
-        set(d, trial->knob, trial->block, trial->from);
+        hw_decider_set(d, trial->knob, trial->block, trial->from);
     } else if (d->changed) {
         d->barred[d->last_knob] = true;
-        set(d, d->last_knob, d->last_block, d->last_from);
+        hw_decider_set(d, d->last_knob, d->last_block, d->last_from);
     } else {
         give_up(d);
     }
@@ -566,8 +643,8 @@ static void undo(hw_decider *d)
     d->changed = false;
     d->rises = 0;
     return_states(d);
-    say(d, "undone and barred: the metric rose above its noise at two points, or is not finite%s",
-        d->point == HW_POINT_RETURN ? "; states return to kept ones" : "");
+    hw_decider_say(d, "undone and barred: the metric rose above its noise at two points, or is not finite%s",
+                   d->point == HW_POINT_RETURN ? "; states return to kept ones" : "");
     count_undone(d);
 }
 
@@ -616,9 +693,9 @@ static bool compare_anew(hw_decider *d, double progress, double rate)
                           .after = rate,
                           .began = d->clocks,
                           .behind = true};
-    say(d, "bsp for a measurement: progress per clock is %.2f of what it was under bsp (limit 1/%g)", progress / d->in_step,
-        HW_FALLS_BEHIND);
-    set(d, HW_KNOB_SYNC, 0, 0);
+    hw_decider_say(d, "bsp for a measurement: progress per clock is %.2f of what it was under bsp (limit 1/%g)",
+                   progress / d->in_step, HW_FALLS_BEHIND);
+    hw_decider_set(d, HW_KNOB_SYNC, 0, 0);
     return true;
 }
 
@@ -642,9 +719,9 @@ static bool guard_staleness(hw_decider *d, double progress, double rate)
         d->lost += d->clocks - d->trial.began;
     d->trial.stage = HW_TRIAL_NONE;
     d->changed = false;
-    say(d, "undone and barred: progress per clock is %.2f of that under bsp (limit 1/%g)", progress / expected,
-        HW_FALLS_BEHIND);
-    set(d, HW_KNOB_SYNC, 0, 0);
+    hw_decider_say(d, "undone and barred: progress per clock is %.2f of that under bsp (limit 1/%g)", progress / expected,
+                   HW_FALLS_BEHIND);
+    hw_decider_set(d, HW_KNOB_SYNC, 0, 0);
     count_undone(d);
     return true;
 }
@@ -662,8 +739,8 @@ static bool check_progress(hw_decider *d, double progress)
         return false;
     }
     undo_check(d);
-    say(d, "undone: progress per clock became %.2f times that before (limit 1/%g)", progress / check->before,
-        HW_FALLS_BEHIND);
+    hw_decider_say(d, "undone: progress per clock became %.2f times that before (limit 1/%g)", progress / check->before,
+                   HW_FALLS_BEHIND);
     if (d->value[HW_KNOB_SYNC] <= 0) /* what the undone value did is no measure of the old one */
         d->in_step = d->last_in_step = check->before;
     count_undone(d);
@@ -704,9 +781,9 @@ static bool begin_learned_sync(hw_decider *d)
     d->trial.stage = HW_TRIAL_NONE;
     if (d->barred[HW_KNOB_SYNC] || to <= d->value[HW_KNOB_SYNC])
         return false;
-    say(d, "as an earlier run ended (--learn); progress per clock under bsp is known");
-    keep(d, HW_KNOB_SYNC, 0, d->value[HW_KNOB_SYNC]);
-    set(d, HW_KNOB_SYNC, 0, to);
+    hw_decider_say(d, "as an earlier run ended (--learn); progress per clock under bsp is known");
+    hw_decider_keep(d, HW_KNOB_SYNC, 0, d->value[HW_KNOB_SYNC]);
+    hw_decider_set(d, HW_KNOB_SYNC, 0, to);
     return true;
 }
 
@@ -731,8 +808,8 @@ static bool check_learned(hw_decider *d, double per_clock, double rate)
                               .began = d->clocks,
                               .kept = true};
         (void)snprintf(d->trial.reason, sizeof d->trial.reason, "an earlier run ended with it (--learn)");
-        say(d, "the setting of the start for a measurement, to compare what was learned (--learn) with it");
-        set(d, (hw_knob)k, 0, start);
+        hw_decider_say(d, "the setting of the start for a measurement, to compare what was learned (--learn) with it");
+        hw_decider_set(d, (hw_knob)k, 0, start);
         return true;
     }
     return false;
@@ -755,10 +832,19 @@ static bool is_clear(const hw_decider *d, double y)
     return d->measuring.y - y >= d->measuring.rises;
 }
 
+/* Returns whether progress per clock, by which the trial of a gain is judged, is known before a window is full: a program
+ * that measures rarely does so exactly. */
+static bool is_gain_measured(const hw_decider *d, double clocks)
+{
+    return is_tried(d) && d->trial.knob == HW_KNOB_GAIN && !d->bounds.often &&
+           clocks - d->measuring.clocks >= HW_WINDOW_CLOCKS;
+}
+
 void hw_decider_point(hw_decider *d, double seconds, double clocks, double metric)
 {
     const double y = measure_of(d, metric);
     hw_measuring *measuring = &d->measuring;
+    d->has_tried = d->has_tried || is_tried(d);
     if (d->defaulted || (!isfinite(metric) && isinf(d->best)))
         return;
     if (measuring->begun && d->value[HW_KNOB_SYNC] <= 0 && d->trial.stage != HW_TRIAL_NEW)
@@ -767,12 +853,15 @@ void hw_decider_point(hw_decider *d, double seconds, double clocks, double metri
         return;
     d->last_y = y;
     d->last_clocks = clocks;
+    d->in_fit++;
+    d->longest_fit = d->in_fit > d->longest_fit ? d->in_fit : d->longest_fit;
     const double least = fmax(KEPT_LEAST, KEPT_SHARE * clocks);
     const bool old = isnan(d->kept_y) || clocks - d->kept_clocks >= least;
     const bool due = !d->bounds.often || (!is_at_start(d) && old);
     if (d->rises == 0 && due)
-        keep_states(d);
-    if (measuring->begun && (measuring->windows == 0 || (!is_clear(d, y) && measuring->windows < MEASURED_MOST)))
+        hw_decider_keep_states(d);
+    const bool brief = measuring->windows == 0 && !is_gain_measured(d, clocks);
+    if (measuring->begun && (brief || (!is_clear(d, y) && measuring->windows < MEASURED_MOST)))
         return;
     const hw_measuring from = *measuring;
     d->clear = is_clear(d, y);
@@ -790,60 +879,13 @@ void hw_decider_point(hw_decider *d, double seconds, double clocks, double metri
     step_trial(d, per_clock, from.mixed ? d->clock_seconds : (seconds - from.seconds) / d->interval);
 }
 
-/* ------------------------------------------------------------------------------------------------- earlier runs ---- */
-
-static double within(const hw_bounds *bounds, hw_knob knob, double value)
-{
-    return fmin(fmax(value, bounds->least[knob]), bounds->most[knob]);
-}
-
-void hw_decider_learn(hw_decider *d, const hw_decided *from, const char *reason)
-{
-    for (int k = 0; k < HW_KNOB_SHARE; k++) {
-        bool judged = d->bounds.measured || (k != HW_KNOB_ENCODING && k != HW_KNOB_QUOTA);
-        if (!judged || !may_change(&d->bounds, (hw_knob)k) || !isfinite(from->value[k]))
-            continue;
-        d->value[k] = within(&d->bounds, (hw_knob)k, from->value[k]);
-        d->learned[k] = k != HW_KNOB_SYNC; /* which is guarded from its begin */
-    }
-    d->learned_clocks = from->clocks;
-    d->learned_sync = d->value[HW_KNOB_SYNC];
-    d->value[HW_KNOB_SYNC] = d->sent[HW_KNOB_SYNC];
-    for (uint32_t b = 0; from->shares != NULL && may_change(&d->bounds, HW_KNOB_SHARE) && b < d->blocks; b++)
-        d->shares[b] = within(&d->bounds, HW_KNOB_SHARE, from->shares[b]);
-    for (int k = 0; k < HW_KNOBS; k++)
-        if ((d->losses[k] = from->losses[k]) > 0) {
-            d->losses[k]--;
-            let_wait(d, (hw_knob)k);
-        }
-    d->clocks = from->clocks;
-    d->lost = from->lost;
-    d->noise = d->bounds.is_gap ? from->noise : 0;
-    keep_states(d);
-    say(d, "%s", reason);
-}
-
-void hw_decider_decided(const hw_decider *d, double *shares, hw_decided *decided)
+void hw_decider_end(hw_decider *d)
 {
     const hw_trial *trial = &d->trial;
-    const bool tries = trial->stage == HW_TRIAL_NEW;
-    const bool again = trial->stage == HW_TRIAL_BACK && (trial->kept || trial->behind);
-    const bool shared = may_change(&d->bounds, HW_KNOB_SHARE);
-    *decided = (hw_decided){
-        .shares = shared ? shares : NULL, .clocks = d->clocks, .lost = d->lost, .noise = d->bounds.is_gap ? d->noise : 0};
-    memcpy(shares, d->shares, d->blocks * sizeof *shares);
-    memcpy(decided->value, d->value, sizeof decided->value);
-    if (d->learned_sync > 0)
-        decided->value[HW_KNOB_SYNC] = d->learned_sync;
-    if (tries && trial->knob == HW_KNOB_SHARE)
-        shares[trial->block] = trial->from;
-    else if (tries || again)
-        decided->value[trial->knob] = again ? trial->to : trial->from;
-    if (d->check.on)
-        decided->value[d->check.knob] = d->check.from;
-    for (int k = 0; k < HW_KNOBS; k++) {
-        if (!(decided->value[k] < d->bounds.start[k] || decided->value[k] > d->bounds.start[k]))
-            decided->value[k] = (double)NAN;
-        decided->losses[k] = d->losses[k] + (d->barred[k] ? LOSSES_OF_BARRED : 0);
-    }
+    if (trial->stage != HW_TRIAL_BACK || !trial->first)
+        return;
+    if (trial->knob == HW_KNOB_GAIN && trial->seen)
+        judge_back(d, trial->once);
+    else
+        lose(d, ratio_of(trial->after, trial->before));
 }

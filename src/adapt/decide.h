@@ -59,6 +59,38 @@ typedef struct hw_feedback {
     const double *pace; /* by block: seconds of its units per work, by those of the median block; NULL: unknown */
 } hw_feedback;
 
+/* A value of a knob. */
+typedef struct hw_setting {
+    hw_knob knob; /* HW_KNOBS: there is none */
+    uint32_t block;
+    double to;
+} hw_setting;
+
+/* A setting that would have been tried for a cause, had the run been long enough. */
+typedef struct hw_untried {
+    uint32_t windows; /* that had this cause since a setting changed */
+    hw_setting setting;
+    char why[HW_REASON / 2];
+} hw_untried;
+
+/* A trial across runs: one run with the old value, the next one with the new value, each up to its end by its own test. */
+typedef struct hw_across_trial {
+    hw_setting setting; /* knob HW_KNOBS: there was none */
+    double from;
+    double before, after; /* seconds of the runs */
+    bool kept;
+} hw_across_trial;
+
+/* What runs of one program on the same data, with the same options, leave for each other. */
+typedef struct hw_across {
+    double seconds;  /* that a run with these settings takes to its end by its own test; 0: unknown */
+    double progress; /* per clock of work 1 under bsp; 0: unknown */
+    hw_untried next; /* what the next run tries */
+    hw_across_trial tried;
+    hw_setting lost;     /* whose trial a run has lost, */
+    double lost_seconds; /* that took so long; 0: none has */
+} hw_across;
+
 typedef struct hw_instruction {
     hw_knob knob;
     uint32_t block; /* of a share */
@@ -78,6 +110,8 @@ typedef struct hw_trial {
     double expected;      /* with the old value, had it gone on: progress that slows down by itself would have */
     double began;         /* clocks when the new value was set */
     bool seen;            /* progress with the new value was measured once */
+    double once;          /* what it was then */
+    bool first;           /* `before` is the first fall in a fit, which is mostly the largest */
     bool behind;          /* a staleness that had been kept is compared with bsp anew */
     bool kept;            /* a value of an earlier run is compared with that of the start */
     char reason[HW_REASON / 2 + 20];
@@ -139,20 +173,20 @@ typedef struct hw_decider {
     uint32_t last_block;
     double last_from;
     uint32_t undone;
-    bool defaulted;         /* the start's settings hold for the rest */
-    double learned_sync;    /* staleness of an earlier run, which begins once progress under bsp is known; 0: none */
-    bool learned[HW_KNOBS]; /* the value is that of an earlier run, and was not compared with that of the start */
-    double learned_clocks;  /* of earlier runs, in `clocks` */
+    bool defaulted;               /* the start's settings hold for the rest */
+    double learned_sync;          /* staleness of an earlier run, which begins once progress under bsp is known; 0: none */
+    bool learned[HW_KNOBS];       /* the value is that of an earlier run, and was not compared with that of the start */
+    double learned_clocks;        /* of earlier runs, in `clocks` */
+    hw_across across;             /* what earlier runs left; */
+    bool tries;                   /* this one tries its next setting */
+    bool has_tried;               /* a trial had clocks */
+    uint64_t in_fit, longest_fit; /* points in this fit, and the most in one */
+    bool moves;                   /* a setting has changed since the last window */
+    double seconds_since, clocks_since;   /* of windows with the present settings, */
+    double seconds_before, clocks_before; /* and with those before in this run */
+    hw_untried untried[HAWSER_CAUSES];
+    hw_setting doubted_loss; /* of the last lost trial; knob HW_KNOBS: none was lost */
 } hw_decider;
-
-/* What a run has decided when it ends, with which another one may begin. */
-typedef struct hw_decided {
-    double value[HW_KNOBS];    /* NaN: as at the start; that of a share is unused */
-    double *shares;            /* by block; NULL: all have their whole work */
-    uint32_t losses[HW_KNOBS]; /* lost trials in a row */
-    double clocks, lost;       /* so far, those of earlier runs included; those of lost trials */
-    double noise;              /* of the logarithm of a gap; 0: of another metric */
-} hw_decided;
 
 hawser_status hw_decider_open(hw_decider *decider, const hw_bounds *bounds, uint32_t blocks,
                               hawser_error *error) HAWSER_MUST_USE;
@@ -166,17 +200,21 @@ bool hw_decider_is_risen(const hw_decider *decider, double metric);
 bool hw_decider_undoes(const hw_decider *decider);
 /* Takes a BSP point: the seconds and clocks of the run, and the metric, which falls. */
 void hw_decider_point(hw_decider *decider, double seconds, double clocks, double metric);
+/* The run ends after the last point: decides a trial that waits for the old value again, by what is known. */
+void hw_decider_end(hw_decider *decider);
 /* Forgets what was measured so far, because another fit begins with another metric. Settings stay. */
 void hw_decider_restart(hw_decider *decider);
-/* Begins with what an earlier run has decided, within the bounds: right after hw_decider_open. Its staleness begins after
- * two measurements under bsp. Another setting is compared with that of the start once a measurement takes a small share of
- * this run's clocks, and is undone if it is not faster. Without a metric, encoding and quota begin as at the start. If
- * the earlier run lost a trial, that setting waits before it is tried again. `reason` is the reason of these changes. */
-void hw_decider_learn(hw_decider *decider, const hw_decided *from, const char *reason);
-/* Stores what has been decided. A change that is still being tried counts as not made. `shares` has one number for each
- * block, and takes the shares. */
-void hw_decider_decided(const hw_decider *decider, double *shares, hw_decided *decided);
 /* Gives the next change to be made; false: there is none. */
 bool hw_decider_next(hw_decider *decider, hw_instruction *instruction);
+
+/* For earlier.c. hw_decider_set sets a value; hw_decider_keep remembers the change that the guard undoes first, and
+ * hw_decider_say the reason of the next changes. hw_decider_opens returns whether a knob can take a value. */
+bool hw_bounds_let(const hw_bounds *bounds, hw_knob knob);
+bool hw_decider_opens(const hw_decider *decider, hw_setting setting);
+void hw_decider_set(hw_decider *decider, hw_knob knob, uint32_t block, double to);
+void hw_decider_keep(hw_decider *decider, hw_knob knob, uint32_t block, double from);
+void hw_decider_keep_states(hw_decider *decider);
+void hw_decider_let_wait(hw_decider *decider, hw_knob knob);
+HAWSER_PRINTF(2, 3) void hw_decider_say(hw_decider *decider, const char *format, ...);
 
 #endif

@@ -1,5 +1,6 @@
 #include "adapt/learned.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,19 +12,22 @@
 #include "base/json.h"
 #include "base/memory.h"
 
-enum { VERSION = 1, DIGEST = 17 };
+/* Lines of version 1 have no trials across runs. */
+enum { VERSION = 2, DIGEST = 17 };
 
 /* --------------------------------------------------------------------------------------------------------- writing ---- */
 
 static void put_run(json_t *object, const hw_learned_run *run, bool *ok)
 {
-    char places[DIGEST];
+    char places[DIGEST], identity[DIGEST];
     (void)snprintf(places, sizeof places, "%016" PRIx64, run->places);
+    (void)snprintf(identity, sizeof identity, "%016" PRIx64, run->identity);
     hw_json_text(object, "program", run->program, ok);
     hw_json_text(object, "loop", run->loop, ok);
     hw_json_count(object, "workers", run->workers, ok);
     hw_json_count(object, "hosts", run->hosts, ok);
     hw_json_text(object, "places", places, ok);
+    hw_json_text(object, "identity", identity, ok);
     hw_json_number(object, "exchange", run->exchange, ok);
     hw_json_number(object, "bytes", run->bytes, ok);
 }
@@ -47,6 +51,42 @@ static void put_decided(json_t *object, const hw_decided *decided, uint32_t work
     hw_json_number(object, "noise", decided->noise, ok);
 }
 
+static void put_setting(json_t *object, const hw_setting *setting, bool *ok)
+{
+    hw_json_text(object, "setting", hw_knob_name(setting->knob), ok);
+    hw_json_count(object, "worker", setting->block, ok);
+    hw_json_number(object, "value", setting->to, ok);
+}
+
+/* Writes what runs leave for each other: what is unknown is 0 or null. */
+static void put_across(json_t *object, const hw_across *across, bool *ok)
+{
+    const hw_across_trial *tried = &across->tried;
+    json_t *next = across->next.windows > 0 ? json_object() : json_null();
+    json_t *trial = tried->before > 0 ? json_object() : json_null();
+    json_t *doubted = across->lost_seconds > 0 ? json_object() : json_null();
+    if (across->next.windows > 0) {
+        put_setting(next, &across->next.setting, ok);
+        hw_json_text(next, "why", across->next.why, ok);
+    }
+    if (across->lost_seconds > 0) {
+        put_setting(doubted, &across->lost, ok);
+        hw_json_number(doubted, "seconds", across->lost_seconds, ok);
+    }
+    if (tried->before > 0) {
+        put_setting(trial, &tried->setting, ok);
+        hw_json_number(trial, "old", tried->from, ok);
+        hw_json_number(trial, "seconds_old", tried->before, ok);
+        hw_json_number(trial, "seconds", tried->after, ok);
+        hw_json_take(trial, "kept", json_boolean(tried->kept), ok);
+    }
+    hw_json_number(object, "seconds", across->seconds, ok);
+    hw_json_number(object, "progress", across->progress, ok);
+    hw_json_take(object, "next", next, ok);
+    hw_json_take(object, "tried", trial, ok);
+    hw_json_take(object, "doubted", doubted, ok);
+}
+
 char *hw_learned_text(const hw_learned_run *run, const hw_decided *decided)
 {
     bool ok = true;
@@ -55,6 +95,7 @@ char *hw_learned_text(const hw_learned_run *run, const hw_decided *decided)
     hw_json_count(object, "version", VERSION, &ok);
     put_run(object, run, &ok);
     put_decided(object, decided, run->workers, &ok);
+    put_across(object, &decided->across, &ok);
     return hw_line_seal(object, ok);
 }
 
@@ -76,13 +117,18 @@ static bool get_count(const json_t *object, const char *key, uint32_t least, uin
     return json_is_integer(value) && number >= least && number <= INT32_MAX;
 }
 
+static bool get_digest(const json_t *object, const char *key, uint64_t *digest)
+{
+    const char *text = json_string_value(json_object_get(object, key));
+    *digest = text != NULL ? strtoull(text, NULL, 16) : 0;
+    return text != NULL && strlen(text) == DIGEST - 1;
+}
+
 static bool get_run(const json_t *object, hw_learned_run *run)
 {
-    const char *places = json_string_value(json_object_get(object, "places"));
     run->program = json_string_value(json_object_get(object, "program"));
     run->loop = json_string_value(json_object_get(object, "loop"));
-    run->places = places != NULL ? strtoull(places, NULL, 16) : 0;
-    return run->program != NULL && run->loop != NULL && places != NULL && strlen(places) == DIGEST - 1 &&
+    return run->program != NULL && run->loop != NULL && get_digest(object, "places", &run->places) &&
            get_count(object, "workers", 1, &run->workers) && get_count(object, "hosts", 1, &run->hosts) &&
            get(object, "exchange", 0, &run->exchange) && get(object, "bytes", 0, &run->bytes);
 }
@@ -124,6 +170,50 @@ static bool get_decided(const json_t *object, hw_decided *decided, uint32_t work
            get_shares(json_object_get(object, "shares"), workers, &decided->shares);
 }
 
+static bool get_setting(const json_t *object, uint32_t workers, hw_setting *setting)
+{
+    const char *name = json_string_value(json_object_get(object, "setting"));
+    while (setting->knob < HW_KNOBS && (name == NULL || strcmp(name, hw_knob_name(setting->knob)) != 0))
+        setting->knob++;
+    const bool whole = setting->knob == HW_KNOB_ENCODING || setting->knob == HW_KNOB_SYNC || setting->knob == HW_KNOB_QUOTA;
+    return setting->knob < HW_KNOBS && get_count(object, "worker", 0, &setting->block) && setting->block < workers &&
+           get(object, "value", 0, &setting->to) && !(whole && floor(setting->to) < setting->to);
+}
+
+static bool get_next(const json_t *object, uint32_t workers, hw_untried *next)
+{
+    const char *why = json_string_value(json_object_get(object, "why"));
+    if (json_is_null(object))
+        return true;
+    next->windows = 1;
+    (void)snprintf(next->why, sizeof next->why, "%s", why != NULL ? why : "");
+    return why != NULL && get_setting(object, workers, &next->setting);
+}
+
+static bool get_tried(const json_t *object, uint32_t workers, hw_across_trial *tried)
+{
+    const json_t *kept = json_object_get(object, "kept");
+    if (json_is_null(object))
+        return true;
+    tried->kept = json_is_true(kept);
+    return json_is_boolean(kept) && get_setting(object, workers, &tried->setting) && get(object, "old", 0, &tried->from) &&
+           get(object, "seconds_old", DBL_MIN, &tried->before) && get(object, "seconds", 0, &tried->after);
+}
+
+static bool get_doubted(const json_t *object, uint32_t workers, hw_across *across)
+{
+    return json_is_null(object) ||
+           (get_setting(object, workers, &across->lost) && get(object, "seconds", DBL_MIN, &across->lost_seconds));
+}
+
+static bool get_across(const json_t *object, uint32_t workers, hw_across *across)
+{
+    return get(object, "seconds", 0, &across->seconds) && get(object, "progress", 0, &across->progress) &&
+           get_next(json_object_get(object, "next"), workers, &across->next) &&
+           get_tried(json_object_get(object, "tried"), workers, &across->tried) &&
+           get_doubted(json_object_get(object, "doubted"), workers, across);
+}
+
 /* Adds a line, if its checksum is right. One of another version is kept, and stays unknown. */
 static hawser_status add_line(hw_learned_file *file, size_t *capacity, const char *text, size_t length, size_t number,
                               hawser_error *error)
@@ -140,8 +230,11 @@ static hawser_status add_line(hw_learned_file *file, size_t *capacity, const cha
     if (json_array_append_new(file->objects, object) != 0)
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a line of settings");
     HAWSER_TRY(HW_GROW(&file->lines, capacity, file->count + 1, "lines of settings", error));
-    line.known = get_count(object, "version", VERSION, &version) && version == VERSION && get_run(object, &line.run) &&
+    line.known = get_count(object, "version", 1, &version) && version <= VERSION && get_run(object, &line.run) &&
                  get_decided(object, &line.decided, line.run.workers);
+    if (line.known && version > 1)
+        line.known =
+            get_digest(object, "identity", &line.run.identity) && get_across(object, line.run.workers, &line.decided.across);
     file->lines[file->count++] = line;
     return HAWSER_OK;
 }
@@ -199,7 +292,8 @@ const hw_learned_line *hw_learned_nearest(const hw_learned_file *file, const hw_
     double least = INFINITY;
     for (size_t i = 0; i < file->count; i++) {
         const double far = distance_of(&file->lines[i], run);
-        if (isinf(far) || far > least)
+        const bool nearer = nearest == NULL || far < least, same = file->lines[i].run.identity == run->identity;
+        if (isinf(far) || far > least || (!nearer && !same && nearest->run.identity == run->identity))
             continue;
         least = far;
         nearest = &file->lines[i];

@@ -5,7 +5,7 @@
 #ifndef HW_ADAPT_LEARNED_H
 #define HW_ADAPT_LEARNED_H
 
-#include "adapt/decide.h"
+#include "adapt/earlier.h"
 
 /* A run and its loop, as far as runs are compared. */
 typedef struct hw_learned_run {
@@ -14,6 +14,9 @@ typedef struct hw_learned_run {
     double exchange; /* the work between two exchanges, with which the run begins */
     double bytes;    /* that the busiest node sends in a clock, as planned: exactly and without a quota */
     uint64_t places; /* digest of the hosts of the nodes, in their order */
+    /* Digest of program, data and options, as checkpoints compare them: the seconds of two runs are compared only if it is
+     * equal. 0: unknown */
+    uint64_t identity;
 } hw_learned_run;
 
 /* A line. Its texts and shares belong to the file. */
@@ -39,7 +42,8 @@ char *hw_learned_text(const hw_learned_run *run, const hw_decided *decided);
 hawser_status hw_learned_read(const char *text, size_t length, hw_learned_file *file, hawser_error *error) HAWSER_MUST_USE;
 void hw_learned_free(hw_learned_file *file);
 /* Returns the line of the run that is nearest to `run`: of the same program, loop, workers and exchange, with hosts and
- * bytes within a factor of two. Of equally near ones the last line. NULL: there is none. */
+ * bytes within a factor of two. Of equally near ones the last line with its identity, or else the last line. NULL: there is
+ * none. */
 const hw_learned_line *hw_learned_nearest(const hw_learned_file *file, const hw_learned_run *run);
 
 #endif

@@ -21,6 +21,12 @@ def digest(data):
     return step(found, len(data))
 
 
+def is_sealed(line):
+    """Returns whether a line ends with the checksum of the text before it."""
+    text, found, seal = line.rpartition(',"checksum":"')
+    return found != "" and seal == f'{digest(text.encode()):016x}"}}\n'
+
+
 def sealed(fields):
     """The line of an object with these fields, as it stands in a file."""
     text = json.dumps({key: value for key, value in fields.items() if key != "checksum"}, separators=(",", ":"), ensure_ascii=False)[:-1]

@@ -10,7 +10,7 @@ import tempfile
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(os.environ["HAWSER_SOURCE"], "tests", "helpers"))
 from command import CLEAN, HAWSER  # noqa: E402
-from sealed import sealed  # noqa: E402
+from sealed import is_sealed, sealed  # noqa: E402
 
 SIM = os.path.join(os.environ["HAWSER_BUILD"], "src", "hawser-sim")
 ROUNDS = ("--solver", "cd", "--tol", "1e-4", "--lambda-ratio", "0.01", "--exchange-every", "1")
@@ -66,7 +66,7 @@ def the_third_run_loses_half_of_the_first():
     begun = simulate(SLOW_LINK, "--auto", "--learn", "f", "--max-clocks", "1")  # no window, so it changes nothing more, and leaves no line
     assert "began with the settings of an earlier run" in json.dumps(begun), begun
     learned = lines_of("f")
-    assert len(learned) == 3 and all(sealed(line) == text for line, text in zip(learned, open("f", encoding="utf-8"))), learned
+    assert len(learned) == 3 and all(map(is_sealed, open("f", encoding="utf-8"))), learned
     assert learned[2]["clocks"] > learned[1]["clocks"] > learned[0]["clocks"]
     # The same settings from the start, given by hand, are no better: the learned ones held from the first clock on.
     assert runs[2]["seconds_train"] < 1.02 * fixed[3]["seconds_train"], (runs[2]["seconds_train"], fixed[3]["seconds_train"])
@@ -76,7 +76,7 @@ def what_is_alike_is_used():
     """Edited lines: only those of an equal program, loop, workers and H, and with hosts and bytes within a factor of two."""
     line = lines_of("f")[2]
     cases = [({}, True), ({"program": "logistic"}, False), ({"loop": "other"}, False), ({"workers": 3, "shares": [1] * 3}, False), ({"exchange": 2}, False), ({"hosts": 8}, True),
-             ({"hosts": 9}, False), ({"hosts": 2}, True), ({"hosts": 1}, False), ({"bytes": line["bytes"] * 2}, True), ({"bytes": line["bytes"] * 2.1}, False), ({"version": 2}, False)]
+             ({"hosts": 9}, False), ({"hosts": 2}, True), ({"hosts": 1}, False), ({"bytes": line["bytes"] * 2}, True), ({"bytes": line["bytes"] * 2.1}, False), ({"version": 3}, False)]
     for edits, used in cases:
         write("edited", sealed({**line, **edits}))
         run = simulate(SLOW_LINK, "--auto", "--learn", "edited", "--max-clocks", "1")
@@ -104,6 +104,68 @@ def staleness_begins_after_two_measurements():
     assert syncs[0]["new"] == "ssp:2" and "an earlier run ended" in syncs[0]["reason"] and run["stop_reason"] == "gap", run["changes"]
 
 
+SHORT = ("--nodes", "4", "--link", "100mbit", "--compute", "1us,100ns,0.5ns", "--fault")
+IN_TURN, ONE_SLOW = (*SHORT, "turn slow 4 every 1 clocks"), (*SHORT, "t=0 slow 2 4")
+
+
+def ridge(world, tolerance, *more, data="d.svm", name="short"):
+    """A ridge regression, whose rounds end before any trial can begin."""
+    return said(call(SIM, *world, "--", "train", "lasso", data, "--json", "--quiet", "--l1-ratio", "0", "--solver", "cd", "--tol", tolerance, "--lambda", "0.01", "--exchange-every", "1",
+                     "--auto", "--learn", name, *more))
+
+
+def reasons(run, words):
+    return [(change["what"], change["new"]) for change in run["changes"] if words in change["reason"]]
+
+
+def short_runs_try_across_runs():
+    """The second run begins with what the first one was too short to try, and the third has the faster of the two."""
+    best = min(ridge(IN_TURN, "1e-2", "--sync", sync, name="fixed")["seconds_train"] for sync in ("bsp", "ssp:1"))
+    runs = [ridge(IN_TURN, "1e-2") for _ in range(4)]
+    seconds = [run["seconds_train"] for run in runs]
+    loss = [took / best - 1 for took in seconds]
+    assert runs[0]["changes"] == [] and reasons(runs[1], "trial across runs (--learn): slowest in turn") == [("sync", "ssp:1")], [run["changes"] for run in runs]
+    assert seconds[1] < seconds[0] / 1.1 and loss[2] <= loss[0] / 2 and loss[3] <= loss[0] / 2, (best, seconds)
+    for run in runs[2:]:
+        assert reasons(run, "learned: a run with it took") == [("sync", "ssp:1")] and not run["repeatable"], run["changes"]
+    lines = lines_of("short")
+    assert lines[0]["next"]["setting"] == "sync" and lines[0]["tried"] is None and lines[1]["next"] is None, lines[:2]
+    assert lines[1]["tried"] == {**lines[1]["tried"], "setting": "sync", "value": 1, "old": 0, "seconds_old": lines[0]["seconds"], "kept": True}, lines[1]
+    assert len(lines) == 2 and os.path.getsize("short") < 2 * 1500, lines  # later runs, in which no window was full, leave nothing
+
+    # Worse: the share of the slow worker needs more clocks, so the second run takes longer, and the third is as the first, without another trial.
+    runs = [ridge(ONE_SLOW, "1e-8", name="worse") for _ in range(4)]
+    seconds = [run["seconds_train"] for run in runs]
+    assert len(reasons(runs[1], "trial across runs (--learn): worker 2")) == 1 and runs[1]["clocks"] > runs[0]["clocks"] and seconds[1] > seconds[0], (seconds, runs[1]["changes"])
+    line = lines_of("worse")[1]
+    assert not line["tried"]["kept"] and line["lost"]["share"] == 1 and line["lost_clocks"] > 0 and line["tried"]["seconds"] > line["tried"]["seconds_old"], line
+    for run in runs[2:]:
+        assert run["seconds_train"] <= seconds[0] and run["clocks"] == runs[0]["clocks"] and not any(change["what"] == "share" for change in run["changes"]), (seconds, run["changes"])
+
+
+def only_like_runs_are_compared():
+    """No trial after a run that a limit has ended, on other data or with other options, within fixed bounds, from lines of the first version, or if it was barred."""
+    first = lines_of("short")[0]
+    old = {key: value for key, value in first.items() if key not in ("identity", "seconds", "progress", "next", "tried", "doubted")}
+    call(HAWSER, "data", "generate", "url", "-o", "other.svm", "--rows", "1000", "--cols", "1000", "--per-row", "40", "--seed", "4")
+    cases = [({}, (), "d.svm", True), ({"version": 1}, (), "d.svm", False), ({"identity": "0123456789abcdef"}, (), "d.svm", False), ({"seconds": 0}, (), "d.svm", False),
+             ({"places": "0123456789abcdef"}, (), "d.svm", False), ({}, ("--seed", "2"), "d.svm", False), ({}, (), "other.svm", False),
+             ({"next": {**first["next"], "value": 9}}, (), "d.svm", False), ({"next": {**first["next"], "setting": "share", "worker": 1, "value": 0.25}}, (), "d.svm", True)]
+    for edits, more, data, tried in cases:
+        write("edited", sealed({**(old if edits.get("version") == 1 else first), **edits}))
+        run = ridge(IN_TURN, "1e-2", *more, data=data, name="edited")
+        assert bool(reasons(run, "trial across runs")) == tried, (edits, more, run["changes"])
+        assert len(lines_of("edited")) == 2
+    for limit in (("--max-clocks", "29"), ("--time-limit", "300ms")):
+        run = ridge(IN_TURN, "1e-2", *limit, name="cut" + limit[0])
+        assert run["stop_reason"] in ("clocks", "time-limit") and all(line["next"] is None and line["seconds"] == 0 for line in lines_of("cut" + limit[0])), (limit, run)
+    # A limit that ends the second run leaves no result: the third begins as the first, and the fourth tries again.
+    for limit in ((), ("--max-clocks", "5"), (), ()):
+        run = ridge(IN_TURN, "1e-2", *limit, name="again")
+    lines = lines_of("again")
+    assert [line["tried"] for line in lines[:3]] == [None] * 3 and lines[3]["tried"]["kept"] and reasons(run, "trial across runs"), lines
+
+
 def runs_at_the_same_time_lose_no_line():
     words = words_of(SLOW_LINK, "--quiet", "--auto", "--learn", "shared")
     for _ in range(2):
@@ -117,14 +179,14 @@ def runs_at_the_same_time_lose_no_line():
 def what_is_damaged_is_left_out():
     with open("f", encoding="utf-8") as file:
         lines = file.readlines()
-    foreign = sealed({**json.loads(lines[0]), "version": 2})
+    foreign = sealed({**json.loads(lines[0]), "version": 3})
     write("damaged", lines[0].replace("4", "5", 1) + foreign + lines[1] + lines[2][:50])
     done = call(*words_of(SLOW_LINK, "--auto", "--learn", "damaged"))
     note = "--learn: " + os.path.join(os.getcwd(), "damaged") + ":1: ignored, as it is damaged (2 of 4 lines)"
     assert done.stderr.count("--learn") == 1 and note in done.stderr and said(done)["changes"], done.stderr
     with open("damaged", encoding="utf-8") as file:
         after = file.readlines()
-    assert after[:2] == [foreign, lines[1]] and len(after) == 3 and sealed(json.loads(after[2])) == after[2], after
+    assert after[:2] == [foreign, lines[1]] and len(after) == 3 and is_sealed(after[2]), after
     # What has no line of settings may be a file of the user.
     for text in ("a,b\n1,2\n", lines[0][:-9], "\n", "\0\0"):
         write("other", text)
@@ -191,6 +253,8 @@ def main():
         the_third_run_loses_half_of_the_first()
         what_is_alike_is_used()
         staleness_begins_after_two_measurements()
+        short_runs_try_across_runs()
+        only_like_runs_are_compared()
         runs_at_the_same_time_lose_no_line()
         what_is_damaged_is_left_out()
         what_goes_with_nothing_is_refused()

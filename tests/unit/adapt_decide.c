@@ -380,13 +380,67 @@ static void a_trial_is_kept_if_progress_was_larger_than_in_both_old_windows(void
         expect_change(&r, HW_KNOB_SYNC, 0, 1);
         pass_until_change(&r, turns, faster[kept]);
         expect_change(&r, HW_KNOB_SYNC, 1, 0);
-        if (!kept) {
+        if (!kept) { /* the first old window may have had the largest fall of all */
+            pass(&r, turns, 1);
+            pass(&r, turns, 1);
+            expect_none(&r);
             assert_true(r.decider.lost > 0);
         } else {
             pass_until_change(&r, turns, 1);
             expect_change(&r, HW_KNOB_SYNC, 0, 1);
             assert_true(r.decider.lost <= 0);
         }
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* A gap's first fall is its largest. Half of sigma' that progresses less than that is compared with the old value again, by
+ * two measurements of each; if the run ends after one, by that. */
+static void a_gain_that_a_first_fall_beats_is_compared_with_the_old_value_again(void **state)
+{
+    (void)state;
+    static const struct {
+        double back[2];
+        int measured; /* before the run ends */
+        bool kept;
+    } cases[] = {
+        {{1.4, 0.8}, 2, true}, {{1.4, 2.2}, 2, false}, {{1.4, 0}, 1, true}, {{1.7, 0}, 1, false}, {{0, 0}, 0, false}};
+    hw_bounds own = wide;
+    own.least[HW_KNOB_GAIN] = 0.5;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        run r = open_run(&own);
+        const hw_feedback other = feedback_of(HAWSER_CAUSE_OTHER, 1);
+        pass_until_change(&r, feedback_of(HAWSER_CAUSE_NONE, 1), 3);
+        expect_change(&r, HW_KNOB_GAIN, 1, 0.5);
+        pass(&r, other, 2);
+        expect_none(&r);
+        pass(&r, other, 1.6);
+        expect_change(&r, HW_KNOB_GAIN, 0.5, 1);
+        for (int m = 0; m < cases[i].measured; m++)
+            pass(&r, other, cases[i].back[m]);
+        hw_decider_end(&r.decider);
+        assert_true(r.decider.value[HW_KNOB_GAIN] == (cases[i].kept ? 0.5 : 1));
+        assert_true((r.decider.lost > 0) == !cases[i].kept);
+        hw_decider_close(&r.decider);
+    }
+}
+
+/* Certificates may come faster than windows. They are exact, so that of a gain progress per clock is known at each. */
+static void a_gain_needs_no_window(void **state)
+{
+    (void)state;
+    hw_bounds own = wide;
+    own.least[HW_KNOB_GAIN] = 0.5;
+    for (int often = 0; often < 2; often++) {
+        own.often = often;
+        run r = open_run(&own);
+        for (int i = 0; i < 10 && r.decider.trial.stage != HW_TRIAL_NEW; i++)
+            pass(&r, feedback_of(HAWSER_CAUSE_NONE, 1), 1);
+        expect_change(&r, HW_KNOB_GAIN, 1, 0.5);
+        hw_decider_point(&r.decider, r.seconds + 0.04, r.clocks + 4, exp(r.y - 4 * 2));
+        assert_true(r.decider.trial.stage == HW_TRIAL_NEW);
+        hw_decider_point(&r.decider, r.seconds + 0.05, r.clocks + 5, exp(r.y - 5 * 2));
+        assert_true((r.decider.trial.stage == HW_TRIAL_NONE) == !often);
         hw_decider_close(&r.decider);
     }
 }
@@ -673,6 +727,8 @@ int main(void)
         cmocka_unit_test(an_encoding_is_undone_if_progress_per_clock_falls_behind_twice),
         cmocka_unit_test(a_slow_worker_gets_the_share_that_makes_it_even),
         cmocka_unit_test(a_trial_is_kept_if_progress_was_larger_than_in_both_old_windows),
+        cmocka_unit_test(a_gain_that_a_first_fall_beats_is_compared_with_the_old_value_again),
+        cmocka_unit_test(a_gain_needs_no_window),
         cmocka_unit_test(a_trial_that_the_second_old_window_matches_is_lost),
         cmocka_unit_test(progress_per_clock_that_falls_behind_ends_staleness_for_the_run),
         cmocka_unit_test(the_guard_undoes_the_last_change_if_the_metric_rises_twice),

@@ -41,7 +41,8 @@ static void draw(hw_random *random, drawn_line *line)
                                  .hosts = hosts,
                                  .exchange = hw_random_below(random, 3) > 0 ? 1 : 0.5,
                                  .bytes = 1000 * factors[hw_random_below(random, sizeof factors / sizeof *factors)],
-                                 .places = hw_random_next(random)}};
+                                 .places = hw_random_next(random),
+                                 .identity = 1 + hw_random_below(random, 3)}};
     hw_decided *decided = &line->decided;
     const double values[HW_KNOB_SHARE] = {[HW_KNOB_ENCODING] = 2,
                                           [HW_KNOB_QUOTA] = 4096,
@@ -59,16 +60,56 @@ static void draw(hw_random *random, drawn_line *line)
         line->shares[b] = 0.125 + 0.875 * hw_random_uniform(random);
 }
 
+static hw_setting draw_setting(hw_random *random)
+{
+    return (hw_setting){HW_KNOB_WORK + (hw_knob)hw_random_below(random, 2), (uint32_t)hw_random_below(random, 4),
+                        (double)hw_random_below(random, 4)};
+}
+
+static void draw_across(hw_random *random, hw_across *across)
+{
+    *across = (hw_across){.seconds = hw_random_uniform(random), .progress = hw_random_uniform(random)};
+    if (hw_random_below(random, 2) > 0)
+        across->next = (hw_untried){.windows = 1, .setting = draw_setting(random), .why = "waits \"86 %\""};
+    if (hw_random_below(random, 2) > 0)
+        across->tried = (hw_across_trial){draw_setting(random), 0.5, 1 + hw_random_uniform(random),
+                                          hw_random_uniform(random), hw_random_below(random, 2) > 0};
+    if (hw_random_below(random, 2) > 0) {
+        across->lost = draw_setting(random);
+        across->lost_seconds = 1 + hw_random_uniform(random);
+    }
+}
+
 /* Draws a line whose shares are in it. */
 static void draw_whole(hw_random *random, drawn_line *line)
 {
     draw(random, line);
     line->decided.shares = hw_random_below(random, 2) > 0 ? line->shares : NULL;
+    draw_across(random, &line->decided.across);
 }
 
 static bool same(double a, double b)
 {
     return (isnan(a) && isnan(b)) || (a >= b && a <= b);
+}
+
+static void expect_setting(const hw_setting *read, const hw_setting *setting)
+{
+    assert_true(read->knob == setting->knob && read->block == setting->block && same(read->to, setting->to));
+}
+
+static void expect_across(const hw_across *read, const hw_across *across)
+{
+    const hw_across_trial *tried = &across->tried;
+    assert_true(same(read->seconds, across->seconds) && same(read->progress, across->progress));
+    assert_int_equal(read->next.windows, across->next.windows);
+    expect_setting(&read->next.setting, &across->next.setting);
+    assert_string_equal(read->next.why, across->next.why);
+    expect_setting(&read->tried.setting, &tried->setting);
+    assert_true(same(read->tried.from, tried->from) && same(read->tried.before, tried->before) &&
+                same(read->tried.after, tried->after) && read->tried.kept == tried->kept);
+    expect_setting(&read->lost, &across->lost);
+    assert_true(same(read->lost_seconds, across->lost_seconds));
 }
 
 static void expect_line(const hw_learned_line *read, const drawn_line *line)
@@ -80,6 +121,8 @@ static void expect_line(const hw_learned_line *read, const drawn_line *line)
     assert_string_equal(run->loop, line->run.loop);
     assert_int_equal(run->workers, line->run.workers);
     assert_int_equal(run->hosts, line->run.hosts);
+    expect_across(&decided->across, &line->decided.across);
+    assert_true(run->identity == line->run.identity);
     assert_true(run->places == line->run.places && same(run->exchange, line->run.exchange) &&
                 same(run->bytes, line->run.bytes));
     for (int k = 0; k < HW_KNOB_SHARE; k++)
@@ -208,15 +251,16 @@ static void other_versions_are_kept_and_not_used(void **state)
 {
     (void)state;
     drawn_file drawn = draw_file(6);
-    static const char *const keys[] = {"version", "program",  "loop",   "workers", "hosts",  "places",      "exchange",
-                                       "bytes",   "settings", "shares", "lost",    "clocks", "lost_clocks", "noise"};
+    static const char *const keys[] = {"version", "program",  "loop",     "workers", "hosts",  "places",      "exchange",
+                                       "bytes",   "settings", "shares",   "lost",    "clocks", "lost_clocks", "noise",
+                                       "seconds", "progress", "identity", "next",    "tried",  "doubted"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        json_t *const values[] = {json_integer(2), json_string("x"), json_true(),
+        json_t *const values[] = {json_integer(3), json_string("x"), json_true(),
                                   json_array(),    json_real(-0.5),  json_object()};
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
             const bool text = strcmp(keys[i], "program") == 0 || strcmp(keys[i], "loop") == 0;
             const bool number =
-                strcmp(keys[i], "workers") == 0 || strcmp(keys[i], "hosts") == 0 || i == 6 || i == 7 || i > 10;
+                strcmp(keys[i], "workers") == 0 || strcmp(keys[i], "hosts") == 0 || i == 6 || i == 7 || (i > 10 && i < 16);
             const bool may = (v == 0 && number) || (v == 1 && text); /* another value of the same kind */
             char *line = with_member(drawn.text, drawn.ends[0] - 1, keys[i], values[v]);
             assert_non_null(line);
@@ -240,6 +284,30 @@ static void other_versions_are_kept_and_not_used(void **state)
     free(drawn.text);
 }
 
+/* A line of the version before has no trials across runs, and all else. */
+static void a_line_of_the_first_version_is_read(void **state)
+{
+    (void)state;
+    static const char *const later[] = {"identity", "seconds", "progress", "next", "tried", "doubted"};
+    drawn_file drawn = draw_file(8);
+    drawn_line *line = &drawn.lines[0];
+    json_t *object = hw_line_open(drawn.text, drawn.ends[0] - 1);
+    assert_non_null(object);
+    json_object_del(object, "checksum");
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        assert_int_equal(json_object_del(object, later[i]), 0);
+    char *text = hw_line_seal(object, json_object_set_new(object, "version", json_integer(1)) == 0);
+    assert_non_null(text);
+    hw_learned_file file = read(text, strlen(text));
+    assert_int_equal(file.count, 1);
+    line->run.identity = 0;
+    line->decided.across = (hw_across){.seconds = 0};
+    expect_line(&file.lines[0], line);
+    hw_learned_free(&file);
+    free(text);
+    free(drawn.text);
+}
+
 /* Returns whether two numbers are within a factor of two, and multiplies *far by the factor. */
 static bool near(double a, double b, double *far)
 {
@@ -252,6 +320,7 @@ static bool near(double a, double b, double *far)
 static int nearest(const drawn_file *drawn, const hw_learned_run *run)
 {
     int found = -1;
+    bool found_own = false;
     double least = INFINITY;
     for (int i = LINES - 1; i >= 0; i--) {
         const hw_learned_run *there = &drawn->lines[i].run;
@@ -259,10 +328,13 @@ static int nearest(const drawn_file *drawn, const hw_learned_run *run)
         const bool alike = there->program == run->program && there->loop == run->loop && there->workers == run->workers &&
                            same(there->exchange, run->exchange);
         const bool hosts_near = near(there->hosts, run->hosts, &far), bytes_near = near(there->bytes, run->bytes, &far);
-        if (!hosts_near || !bytes_near || !alike || far > least - 1e-9)
+        const bool own = there->identity == run->identity;
+        const bool nearer = far < least - 1e-9, equal = far < least + 1e-9 && own && !found_own;
+        if (!hosts_near || !bytes_near || !alike || !(nearer || equal))
             continue;
         least = far;
         found = i;
+        found_own = own;
     }
     return found;
 }
@@ -353,6 +425,7 @@ static void a_run_begins_within_its_bounds_and_under_bsp(void **state)
         hw_knob knob = HW_KNOBS;
         draw_whole(&random, &line);
         line.decided.value[HW_KNOB_WORK] *= 2;
+        line.decided.across = (hw_across){.seconds = 0};
         line.decided.losses[HW_KNOB_GAIN] = 3; /* so that windows try nothing else */
         hw_bounds own = bounds;
         for (int k = 0; k < HW_KNOBS; k++)
@@ -391,7 +464,7 @@ static void what_was_decided_is_handed_on(void **state)
     hw_decider decider = open_decider(&bounds);
     pass(&decider, HAWSER_CAUSE_LINK, 10, 0); /* a window of a busy link: bf16 */
     assert_int_equal(count_changes(&decider, &knob), 1);
-    hw_decider_decided(&decider, shares, &first);
+    hw_decider_decided(&decider, shares, 0, false, &first);
     assert_true(isnan(first.value[HW_KNOB_ENCODING])); /* no window has shown that clocks got shorter */
     hw_decider_close(&decider);
 
@@ -405,7 +478,7 @@ static void what_was_decided_is_handed_on(void **state)
     decider.lost = 20;
     decider.trial = (hw_trial){.stage = HW_TRIAL_NEW, .knob = HW_KNOB_SHARE, .block = 2, .from = 1, .to = 0.5};
     decider.shares[2] = 0.5;
-    hw_decider_decided(&decider, shares, &first);
+    hw_decider_decided(&decider, shares, 0, false, &first);
     hw_decider_close(&decider);
     assert_true(same(first.value[HW_KNOB_ENCODING], 2) && same(first.value[HW_KNOB_SYNC], 2) &&
                 isnan(first.value[HW_KNOB_WORK]));
@@ -413,7 +486,7 @@ static void what_was_decided_is_handed_on(void **state)
 
     decider = open_decider(&bounds);
     hw_decider_learn(&decider, &first, "learned");
-    hw_decider_decided(&decider, again, &second);
+    hw_decider_decided(&decider, again, 0, false, &second);
     for (int k = 0; k < HW_KNOB_SHARE; k++)
         assert_true(same(first.value[k], second.value[k]));
     assert_memory_equal(shares, again, sizeof shares);
@@ -507,6 +580,7 @@ int main(void)
         cmocka_unit_test(a_file_that_was_cut_keeps_its_whole_lines),
         cmocka_unit_test(a_changed_byte_costs_its_line_alone),
         cmocka_unit_test(other_versions_are_kept_and_not_used),
+        cmocka_unit_test(a_line_of_the_first_version_is_read),
         cmocka_unit_test(the_nearest_run_is_that_of_a_search_written_apart),
         cmocka_unit_test(a_run_begins_within_its_bounds_and_under_bsp),
         cmocka_unit_test(what_was_decided_is_handed_on),

@@ -476,14 +476,27 @@ bool hw_linear_sprints_done(hawser_progress *progress, void *user)
            hawser_progress_metric(progress, "slack") <= enough(driver);
 }
 
+/* Returns whether blocks of rounds work on stale values, also because the runtime has changed their sync (HAWSER_ADAPT). */
+static bool is_stale(const hw_linear_driver *driver, const hawser_progress *progress)
+{
+    const hawser_policy_change *change;
+    bool stale = driver->record.sync.tightness != HAWSER_BSP;
+    for (size_t i = 0; driver->linear->choices.settings.adapts && (change = hawser_progress_change(progress, i)) != NULL;
+         i++)
+        if (change->sync[0].tightness != change->sync[1].tightness)
+            stale = change->sync[1].tightness != HAWSER_BSP;
+    return stale;
+}
+
 bool hw_linear_rounds_done(hawser_progress *progress, void *user)
 {
     const hw_linear_driver *driver = user;
     const hw_linear_record *record = &driver->record;
     uint64_t rounds = hawser_progress_clock(progress) + 1;
     double slack = hawser_progress_metric(progress, "slack");
-    bool blind = !(slack < DBL_MAX) || record->sync.tightness != HAWSER_BSP;
-    return slack <= enough(driver) || rounds >= (blind ? BLIND_ROUNDS : record->rounds_planned);
+    bool blind = !(slack < DBL_MAX) || is_stale(driver, progress);
+    const uint64_t planned = record->rounds_planned;
+    return slack <= enough(driver) || rounds >= (blind && planned > BLIND_ROUNDS ? BLIND_ROUNDS : planned);
 }
 
 /* Returns whether the path ends because the errors of its last lambdas are not lower. The lambdas that were not tried are

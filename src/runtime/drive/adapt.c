@@ -1,6 +1,6 @@
 /* adapt.c - gives windows of clocks and metrics at BSP points to the decisions of adapt/decide.h, and makes the changes that
  * they ask for. */
-#include "adapt/decide.h"
+#include "adapt/earlier.h"
 #include "adapt/log.h"
 
 #include <inttypes.h>
@@ -209,6 +209,18 @@ static size_t obey_all(hw_driver *driver, const hawser_operator *loop, struct hw
     return made;
 }
 
+/* Begins with what runs have kept across runs, or try, one setting after the other. Only one loop tries, because the seconds
+ * of the whole run judge it. */
+static void begin_across(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
+{
+    hw_decider *decider = &adapter->decider;
+    for (size_t i = 0; i < driver->session->program->operator_count; i++)
+        if (driver->adapters[i] != NULL && driver->adapters[i]->decider.tries)
+            decider->across.next.windows = 0;
+    while (hw_decider_across(decider))
+        (void)obey_all(driver, loop, adapter, 1);
+}
+
 /* Takes the values from which a run goes on, the gain that the program has chosen, and what earlier runs have decided.
  * Returns false after a failure. */
 static bool begin(hw_driver *driver, const hawser_operator *loop, struct hw_adapter *adapter)
@@ -229,6 +241,7 @@ static bool begin(hw_driver *driver, const hawser_operator *loop, struct hw_adap
         return false;
     const char *before = driver->repeatable;
     (void)obey_all(driver, loop, adapter, 1);
+    begin_across(driver, loop, adapter);
     if (driver->repeatable != before)
         driver->repeatable = "it began with the settings of an earlier run (--learn)";
     return true;
@@ -409,10 +422,24 @@ uint64_t hw_adapt_ahead(const hw_driver *driver, const hawser_operator *loop)
     return window - hw_causes_clocks(driver) % window;
 }
 
+/* Returns whether a test or a metric has ended the last loop, and neither a limit nor a signal. */
+static bool ended_by_itself(const hw_driver *driver)
+{
+    static const char *const limits[] = {"clocks", "seconds", "end"};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (driver->stop_reason == NULL || strcmp(driver->stop_reason, limits[i]) == 0)
+            return false;
+    return driver->stopping == NULL;
+}
+
 void hw_adapt_last(hw_driver *driver)
 {
     const hawser_program *program = driver->session->program;
+    driver->ended_after = hawser_progress_seconds(&driver->progress);
+    driver->ended_by_itself = ended_by_itself(driver);
     for (size_t i = 0; driver->adapters != NULL && i < program->operator_count; i++)
-        if (driver->session->job->learning != NULL && driver->adapters[i] != NULL && driver->adapters[i]->begun)
+        if (driver->session->job->learning != NULL && driver->adapters[i] != NULL && driver->adapters[i]->begun) {
             (void)take_metric(driver, program->operators[i], driver->adapters[i]);
+            hw_decider_end(&driver->adapters[i]->decider);
+        }
 }

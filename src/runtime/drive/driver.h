@@ -162,6 +162,8 @@ typedef struct hw_driver {
     const char *stopping; /* the reason, once the whole run was asked to end */
     const char *stop_reason;
     const char *repeatable;
+    double ended_after;   /* seconds of the run when its last operator had ended, */
+    bool ended_by_itself; /* by a test or a metric, and not by a limit */
 } hw_driver;
 
 hawser_status hw_driver_open(hw_driver *driver, hw_session *session, hawser_error *error) HAWSER_MUST_USE;

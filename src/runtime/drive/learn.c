@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/memory.h"
 #include "base/messages.h"
+#include "runtime/drive/agent.h"
 #include "runtime/drive/driver.h"
 #include "runtime/drive/learn.h"
 #include "runtime/job/learned.h"
@@ -31,6 +33,12 @@ static hawser_status describe(const hw_driver *driver, const hawser_operator *lo
 {
     const hw_session *session = driver->session;
     *run = hw_learning_run(session->job, session->program->name, loop->name);
+    if (session->data != NULL) {
+        char *text = NULL;
+        HAWSER_TRY(hw_session_identity(session, &text, error));
+        run->identity = hw_hash(text, strlen(text), 0);
+        free(text);
+    }
     return planned_bytes(session, loop, &run->bytes, error);
 }
 
@@ -42,6 +50,9 @@ static void learn(hw_decider *decider, const hw_learned_run *run, const hw_learn
         decided.shares = NULL;
         decided.losses[HW_KNOB_SHARE] = 0;
     }
+    if (found->run.places != run->places || found->run.hosts != run->hosts || found->run.identity != run->identity ||
+        run->identity == 0) /* its seconds say nothing of this run's */
+        decided.across = (hw_across){.seconds = 0};
     (void)snprintf(reason, sizeof reason, "an earlier run on %" PRIu32 " host%s ended with it (--learn)", found->run.hosts,
                    found->run.hosts == 1 ? "" : "s");
     hw_decider_learn(decider, &decided, reason);
@@ -81,7 +92,7 @@ static hawser_status add(const hw_driver *driver, const hawser_operator *loop, c
     double *shares = NULL;
     HAWSER_TRY(describe(driver, loop, &run, error));
     HAWSER_TRY(HW_NEW(&shares, driver->session->blocks, "shares of work", error));
-    hw_decider_decided(decider, shares, &decided);
+    hw_decider_decided(decider, shares, driver->ended_after, driver->ended_by_itself, &decided);
     hawser_status status = hw_learning_add(driver->session->job, &run, &decided, error);
     free(shares);
     return status;
@@ -91,6 +102,6 @@ void hw_learn_end(const hw_driver *driver, const hawser_operator *loop, const hw
 {
     hawser_job *job = driver->session->job;
     hawser_error error = {0};
-    if (job->learning != NULL && decider->windows > 0 && add(driver, loop, decider, &error) != HAWSER_OK)
+    if (job->learning != NULL && (decider->windows > 0 || decider->tries) && add(driver, loop, decider, &error) != HAWSER_OK)
         hw_notify(job->messages, HAWSER_WARNING, 0, "later runs cannot learn from this one: %s", error.text);
 }

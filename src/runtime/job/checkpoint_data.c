@@ -151,7 +151,7 @@ static hawser_status add_up(const hawser_job *job, const hw_bytes *in, uint64_t 
         if (in[i].length != count * sizeof *sums)
             return hawser_fail(error, HAWSER_BAD_ARGUMENT,
                                "node %u has loaded other data than this node: %zu digests there, %zu here, which "
-                               "--checkpoint and files of decisions compare; load the same on all nodes",
+                               "--checkpoint, --learn and files of decisions compare; load the same on all nodes",
                                i, in[i].length / sizeof *sums, count);
         for (size_t k = 0; k < count && i != hawser_job_node(job); k++) {
             uint64_t other;

@@ -25,7 +25,8 @@ static bool has_files(const hawser_job *job)
 
 bool hw_job_identifies(const hawser_job *job)
 {
-    return hawser_options_text(job->options, "checkpoint") != NULL || has_files(job);
+    const bool learns = job->settings.adapts != 0 && hawser_options_text(job->options, "learn") != NULL;
+    return hawser_options_text(job->options, "checkpoint") != NULL || has_files(job) || learns;
 }
 
 /* -------------------------------------------------------------------------------------------------------- opening ---- */

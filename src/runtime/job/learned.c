@@ -16,7 +16,7 @@
 #include "runtime/job/decisions.h"
 #include "runtime/job/job.h"
 
-/* The most lines that a file keeps: about 400 KB. */
+/* The most lines that a file keeps: at most about 1 MB. */
 enum { MOST_LINES = 1000 };
 
 /* --------------------------------------------------------------------------------------------------------- opening ---- */
