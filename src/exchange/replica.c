@@ -385,11 +385,23 @@ void hw_replica_rollback(hw_replica *replica)
     forget_touched(replica);
 }
 
+/* Sets bytes to zero, but does not write what is zero: pages that were never written take no memory. */
+static void clear(char *at, size_t bytes)
+{
+    enum { PIECE = 4096 };
+    static const char zeros[PIECE];
+    for (size_t begin = 0, count; begin < bytes; begin += count) {
+        count = bytes - begin < PIECE ? bytes - begin : PIECE;
+        if (memcmp(at + begin, zeros, count) != 0)
+            memset(at + begin, 0, count);
+    }
+}
+
 void hw_replica_zero(hw_replica *replica)
 {
     size_t bytes = hw_at(replica, replica->spec.count);
-    memset(replica->base, 0, bytes);
-    memset(replica->cache, 0, bytes);
+    clear(replica->base, bytes);
+    clear(replica->cache, bytes);
     replica->apart = hw_holds(replica); /* else nothing reads the origin, and its pages stay untouched */
     if (replica->apart) {
         memset(replica->held, 0, bytes);

@@ -149,7 +149,9 @@ static void enter_joint(problem *q, hw_lasso_block *blocks)
         assert_true(hw_lasso_joint_post(block, alpha, sets + b * share) <= share);
     }
     for (uint32_t b = 0; b < count; b++) {
-        assert_int_equal(hw_lasso_joint_union(&blocks[b], &q->matrix, sets, NULL), HAWSER_OK);
+        assert_int_equal(
+            hw_lasso_joint_union(&blocks[b], &q->matrix, hw_linear_sets_of(&q->lasso, HW_LASSO_JOINT_FIELDS, sets), NULL),
+            HAWSER_OK);
         assert_int_equal(hw_lasso_joint_products(&blocks[b], b, (hw_linear_stop){0}, NULL), HAWSER_OK);
     }
     free(sets);

@@ -390,9 +390,22 @@ bool hw_linear_open(hawser_progress *progress, void *user)
     return !record->certified && !record->stopped && (!over || record->restoring);
 }
 
+/* Publishes whether X alpha is that of the last joint solution. Returns what it was before. */
+static bool set_apart(hw_linear_driver *driver, hawser_progress *progress, bool apart)
+{
+    bool before = driver->record.apart;
+    if (!driver->linear->apart)
+        return false;
+    driver->record.apart = apart;
+    hawser_progress_set(progress, "apart", apart ? 1.0 : 0.0);
+    return before;
+}
+
 bool hw_linear_works(hawser_progress *progress, void *user)
 {
-    const hw_linear_driver *driver = user;
+    hw_linear_driver *driver = user;
+    if (driver->record.restoring)
+        (void)set_apart(driver, progress, false);
     if (driver->record.restoring && driver->record.kept_row.done)
         hawser_progress_return(progress, best_point(driver));
     return !driver->record.restoring;
@@ -444,8 +457,22 @@ static double enough(const hw_linear_driver *driver)
 
 bool hw_linear_small(hawser_progress *progress, void *user)
 {
-    const hw_linear_driver *driver = user;
-    return hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_most_of_share(driver->linear);
+    hw_linear_driver *driver = user;
+    bool small = hawser_progress_metric(progress, "largest_set") <= (double)hw_linear_most_of_share(driver->linear);
+    if (small)
+        (void)set_apart(driver, progress, true);
+    return small;
+}
+
+bool hw_linear_gathers(hawser_progress *progress, void *user)
+{
+    return set_apart(user, progress, false);
+}
+
+bool hw_linear_returned(hawser_progress *progress, void *user)
+{
+    hw_linear_driver *driver = user;
+    return driver->record.returned && set_apart(driver, progress, false);
 }
 
 /* Raises sigma' towards a value that covers the staleness if rounds in flight overshoot. The objective may fall all the same
@@ -585,6 +612,7 @@ bool hw_linear_resumes(hawser_progress *progress, void *user)
     const hw_linear_record *record = &((const hw_linear_driver *)user)->record;
     if (record->first == 0 || record->fold_at > 0)
         return false;
+    (void)set_apart(user, progress, false);
     hawser_progress_set(progress, "lambda_number", (double)(record->first - 1));
     return true;
 }
@@ -631,6 +659,7 @@ bool hw_linear_has_rest(hawser_progress *progress, void *user)
     bool finished = hw_linear_keeps_path(&driver->linear->choices) && record->results.rows[0].done;
     if (!hawser_progress_stopping(progress) || finished || record->valid_row.done)
         return false;
+    (void)set_apart(user, progress, false);
     if (!record->begun && hw_linear_given_lambda(driver->linear))
         hawser_progress_set(progress, "lambda", hw_linear_one_lambda(driver->linear, 0.0));
     return record->begun || hw_linear_given_lambda(driver->linear);

@@ -19,6 +19,8 @@ bool hw_linear_works(hawser_progress *progress, void *user);      /* branch: els
 bool hw_linear_uncurved(hawser_progress *progress, void *user);   /* branch: the curvature of this fold is unknown */
 bool hw_linear_small(hawser_progress *progress,
                      void *user); /* branch: the working sets are small enough to be solved as one */
+bool hw_linear_returned(hawser_progress *progress, void *user);     /* branch: v must be derived, as alpha was put back */
+bool hw_linear_gathers(hawser_progress *progress, void *user);      /* branch: v must be derived, as rounds follow */
 bool hw_linear_sprints_done(hawser_progress *progress, void *user); /* ends the loop of extrapolated rounds */
 bool hw_linear_slow(hawser_progress *progress, void *user);      /* branch: the last rounds lowered the gap only a little */
 bool hw_linear_certified(hawser_progress *progress, void *user); /* ends the loop of certificates */

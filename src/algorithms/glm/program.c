@@ -10,6 +10,7 @@
 #include "algorithms/model/add.h"
 #include "algorithms/model/unit.h"
 #include "algorithms/solve/grades.h"
+#include "algorithms/solve/shared.h"
 #include "hawser/kept_points.h"
 
 enum {
@@ -31,31 +32,19 @@ static void declare_metrics(hawser_program *program)
     static const struct {
         const char *name;
         hawser_combine_by by;
-    } metrics[] = {{"fold", HAWSER_LAST},
-                   {"lambda", HAWSER_LAST},
-                   {"lambda_number", HAWSER_LAST},
-                   {"fits_left", HAWSER_LAST},
-                   {"lambdas_free", HAWSER_LAST},
-                   {"objective", HAWSER_LAST},
-                   {"gap", HAWSER_LAST},
-                   {"failure", HAWSER_LAST},
-                   {"zero_objective", HAWSER_LAST},
-                   {"lambda_max", HAWSER_MAX},
-                   {"reach", HAWSER_MAX},
-                   {"weakest", HAWSER_MAX},
-                   {"loss", HAWSER_LAST},
-                   {"intercept", HAWSER_LAST},
-                   {"penalty", HAWSER_SUM},
-                   {"ratio", HAWSER_MAX},
-                   {"nonzeros", HAWSER_SUM},
-                   {"conjugate", HAWSER_SUM},
-                   {"plain_conjugate", HAWSER_SUM},
-                   {"slack", HAWSER_SUM},
-                   {"working_set", HAWSER_SUM},
-                   {"largest_set", HAWSER_MAX},
-                   {"screened", HAWSER_SUM},
-                   {"held_weight", HAWSER_LAST},
-                   {"held_errors", HAWSER_LAST}};
+    } metrics[] = {{"fold", HAWSER_LAST},        {"apart", HAWSER_LAST},
+                   {"lambda", HAWSER_LAST},      {"lambda_number", HAWSER_LAST},
+                   {"fits_left", HAWSER_LAST},   {"lambdas_free", HAWSER_LAST},
+                   {"objective", HAWSER_LAST},   {"gap", HAWSER_LAST},
+                   {"failure", HAWSER_LAST},     {"zero_objective", HAWSER_LAST},
+                   {"lambda_max", HAWSER_MAX},   {"reach", HAWSER_MAX},
+                   {"weakest", HAWSER_MAX},      {"loss", HAWSER_LAST},
+                   {"intercept", HAWSER_LAST},   {"penalty", HAWSER_SUM},
+                   {"ratio", HAWSER_MAX},        {"nonzeros", HAWSER_SUM},
+                   {"conjugate", HAWSER_SUM},    {"plain_conjugate", HAWSER_SUM},
+                   {"slack", HAWSER_SUM},        {"working_set", HAWSER_SUM},
+                   {"largest_set", HAWSER_MAX},  {"screened", HAWSER_SUM},
+                   {"held_weight", HAWSER_LAST}, {"held_errors", HAWSER_LAST}};
     for (size_t k = 0; k < sizeof metrics / sizeof *metrics; k++)
         hawser_metric_declare(program, metrics[k].name, metrics[k].by);
     hawser_metric_numbers_fits(program, "fold");
@@ -120,6 +109,12 @@ static hawser_status start_from_zero(hawser_context *context)
     return move(context, NULL, 0);
 }
 
+/* Changes no coefficient: v is derived when the loop is left. */
+static hawser_status derive(hawser_context *context)
+{
+    return hawser_touch(context, "v", 0, 0);
+}
+
 /* Adds a loop of one clock, after which v is that of the coefficients that `unit` has set. */
 static void move_work(hawser_operator *branch, const hw_linear_frame *frame, const char *name, hawser_unit_function *unit,
                       hawser_state *from)
@@ -171,7 +166,7 @@ static void rest_work(const hw_linear_frame *frame, const hw_linear_units *units
     hawser_operator *rest = hawser_sequence(hawser_branch(frame->rest, "rest", hw_linear_has_rest, driver));
     hawser_operator *unprepared = hawser_branch(rest, "unprepared", hw_linear_unprepared, driver);
     HAWSER_UNIT(unprepared, "prepare the rest", units->prepare, .reads = {X}, .updates = {frame->means});
-    if (driver->linear->choices.settings.stored) {
+    if (driver->linear->choices.settings.stored || driver->linear->apart) {
         HAWSER_UNIT(rest, "clear the image", clear_image, .reads = {X}, .updates = {v});
         HAWSER_UNIT(rest, "make the image", make_image, .reads = {X, alpha}, .updates = {v});
     }
@@ -240,13 +235,24 @@ static void record_work(hawser_operator *lambdas, const hw_linear_frame *frame)
         hawser_reduces_expect(unit, 2 * hw_linear_expected(linear) + blocks, 2 * hw_linear_expected(linear) + blocks);
 }
 
+void hw_linear_derive_work(hawser_operator *work, const hw_linear_frame *frame, const char *name,
+                           bool (*test)(hawser_progress *progress, void *user))
+{
+    move_work(hawser_branch(work, name, test, frame->driver), frame, name, derive, NULL);
+}
+
 hawser_program *hw_linear_program(hw_linear_driver *driver, const hw_linear_units *units)
 {
     hw_linear_frame frame;
     hawser_operator *lambdas = begin_frame(&frame, driver, units);
     units->work(&frame);
-    move_work(hawser_branch(frame.again, "lost", hw_linear_lost, driver), &frame, "start from zero", start_from_zero, NULL);
+    hawser_operator *lost = hawser_branch(frame.again, "lost", hw_linear_lost, driver);
+    move_work(lost, &frame, "start from zero", start_from_zero, NULL);
+    if (driver->linear->apart)
+        move_work(lost, &frame, "derive", derive, NULL); /* for the point to which the driver has returned */
     hawser_tests_record(frame.program, hw_linear_driver_visit, driver);
+    if (driver->linear->apart)
+        hw_linear_derive_work(lambdas, &frame, "returned", hw_linear_returned);
     record_work(lambdas, &frame);
     rest_work(&frame, units);
     return frame.program;
@@ -367,11 +373,18 @@ hawser_status hw_linear_report_fold(hawser_context *context, double zero_objecti
     return hawser_report(context, "lambda_max", lambda_max);
 }
 
+bool hw_linear_apart(const hawser_context *context)
+{
+    return ((const hw_linear *)hawser_user(context))->apart && hawser_metric(context, "apart") > 0.0;
+}
+
 hawser_status hw_linear_read_image(hawser_context *context, const double **image)
 {
     const hw_linear *linear = hawser_user(context);
     HAWSER_READ(context, double, v);
     *image = v;
+    if (hw_linear_apart(context))
+        *image = linear->shared->image;
     if (linear->image == NULL)
         return HAWSER_OK;
     HAWSER_READ(context, double, alpha);
@@ -392,6 +405,8 @@ static hawser_status linear_rebuild(hawser_context *context)
     const hw_linear *linear = hawser_user(context);
     if (linear->image != NULL)
         return HAWSER_OK;
+    if (hw_linear_apart(context))
+        return hawser_touch(context, "v", 0, 0);
     HAWSER_READ(context, double, alpha);
     HAWSER_WRITE(context, double, v);
     HAWSER_READ(context, hawser_matrix, X);

@@ -47,6 +47,9 @@ void hw_linear_settle_work(const hw_linear_frame *frame, hawser_state *weights, 
 /* Adds the loop of CoCoA rounds. It ends after `clocks` clocks, or if that is 0 by hw_linear_rounds_done. */
 void hw_linear_rounds_work(const hw_linear_frame *frame, hawser_operator *work, uint64_t clocks,
                            hawser_unit_function *sweep);
+/* Adds a branch that derives v from alpha where `test` holds. */
+void hw_linear_derive_work(hawser_operator *work, const hw_linear_frame *frame, const char *name,
+                           bool (*test)(hawser_progress *progress, void *user));
 /* Adds a unit that searches over all blocks (search.h), from the point where all of them are, if the choices allow it. It
  * runs where `slow` holds. Every sum has a number per row. */
 void hw_linear_search_work(const hw_linear_frame *frame, hawser_operator *work,
@@ -72,8 +75,10 @@ hawser_status hw_linear_report(hawser_context *context, const char *metric, doub
 uint32_t hw_linear_fold_of(const hawser_context *context); /* 0: all rows that train */
 bool hw_linear_must_stop(void *context);                   /* of a hw_linear_stop */
 
-/* Returns X alpha in *image: v, or where v stays zero, computed from the rows in linear->image. The unit reads X, v and
- * alpha. */
+/* Returns whether X alpha is now that of the last joint solution, which the process has in linear->shared, and v is zero. */
+bool hw_linear_apart(const hawser_context *context);
+/* Returns X alpha in *image: v, or where v stays zero, computed from the rows in linear->image, or that of the last joint
+ * solution. The unit reads X, v and alpha. */
 hawser_status hw_linear_read_image(hawser_context *context, const double **image) HAWSER_MUST_USE;
 
 /* Returns what a unit reduces that adds up this many numbers of all blocks: more than one reduction has are added up in

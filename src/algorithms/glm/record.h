@@ -47,6 +47,7 @@ typedef struct hw_linear_record {
     bool kept_worked;       /* and whether work preceded it */
     bool begun, certified, at_precision, at_limit;
     bool restoring; /* the next work returns to the best certified point */
+    bool apart;     /* X alpha is that of the last joint solution, not in v; published as metric "apart" */
     bool crawled;   /* the note about slow rounds has been added */
     bool rested;    /* `rest` is known; else time was up */
     double last_intercept;

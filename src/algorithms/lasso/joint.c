@@ -54,11 +54,10 @@ size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, dou
 }
 
 /* Takes the union of the working sets, in the order of the blocks. */
-static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, const double *sets, double lambda,
+static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, hw_linear_sets shares, double lambda,
                                 hawser_error *error)
 {
     hw_linear_members *members = &joint->members;
-    hw_linear_sets shares = hw_linear_sets_of(lasso, HW_LASSO_JOINT_FIELDS, sets);
     HAWSER_TRY(hw_linear_members_reserve(members, hw_linear_sets_count(&shares), error));
     members->count = 0;
     for (const double *fields; (fields = hw_linear_sets_next(&shares)) != NULL;) {
@@ -74,7 +73,7 @@ static hawser_status take_union(hw_lasso_joint *joint, const hw_linear *lasso, c
 
 typedef struct joint_work {
     hw_lasso_block *block;
-    const double *sets;
+    hw_linear_sets sets;
 } joint_work;
 
 /* Takes norms and means of the union's columns, once per process. */
@@ -82,7 +81,7 @@ static hawser_status take_columns(void *argument, hawser_error *error)
 {
     const joint_work *work = argument;
     hw_linear_shared *shared = work->block->joint.shared;
-    hw_linear_sets shares = hw_linear_sets_of(work->block->lasso, HW_LASSO_JOINT_FIELDS, work->sets);
+    hw_linear_sets shares = work->sets;
     (void)error;
     for (const double *fields; (fields = hw_linear_sets_next(&shares)) != NULL;) {
         shared->norm[(size_t)fields[COLUMN]] = fields[NORM];
@@ -143,7 +142,7 @@ void hw_lasso_joint_bind(hw_lasso_block *block, const hawser_matrix *whole)
                                              .norm = shared->norm};
 }
 
-hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, const double *sets,
+hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, hw_linear_sets sets,
                                    hawser_error *error)
 {
     hw_lasso_joint *joint = &block->joint;
@@ -348,4 +347,36 @@ hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const hw_linear_round 
             alpha[j - first] = members->x[k];
     }
     return HAWSER_OK;
+}
+
+static hawser_status make_image(void *argument, hawser_error *error)
+{
+    const hw_lasso_joint *joint = &((const joint_work *)argument)->block->joint;
+    const hw_linear_members *members = &joint->members;
+    hw_linear_shared *shared = joint->shared;
+    size_t n = joint->whole.X.rows, count = 0;
+    uint32_t *list = malloc((members->count + 1) * sizeof *list);
+    if (shared->image == NULL)
+        shared->image = malloc((n + 1) * sizeof *shared->image);
+    if (list == NULL || shared->image == NULL) {
+        free(list);
+        return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for the predictions of %zu rows", n);
+    }
+    shared->rows = n;
+    memset(shared->image, 0, n * sizeof *shared->image);
+    for (size_t k = 0; k < members->count; k++)
+        if (members->x[k] != 0.0) {
+            list[count] = members->columns[k];
+            members->blend[count++] = members->x[k];
+        }
+    hawser_combine(&joint->whole.X, list, members->blend, count, shared->image);
+    free(list);
+    return HAWSER_OK;
+}
+
+hawser_status hw_lasso_joint_image(hw_lasso_block *block, hawser_error *error)
+{
+    hw_lasso_joint *joint = &block->joint;
+    joint_work work = {.block = block};
+    return hw_linear_shared_enter(joint->shared, ++joint->step, joint->whole.X.cols, make_image, &work, error);
 }

@@ -13,6 +13,7 @@
 #ifndef HW_ALGORITHMS_LASSO_JOINT_H
 #define HW_ALGORITHMS_LASSO_JOINT_H
 
+#include "algorithms/glm/sets.h"
 #include "algorithms/lasso/block.h"
 #include "algorithms/solve/descent.h"
 
@@ -34,7 +35,7 @@ size_t hw_lasso_joint_post(const hw_lasso_block *block, const double *alpha, dou
  * allocated it. */
 void hw_lasso_joint_bind(hw_lasso_block *block, const hawser_matrix *whole);
 /* Takes the union of the gathered sets as block->joint.members. The caller then fetches their columns. */
-hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, const double *sets,
+hawser_status hw_lasso_joint_union(hw_lasso_block *block, const hawser_matrix *whole, hw_linear_sets sets,
                                    hawser_error *error) HAWSER_MUST_USE;
 /* Decides whether there is a Gram matrix and whether the descent is divided, and computes this block's part of the new
  * products, except for products that are summed over rows. */
@@ -44,5 +45,7 @@ hawser_status hw_lasso_joint_products(hw_lasso_block *block, uint32_t own, hw_li
  * without alpha and image. `part` has the function that adds up; its range and view are set here. */
 hawser_status hw_lasso_joint_solve(hw_lasso_block *block, const hw_linear_round *round, hw_linear_part *part, double *alpha,
                                    hawser_error *error) HAWSER_MUST_USE;
+/* Computes X alpha of the joint solution, once per process, in the memory that its blocks share. */
+hawser_status hw_lasso_joint_image(hw_lasso_block *block, hawser_error *error) HAWSER_MUST_USE;
 
 #endif

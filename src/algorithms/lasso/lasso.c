@@ -23,7 +23,10 @@
 #include "algorithms/solve/memory.h"
 #include "hawser/job_data.h"
 
-enum { PRODUCTS = 400 }; /* expected products of conjugate gradients in a clock */
+enum {
+    PRODUCTS = 400, /* expected products of conjugate gradients in a clock */
+    APART = 8       /* more blocks than these compute X alpha of a joint solution once per process, and send no v */
+};
 
 static const double NEVER = 1e300; /* larger than any penalty or slack, and finite after adding up */
 
@@ -128,7 +131,8 @@ static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block
 static hawser_status post(hawser_context *context)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    HAWSER_READ(context, double, v);
+    const double *v;
+    HAWSER_TRY(hw_linear_read_image(context, &v));
     HAWSER_READ(context, double, alpha);
     HAWSER_WRITE(context, double, sets);
     if (!block->fresh)
@@ -138,11 +142,10 @@ static hawser_status post(hawser_context *context)
     return hawser_touch(context, "sets", first, posted < most ? posted : most);
 }
 
-/* Joint working sets, second unit: each block computes its part of the products of the union's Gram matrix. */
-static hawser_status products(hawser_context *context)
+/* Each block computes its part of the products of the union's Gram matrix. */
+static hawser_status products_of(hawser_context *context, hw_linear_sets sets)
 {
     hw_lasso_block *block = hawser_scratch(context);
-    HAWSER_READ(context, double, sets);
     HAWSER_READ(context, hawser_matrix, whole);
     const hw_linear_members *members = &block->joint.members;
     hawser_error error = {0};
@@ -154,6 +157,53 @@ static hawser_status products(hawser_context *context)
         &error);
 }
 
+/* Joint working sets, second unit. */
+static hawser_status products_unit(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    HAWSER_READ(context, double, sets);
+    return products_of(context, hw_linear_sets_of(block->lasso, HW_LASSO_JOINT_FIELDS, sets));
+}
+
+/* Adds up numbers of which each is zero on all blocks but one. */
+static hawser_status collect(hawser_context *context, double *values, size_t count)
+{
+    for (size_t at = 0, most = hw_linear_adds(SIZE_MAX); at < count; at += most)
+        HAWSER_TRY(hawser_allreduce(context, values + at, count - at < most ? count - at : most, HAWSER_SUM));
+    return HAWSER_OK;
+}
+
+/* Joint working sets of many blocks, in place of the first two units: sums gather the members with fewer messages than a
+ * state, whose shares each block sends to each. */
+static hawser_status gather(hawser_context *context)
+{
+    hw_lasso_block *block = hawser_scratch(context);
+    const double *v;
+    size_t most = 0, count = 0, blocks = hawser_blocks(context), own = hawser_block(context);
+    HAWSER_TRY(hw_linear_read_image(context, &v));
+    HAWSER_READ(context, double, alpha);
+    if (!block->fresh)
+        hw_lasso_block_residual(block, v, false);
+    double *counts = NULL, *values = NULL;
+    HW_UNIT_TRY(context, hw_linear_new_doubles(&counts, blocks, &error));
+    (void)block->lasso->choices.settings.solver->members(block->solver, &count);
+    counts[own] = (double)count;
+    hawser_status status = collect(context, counts, blocks);
+    for (size_t b = 0; b < blocks; b++)
+        most = (size_t)counts[b] > most ? (size_t)counts[b] : most;
+    free(counts);
+    HAWSER_TRY(status);
+    size_t share = 1 + most * HW_LASSO_JOINT_FIELDS;
+    HW_UNIT_TRY(context, hw_linear_new_doubles(&values, blocks * share, &error));
+    (void)hw_lasso_joint_post(block, alpha, values + own * share);
+    status = collect(context, values, blocks * share);
+    hw_linear_sets sets = {.values = values, .share = share, .fields = HW_LASSO_JOINT_FIELDS, .blocks = (uint32_t)blocks};
+    if (status == HAWSER_OK)
+        status = products_of(context, sets);
+    free(values);
+    return status;
+}
+
 /* Joint working sets, third unit: the blocks solve the union's problem together. */
 static hawser_status solve(hawser_context *context)
 {
@@ -161,8 +211,11 @@ static hawser_status solve(hawser_context *context)
     HAWSER_WRITE(context, double, alpha);
     hw_linear_round round = make_round(context, block, NULL, NULL);
     hw_linear_part part = hw_linear_part_of(context);
+    const hw_linear *lasso = block->lasso;
     block->fresh = false;
     HW_UNIT_TRY(context, hw_lasso_joint_solve(block, &round, &part, alpha, &error));
+    if (lasso->apart)
+        HW_UNIT_TRY(context, hw_lasso_joint_image(block, &error));
     return hawser_touch(context, "v", 0, 0);
 }
 
@@ -264,17 +317,27 @@ static hawser_operator *joint_work(const hw_linear_frame *frame)
     const hw_linear *lasso = frame->driver->linear;
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;
     hawser_state *whole = hw_linear_whole_state(frame);
-    hawser_state *sets = hw_linear_sets_state(frame, HW_LASSO_JOINT_FIELDS);
     hawser_operator *small = hawser_branch(frame->work, "small", hw_linear_small, frame->driver);
     hawser_operator *joint = hawser_sequence(small);
-    HAWSER_UNIT(joint, "post", post, .reads = {v, alpha}, .updates = {sets});
-    HAWSER_UNIT(joint, "products", products, .reads = {X, whole, sets});
+    size_t members = hw_linear_expected(lasso), products = members * (members + 1) / 2;
+    if (lasso->apart) {
+        size_t most = hw_linear_adds(lasso->choices.blocks * hw_linear_sets_share(lasso, HW_LASSO_JOINT_FIELDS)),
+               expected = lasso->choices.blocks + HW_LASSO_JOINT_FIELDS * members;
+        hawser_operator *unit = HAWSER_UNIT(joint, "gather", gather, .reads = {X, whole, v, alpha}, .reduces = most);
+        hawser_reduces_expect(unit, expected < most ? expected : most, 2 * expected);
+    } else {
+        hawser_state *sets = hw_linear_sets_state(frame, HW_LASSO_JOINT_FIELDS);
+        HAWSER_UNIT(joint, "post", post, .reads = {X, v, alpha}, .updates = {sets});
+        HAWSER_UNIT(joint, "products", products_unit, .reads = {X, whole, sets});
+    }
     hawser_operator *once = hawser_loop(joint, "joint", (hawser_until){.clocks = 1}, hawser_bsp());
     hawser_operator *together = HAWSER_UNIT(once, "solve", solve, .reads = {X}, .updates = {v, alpha},
                                             .reduces = hw_linear_adds(hw_lasso_joint_sums(lasso)));
-    size_t members = hw_linear_expected(lasso), products = members * (members + 1) / 2;
     hawser_reduces_expect(together, hw_lasso_joint_expected(lasso, members), products + PRODUCTS * members);
-    return hawser_sequence(small);
+    hawser_operator *rounds = hawser_sequence(small);
+    if (lasso->apart)
+        hw_linear_derive_work(rounds, frame, "gathers", hw_linear_gathers);
+    return rounds;
 }
 
 static void expect(hawser_program *program, const hw_linear *lasso)
@@ -310,6 +373,7 @@ static void add_work(const hw_linear_frame *frame)
     if (lasso->image != NULL)
         hawser_metric_declare(frame->program, "blur", HAWSER_LAST);
     hw_linear_shared_reset(lasso->shared);
+    driver->linear->apart = choices->route == HW_LINEAR_JOINT && choices->blocks > APART;
     if (choices->route == HW_LINEAR_JOINT)
         hawser_process_record(frame->program, hw_linear_shared_visit, lasso->shared);
     hawser_state *X = frame->X, *v = frame->v, *alpha = frame->alpha;

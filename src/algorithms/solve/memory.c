@@ -130,6 +130,12 @@ void hw_linear_shared_visit(hawser_record *record, void *object)
     HW_LINEAR_REMEMBER(record, shared->taken);
     HW_LINEAR_REMEMBER(record, shared->use_gram);
     HW_LINEAR_REMEMBER(record, shared->fresh);
+    if (hawser_record_reads(record)) {
+        free(shared->image);
+        shared->image = NULL;
+    }
+    HW_LINEAR_REMEMBER(record, shared->rows);
+    hawser_record_array(record, (void **)&shared->image, sizeof *shared->image, shared->rows, 0);
     HW_LINEAR_REMEMBER(record, used);
     HW_LINEAR_REMEMBER(record, columns);
     if (!used)

@@ -19,6 +19,7 @@ void hw_linear_shared_free(hw_linear_shared *shared)
     pthread_mutex_destroy(&shared->lock);
     hw_linear_gram_free(&shared->gram);
     hw_linear_hold(&shared->dual, NULL);
+    free(shared->image);
     free(shared->mean);
     free(shared);
 }

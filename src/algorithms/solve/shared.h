@@ -32,6 +32,8 @@ typedef struct hw_linear_shared {
     hw_linear_measured measured;
     uint32_t fold;      /* of the measured point */
     bool dual_is_start; /* it has no v: it is the point at which lambda_max is found */
+    double *image;      /* X alpha of the last joint solution; or NULL */
+    size_t rows;        /* of it */
 } hw_linear_shared;
 
 /* Allocates the shared memory, still without columns. `alone`: this process has all blocks. */
