@@ -166,6 +166,8 @@ static hawser_status set_options(const work *given, const char *workers, hawser_
     const hawser_option *const tables[] = {hawser_job_rows(), hw_machine_rows(),
                                            hawser_algorithm_find(given->algorithm)->rows, NULL};
     HAWSER_TRY(hawser_options_new(tables, options, error));
+    for (const char *const *pairs = given->pairs; *pairs != NULL; pairs += 2)
+        workers = strcmp(pairs[0], "workers") == 0 ? pairs[1] : workers;
     HAWSER_TRY(hawser_options_set(*options, "workers", workers, HAWSER_FROM_COMMAND_LINE, "test", error));
     for (const char *const *pairs = given->pairs; *pairs != NULL; pairs += 2)
         HAWSER_TRY(hawser_options_set(*options, pairs[0], pairs[1], HAWSER_FROM_PROGRAM, "test", error)); /* may be idle */
@@ -233,6 +235,7 @@ static const work works[] = {
     {"lasso", DENSE, {"path", "6", "cv", "3", NULL}}, /* one worker certifies by products of columns */
     {"lasso", SPARSE, {"lambda-ratio", "0.1", "l1-ratio", "0.5", "filter", "absolute", "quota", "300", NULL}},
     {"lasso", SPARSE, {"path", "5", "cv", "3", NULL}},
+    {"lasso", SPARSE, {"path", "3", "workers", "10", NULL}}, /* predictions once per process */
     {"lasso", SPARSE, {"lambda-ratio", "0.1", "solver", "cd", "max-clocks", "60", NULL}},
     {"lasso", WIDE, {"lambda-ratio", "0.02", NULL}},
     {"lasso", WIDE, {"path", "6", "lambda-min-ratio", "0.05", "merge", "average", "max-clocks", "300", NULL}},
