@@ -13,6 +13,7 @@
 #include "adding_blocks.h"
 #include "algorithms/logistic/loss.h"
 #include "algorithms/newton/inexact.h"
+#include "algorithms/newton/joint.h"
 #include "algorithms/newton/run.h"
 
 enum { ROWS = 240, COLUMNS = 320, MOST = ROWS * COLUMNS, BLOCKS = 3, CERTIFICATES = 8, MOST_SUMS = 2 * COLUMNS };
@@ -329,11 +330,27 @@ static void settled_signs_take_no_pass(void **state)
     free(p);
 }
 
+/* Blocks that divide products repeat the rest of a solution, so many of them leave it to one. */
+static void many_blocks_leave_a_solution_to_one(void **unused)
+{
+    (void)unused;
+    const hawser_matrix X = {.rows = 1 << 20, .cols = 200000, .stored = 1 << 24, .layout = HAWSER_CSC};
+    hw_linear linear = {.problem.X = &X};
+    const double many = 1 << 22, few = 1 << 10;
+    for (uint32_t blocks = 2; blocks <= 64; blocks *= 2) {
+        linear.choices.blocks = blocks;
+        assert_int_equal(hw_newton_joint_divides(&linear, many, 100000), blocks <= 8);
+        assert_false(hw_newton_joint_divides(&linear, few, 100000));
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(several_blocks_reach_the_objective_of_one), cmocka_unit_test(failed_sum_ends_the_run),
-        cmocka_unit_test(stop_ends_all_sides_alike), cmocka_unit_test(a_smooth_rest_is_solved_on_rows),
-        cmocka_unit_test(settled_signs_take_no_pass)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(several_blocks_reach_the_objective_of_one),
+                                       cmocka_unit_test(failed_sum_ends_the_run),
+                                       cmocka_unit_test(stop_ends_all_sides_alike),
+                                       cmocka_unit_test(a_smooth_rest_is_solved_on_rows),
+                                       cmocka_unit_test(settled_signs_take_no_pass),
+                                       cmocka_unit_test(many_blocks_leave_a_solution_to_one)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ typedef struct hw_linear {
     const double *(*intercepts)(const void *scratch); /* of a block (hw_linear_units) */
     hw_finished *finished;                            /* with several nodes and a path, numbers on node 0; or NULL */
     double *image; /* X alpha, then the alpha of it, if units compute it, and v stays zero; else NULL */
-    bool apart;    /* X alpha of a joint solution is computed once per process, and v stays zero (hw_linear_apart) */
+    bool apart;    /* X alpha of a joint solution is computed once per process, and v stays zero (program.c) */
     struct hw_linear_shared *shared; /* memory that the blocks of this process share when they solve joint sets (shared.h) */
 } hw_linear;
 

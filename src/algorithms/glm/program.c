@@ -373,7 +373,8 @@ hawser_status hw_linear_report_fold(hawser_context *context, double zero_objecti
     return hawser_report(context, "lambda_max", lambda_max);
 }
 
-bool hw_linear_apart(const hawser_context *context)
+/* Returns whether X alpha is now that of the last joint solution, which the process has in linear->shared, and v is zero. */
+static bool is_apart(const hawser_context *context)
 {
     return ((const hw_linear *)hawser_user(context))->apart && hawser_metric(context, "apart") > 0.0;
 }
@@ -383,7 +384,7 @@ hawser_status hw_linear_read_image(hawser_context *context, const double **image
     const hw_linear *linear = hawser_user(context);
     HAWSER_READ(context, double, v);
     *image = v;
-    if (hw_linear_apart(context))
+    if (is_apart(context))
         *image = linear->shared->image;
     if (linear->image == NULL)
         return HAWSER_OK;
@@ -405,7 +406,7 @@ static hawser_status linear_rebuild(hawser_context *context)
     const hw_linear *linear = hawser_user(context);
     if (linear->image != NULL)
         return HAWSER_OK;
-    if (hw_linear_apart(context))
+    if (is_apart(context))
         return hawser_touch(context, "v", 0, 0);
     HAWSER_READ(context, double, alpha);
     HAWSER_WRITE(context, double, v);

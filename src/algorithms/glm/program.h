@@ -75,8 +75,6 @@ hawser_status hw_linear_report(hawser_context *context, const char *metric, doub
 uint32_t hw_linear_fold_of(const hawser_context *context); /* 0: all rows that train */
 bool hw_linear_must_stop(void *context);                   /* of a hw_linear_stop */
 
-/* Returns whether X alpha is now that of the last joint solution, which the process has in linear->shared, and v is zero. */
-bool hw_linear_apart(const hawser_context *context);
 /* Returns X alpha in *image: v, or where v stays zero, computed from the rows in linear->image, or that of the last joint
  * solution. The unit reads X, v and alpha. */
 hawser_status hw_linear_read_image(hawser_context *context, const double **image) HAWSER_MUST_USE;

@@ -7,9 +7,9 @@
  * over its own rows, or computes its own slots. All blocks do the rest of the descent alike. One block solves for all a
  * small set, because a sum over all blocks would cost more than it saves, and a set without a Gram matrix if there are many
  * blocks, because each would repeat the passes. Each block then moves its own coefficients, and v is derived from them.
- * Since the solution is joint, blocks need not allow for each other. With many blocks (hw_linear.apart) each process computes
- * X alpha of the solution from the columns of the union instead, and v stays zero until rounds or another point need it. A
- * set that is too large for its share of the gathered sets is solved by CoCoA rounds instead.
+ * Since the solution is joint, blocks need not allow for each other. With many blocks (hw_linear.apart) each process
+ * computes X alpha of the solution from the columns of the union instead, and v stays zero until rounds or another point
+ * need it. A set that is too large for its share of the gathered sets is solved by CoCoA rounds instead.
  */
 #ifndef HW_ALGORITHMS_LASSO_JOINT_H
 #define HW_ALGORITHMS_LASSO_JOINT_H

@@ -11,7 +11,8 @@ enum { COLUMN, COEFFICIENT, L1, L2 }; /* fields of a member */
 enum {
     WORTH_DIVIDING = 1 << 18, /* stored entries from which on half a product costs more than a reduction */
     IMAGES = 4,               /* steps and products that one solution is expected to take */
-    PRODUCTS = 60
+    PRODUCTS = 60,
+    MOST_REPEATED = 8 /* blocks that each repeat passes over the rows; more of them leave the solution to one block */
 };
 
 size_t hw_newton_joint_post(const hw_newton_block *block, const double *alpha, double *share, double *members,
@@ -37,7 +38,8 @@ size_t hw_newton_joint_post(const hw_newton_block *block, const double *alpha, d
 
 bool hw_newton_joint_divides(const hw_linear *linear, double entries, size_t members)
 {
-    return entries >= WORTH_DIVIDING && !hw_newton_quadratic_on_gram(linear->problem.X, entries, members);
+    return linear->choices.blocks <= MOST_REPEATED && entries >= WORTH_DIVIDING &&
+           !hw_newton_quadratic_on_gram(linear->problem.X, entries, members);
 }
 
 bool hw_newton_joint_expected(const hw_linear *linear)
