@@ -120,10 +120,11 @@ void HW_OF(hawser_row_distances)(const hawser_matrix *A, const HW_A *C, const ui
 /* The entries of a sparse row are side by side, too. */
 void HW_OF(hawser_row_squares)(const hawser_matrix *A, HW_A *out)
 {
+    const hw_row_kernels *kernels = &hw_kernels_best()->rows[A->type][HW_ARITHMETIC];
     for (size_t i = 0; i < A->rows; i++) {
         line_of_row r = row_at(A, i);
         if (r.step == 1 && A->type == HW_ARITHMETIC)
-            hw_kernels_best()->rows[A->type][HW_ARITHMETIC].dot(r.count, r.values, r.values, out + i);
+            kernels->dot(r.count, r.values, r.values, out + i);
         else
             out[i] = HW_OF(sum_row)(A, &r, SQUARES, NULL);
     }

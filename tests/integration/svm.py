@@ -250,6 +250,40 @@ def check_start():
     assert hinge["stop_reason"] == "gap" and abs(hinge["objective"] - other["objective"]) <= 1e-8 * other["objective"], (hinge, other)
 
 
+def check_start_on_rows():
+    """With few columns the primal begins on some of the rows, by tiles of 128, and needs few steps on all of them. The gradient is next to zero at what it
+    finds, also where the first tiles have one class, no weight, or no loss."""
+    draw, rows = random.Random(17), 2500 if not LONG else 6000
+    X = [[draw.gauss(0, 1), draw.choice((0, 0, 0, 2)), 10 * draw.gauss(0, 1)] for _ in range(rows)]
+    score = [x[0] - x[1] + 0.05 * x[2] for x in X]
+    for case in "plain", "sorted", "weights", "apart", "numbers":
+        loss = "squared-epsilon" if case == "numbers" else "squared-hinge"
+        noise = 0.0 if case == "apart" else 1.0
+        y = [s + noise * draw.gauss(0, 1) for s in score]
+        y = [round(t, 3) for t in y] if case == "numbers" else [1.0 if t > 0.4 else -1.0 for t in y]
+        own, y = zip(*sorted(zip(X, y), key=lambda row: row[1] if case == "sorted" else 0))
+        weights = [0.0 if case == "weights" and i // 128 % 2 == 0 else 1.0 + i % 2 for i in range(rows)]
+        with open("many.svm", "w") as file:
+            file.writelines(f"{t!r} " + " ".join(f"{j + 1}:{v!r}" for j, v in enumerate(x) if v) + "\n" for x, t in zip(own, y))
+        with open("many.w", "w") as file:
+            file.writelines(f"{c}\n" for c in weights)
+        for intercept in True, False:
+            words = ("many.svm", "--weights", "many.w", "--loss", loss, "--C", "0.5", "--solver", "primal", "--tol", "1e-9", "--workers", "1") + (
+                ("--epsilon", str(EPSILON)) if case == "numbers" else ()) + (() if intercept else ("--no-intercept",))
+            result, (w,), (b,) = train(*words)
+            slopes = []
+            for x, t, c in zip(own, y, weights):
+                over = t - dot(x, w) - b
+                slopes.append(-c * (math.copysign(max(0.0, abs(over) - EPSILON), over) if case == "numbers" else t * max(0.0, t * over)))
+            gradient = [v + math.fsum(g * x[j] for g, x in zip(slopes, own)) for j, v in enumerate(w)]
+            best = objective(loss, 0.5, own, y, weights, w, b)
+            assert abs(best - result["objective"]) <= 1e-10 * best and result["stop_reason"] == "gap", (case, intercept, best, result)
+            assert 0.5 * dot(gradient, gradient) <= 2e-9 * best, (case, intercept, gradient, best)
+            assert not intercept or abs(math.fsum(slopes)) <= 1e-5 * math.fsum(map(abs, slopes)), (case, math.fsum(slopes))
+            most = {"weights": 6, "apart": 5}.get(case, 3)  # from zero, plain and sorted rows take 4
+            assert result["iterations"] <= most, (case, intercept, result["iterations"])
+
+
 def check_scales():
     """Columns whose scales differ by 1e8, and few entries in each row: the tolerance is met, from the dual's model and from the start."""
     for seed in range(40 if LONG else 8):
@@ -604,6 +638,7 @@ if __name__ == "__main__":
         check_precision()
         check_start()
         check_scales()
+        check_start_on_rows()
         check_optimum()
         check_few_rows()
         check_bits()

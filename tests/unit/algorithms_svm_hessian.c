@@ -191,7 +191,7 @@ static void matrix_keeps_digits_when_large_row_leaves(void **state)
 static void matrix_pays_after_many_products(void **state)
 {
     (void)state;
-    hawser_matrix X = {.rows = 100, .cols = 20, .stored = 1600};
+    hawser_matrix X = {.rows = 100, .cols = 20, .stored = 1600, .layout = HAWSER_CSR};
     double hessian[1];
     hw_svm svm = {.path.X = &X, .path.outputs = 1};
     hw_svm_memory memory = {.products = 4};
@@ -199,6 +199,14 @@ static void matrix_pays_after_many_products(void **state)
     assert_false(hw_svm_hessian_pays(&block));
     memory.products = 5;
     assert_true(hw_svm_hessian_pays(&block));
+    X.layout = HAWSER_DENSE_ROWS; /* sums of dense rows take less time */
+    memory.products = 1;
+    assert_false(hw_svm_hessian_pays(&block));
+    memory.products = 2;
+    assert_true(hw_svm_hessian_pays(&block));
+    svm.path.blocks = 2; /* which would send the matrix */
+    assert_false(hw_svm_hessian_pays(&block));
+    svm.path.blocks = 1;
     memory.products = 1;
     block.primal.by_matrix = true; /* it only changes then */
     assert_true(hw_svm_hessian_pays(&block));

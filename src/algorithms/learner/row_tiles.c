@@ -4,7 +4,7 @@
 
 hawser_status hw_row_tiles_new(hw_row_tiles *tiles, const hawser_matrix *X, const hw_centre *centre, hawser_error *error)
 {
-    *tiles = (hw_row_tiles){.X = *X, .centre = centre};
+    *tiles = (hw_row_tiles){.X = *X, .centre = centre, .every = 1};
     return hw_centre_rows_new(&tiles->memory, centre, X, HW_ROW_TILE, error);
 }
 
@@ -16,8 +16,9 @@ void hw_row_tiles_free(hw_row_tiles *tiles)
 bool hw_row_next_tile(hw_row_tiles *tiles, hw_row_tile *t)
 {
     const hawser_matrix *X = &tiles->X;
-    t->begin += t->count;
-    t->count = X->rows - t->begin < HW_ROW_TILE ? X->rows - t->begin : HW_ROW_TILE;
+    t->begin += t->count > 0 ? HW_ROW_TILE * tiles->every : 0;
+    size_t left = t->begin < X->rows ? X->rows - t->begin : 0;
+    t->count = left < HW_ROW_TILE ? left : HW_ROW_TILE;
     if (t->count > 0)
         t->X = hawser_matrix_rows(X, t->begin, t->begin + t->count);
     if (t->count > 0 && tiles->centre->count > 0)

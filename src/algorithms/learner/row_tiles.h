@@ -12,6 +12,7 @@ typedef struct hw_row_tiles {
     hawser_matrix X;
     const hw_centre *centre;
     hw_centre_rows memory;
+    size_t every; /* one tile in so many is visited; 1: all, unless the caller changes it */
 } hw_row_tiles;
 
 /* Takes the rows of X. The caller calls hw_row_tiles_free, also after a failure. */

@@ -7,6 +7,12 @@ static void add_squares(const hawser_matrix *X, uint64_t first, uint64_t step, s
                         double weight, double *out)
 {
     hawser_simulated_work(NULL, count);
+    if (X->type == HAWSER_F64 && step == 1 && index == NULL) {
+        const double *restrict x = (const double *)X->values + first;
+        for (size_t e = 0; e < count; e++)
+            out[e] += weight * x[e] * x[e];
+        return;
+    }
     for (size_t e = 0; e < count; e++) {
         uint64_t at = first + e * step;
         double x = X->type == HAWSER_F32 ? (double)((const float *)X->values)[at] : ((const double *)X->values)[at];

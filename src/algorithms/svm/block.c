@@ -49,7 +49,7 @@ uint64_t hw_svm_block_bytes(const hw_svm *svm, bool newton, uint64_t rows)
              folds = folds_bytes(svm, newton, problems, rows);
     if (newton)
         return tile + rows * 8 * ((svm->squared ? 3 : 4) * problems + 1) +
-               8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5) + width) + hessian_bytes(svm, rows) +
+               8 * (problems * (10 * width + 2 * HW_ROW_TILE + 5 + HW_SVM_ALONG) + width) + hessian_bytes(svm, rows) +
                problems * (sizeof(hw_svm_memory) + sizeof(hw_svm_line) + 16) + folds;
     return folds + tile + rows * 8 * (problems + 4) + width * 8 * (3 * problems + 1) + problems * sizeof(hw_svm_memory);
 }
@@ -108,6 +108,7 @@ static void new_primal(hw_svm_block *b)
     new_matrices(b);
     q->tile = hw_array_new(&b->arrays, 2 * HW_ROW_TILE * k, sizeof *q->tile);
     q->reduced = hw_array_new(&b->arrays, hw_svm_primal_reduces(b->svm), sizeof *q->reduced);
+    q->along = hw_array_new(&b->arrays, HW_SVM_ALONG * k, sizeof *q->along);
     q->lines = hw_array_new(&b->arrays, k, sizeof *q->lines);
     q->open = hw_array_new(&b->arrays, k, sizeof *q->open);
     q->running = hw_array_new(&b->arrays, k, sizeof *q->running);

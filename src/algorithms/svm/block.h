@@ -30,6 +30,7 @@ typedef struct hw_svm_errors {
 } hw_svm_errors;
 
 enum { HW_SVM_GATHERED = 64 };   /* dense rows that are added to a matrix at a time */
+enum { HW_SVM_ALONG = 3 };       /* numbers that are added up along a step */
 enum { HW_SVM_PIECE = 1 << 15 }; /* numbers of the other blocks that are gathered at a time */
 
 /* What conjugate gradients and the line search keep of one problem during a step. */
@@ -38,6 +39,7 @@ typedef struct hw_svm_line {
     double rate, first, share;
     double length, low, high; /* of the step, and a bracket of the best one */
     double along, square;     /* slope along the step at 0, without the losses; square of the step's coefficients */
+    double half;              /* half of the square of the coefficients after the whole step */
     bool found;
 } hw_svm_line;
 
@@ -51,6 +53,7 @@ typedef struct hw_svm_primal {
     double *squares; /* weighted means of the columns' squares, and of the target's */
     /* Caches. */
     bool fresh;      /* the margins are those of W */
+    bool looked;     /* `reduced` has the block's share of hw_svm_look at the margins */
     double *costs;   /* by problem, then by row: c_i, negative if y_i is -1; 0: the row does not count */
     double *margins; /* likewise, with the intercept */
     double *moved;   /* likewise (hw_svm_move) */
@@ -65,6 +68,7 @@ typedef struct hw_svm_primal {
     double *gathered; /* 2 HW_SVM_GATHERED rows of `width` */
     double *tile;     /* HW_ROW_TILE x 2 problems */
     double *reduced;  /* hw_svm_primal_reduces */
+    double *along;    /* HW_SVM_ALONG by problem: pass.h */
     hw_svm_line *lines;
     size_t *open;    /* problems that are not solved */
     size_t *running; /* those of them whose step is still being computed */

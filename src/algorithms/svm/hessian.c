@@ -6,8 +6,9 @@
 #include "hawser/advanced.h"
 #include "hawser/row_kernels.h"
 
-/* A row's share of the matrix costs about as much as this many products with the row for each of its numbers. */
-static const double products_per_number = 0.25;
+/* A row's share of the matrix costs about as much as this many products with the row for each of its numbers: less where
+ * rows are dense, which fill wide registers. Between blocks a matrix takes more bytes than so few products. */
+static const double sparse_products = 0.25, dense_products = 0.0625;
 enum { PANEL = 64 };         /* columns of a matrix that dense rows are added to at a time */
 enum { FIRST_PRODUCTS = 3 }; /* that the first step is taken to have */
 /* Rows that are taken out of a matrix leave rounding errors of what they had added. It is made anew if a column has had
@@ -18,8 +19,10 @@ bool hw_svm_hessian_pays(const hw_svm_block *b)
 {
     const hw_svm *svm = b->svm;
     double products = b->memory[0].products > 0 ? (double)b->memory[0].products : FIRST_PRODUCTS;
+    bool dense = svm->path.X->layout != HAWSER_CSR && svm->path.blocks <= 1;
+    double per_number = dense ? dense_products : sparse_products;
     return b->primal.hessian != NULL &&
-           (b->primal.by_matrix || products * (double)svm->path.X->rows > products_per_number * (double)svm->path.X->stored);
+           (b->primal.by_matrix || products * (double)svm->path.X->rows > per_number * (double)svm->path.X->stored);
 }
 
 /* ---- the rows of a matrix ---- */
@@ -35,22 +38,30 @@ typedef struct update {
 } update;
 
 /* Copies the stored numbers of a row. Returns how many there are. */
-static size_t copy_row(const hawser_matrix *X, size_t i, double *out)
+static size_t copy_row(const hawser_matrix *X, size_t i, double *restrict out)
 {
     bool sparse = X->layout == HAWSER_CSR, rows = X->layout == HAWSER_DENSE_ROWS;
     uint64_t first = sparse ? X->offsets[i] : rows ? (uint64_t)i * X->stride : i, step = sparse || rows ? 1 : X->stride;
     size_t count = sparse ? X->offsets[i + 1] - first : X->cols;
-    for (size_t e = 0; e < count; e++)
-        out[e] = hw_number_at(X, first + e * step);
+    if (X->type == HAWSER_F64 && step == 1)
+        for (size_t e = 0; e < count; e++) /* a call would take longer for so few */
+            out[e] = ((const double *)X->values)[first + e];
+    else
+        for (size_t e = 0; e < count; e++)
+            out[e] = hw_number_at(X, first + e * step);
     return count;
 }
 
 /* Adds weight x x^T, for a sparse row x with a one for the intercept. Columns ascend, so the triangle has them. */
 static void add_sparse(update *u, const hawser_matrix *X, size_t i, double weight)
 {
-    double *x = u->b->primal.gathered, *last = u->share + X->cols * (X->cols + 1) / 2;
-    const uint32_t *index = X->indices + X->offsets[i];
-    size_t count = copy_row(X, i, x);
+    const uint64_t first = X->offsets[i];
+    const uint32_t *index = X->indices + first;
+    const size_t count = X->offsets[i + 1] - first;
+    const double *x = X->type == HAWSER_F64 ? (const double *)X->values + first : u->b->primal.gathered;
+    double *last = u->share + X->cols * (X->cols + 1) / 2;
+    if (X->type != HAWSER_F64)
+        copy_row(X, i, u->b->primal.gathered);
     hawser_simulated_work(NULL, count * (count + 1) / 2);
     for (size_t e = 0; e < count; e++) {
         size_t column = index[e];
@@ -94,13 +105,14 @@ static void add_gathered(update *u)
 static void add_dense(update *u, const hawser_matrix *X, size_t i, double weight)
 {
     size_t width = u->b->width;
-    double *x = u->b->primal.gathered + u->held * width, *weighted = x + HW_SVM_GATHERED * width;
+    double *x = u->b->primal.gathered + u->held * width, *restrict weighted = x + HW_SVM_GATHERED * width;
+    double *restrict most = u->most;
     copy_row(X, i, x);
     x[X->cols] = 1.0;
-    for (size_t j = 0; j < width; j++) {
+    for (size_t j = 0; j < width; j++)
         weighted[j] = weight * x[j];
-        u->most[j] += weight > 0.0 ? weighted[j] * x[j] : 0.0;
-    }
+    for (size_t j = 0; weight > 0.0 && j < width; j++)
+        most[j] += weighted[j] * x[j];
     if (++u->held == HW_SVM_GATHERED)
         add_gathered(u);
 }
@@ -133,13 +145,16 @@ static void forget(update *u)
     memset(u->in, 0, u->b->X.rows * sizeof *u->in);
 }
 
-/* Returns whether more rows change than are in the matrix afterwards: then it is cheaper to make it anew. */
+/* Returns whether more of the visited rows change than are in the matrix afterwards: then it is cheaper to make it anew. */
 static bool has_changed(const update *u, const double *bends)
 {
     size_t changed = 0, on = 0;
-    for (size_t i = 0; i < u->b->X.rows; i++) {
-        on += bends[i] != 0.0;
-        changed += (bends[i] != 0.0) != u->in[i];
+    for (size_t first = 0; first < u->b->X.rows; first += HW_ROW_TILE * u->b->tiles.every) {
+        size_t left = u->b->X.rows - first, end = first + (left < HW_ROW_TILE ? left : HW_ROW_TILE);
+        for (size_t i = first; i < end; i++) {
+            on += bends[i] != 0.0;
+            changed += (bends[i] != 0.0) != u->in[i];
+        }
     }
     return changed > on;
 }

@@ -6,6 +6,8 @@
 #include "algorithms/svm/sparse_rows.h"
 #include "hawser/advanced.h"
 
+enum { SHORT = 24 }; /* numbers of a dense row */
+
 /* Copies the columns of these problems side by side. */
 static void pack(hw_svm_block *b, const double *models, const size_t *list, size_t count)
 {
@@ -14,23 +16,32 @@ static void pack(hw_svm_block *b, const double *models, const size_t *list, size
             b->primal.packed[j * count + s] = models[j * b->svm->path.outputs + list[s]];
 }
 
+/* Stores the products of a tile's rows with the models of these problems in their places in `out`. */
+static void multiply_tile(hw_svm_block *b, const hw_row_tile *t, const size_t *list, size_t count, double *out)
+{
+    const double *model = b->primal.packed, *intercepts = model + b->X.cols * count;
+    bool sparse = t->X.layout == HAWSER_CSR, few = t->X.layout == HAWSER_DENSE_ROWS && t->X.cols <= SHORT;
+    if (count == 1 && t->X.layout != HAWSER_DENSE) {
+        double *own = out + list[0] * b->X.rows + t->begin;
+        for (size_t i = 0; few && i < t->count; i++)
+            own[i] = hw_svm_row_short_dot(&t->X, i, model) + *intercepts;
+        for (size_t i = 0; !few && i < t->count; i++)
+            own[i] = hw_svm_row_dot(&t->X, i, model) + *intercepts;
+        hawser_simulated_work(NULL, sparse || few ? t->X.stored : 0);
+        return;
+    }
+    hw_row_tile_multiply(t, model, intercepts, count, b->primal.tile);
+    for (size_t s = 0; s < count; s++)
+        for (size_t i = 0; i < t->count; i++)
+            out[list[s] * b->X.rows + t->begin + i] = b->primal.tile[i * count + s];
+}
+
 /* Computes products of all rows with the models of these problems. */
 static void multiply_all(hw_svm_block *b, const double *models, const size_t *list, size_t count, double *out)
 {
-    const double *intercepts = b->primal.packed + b->X.cols * count;
     pack(b, models, list, count);
-    if (count == 1 && b->svm->path.centre.count == 0) {
-        for (size_t i = 0; i < b->X.rows; i++)
-            out[list[0] * b->X.rows + i] = hw_svm_row_dot(&b->X, i, b->primal.packed) + *intercepts;
-        hawser_simulated_work(NULL, b->X.layout == HAWSER_CSR ? b->X.stored : 0);
-        return;
-    }
-    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
-        hw_row_tile_multiply(&t, b->primal.packed, intercepts, count, b->primal.tile);
-        for (size_t s = 0; s < count; s++)
-            for (size_t i = 0; i < t.count; i++)
-                out[list[s] * b->X.rows + t.begin + i] = b->primal.tile[i * count + s];
-    }
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
+        multiply_tile(b, &t, list, count, out);
 }
 
 void hw_svm_refresh(hw_svm_block *b, const size_t *list, size_t count)
@@ -52,8 +63,15 @@ void hw_svm_move(hw_svm_block *b, const size_t *list, size_t count)
 
 void hw_svm_arrive(hw_svm_block *b, size_t problem)
 {
+    hw_svm_primal *q = &b->primal;
     size_t n = b->X.rows;
-    memcpy(b->primal.margins + problem * n, b->primal.moved + problem * n, n * sizeof *b->primal.margins);
+    double *before = q->margins;
+    if (b->svm->path.outputs > 1) {
+        memcpy(q->margins + problem * n, q->moved + problem * n, n * sizeof *q->margins);
+        return;
+    }
+    q->margins = q->moved;
+    q->moved = q->bends = before;
 }
 
 /* ---- the part of a row ---- */
@@ -114,43 +132,135 @@ static inline double loss_at(const problem *of, const stake *at, double margin)
     return at->c > 0.0 ? at->c * loss : 0.0;
 }
 
-/* Stores the dual variables of a tile's rows, positive ones and negative ones `apart` from each other. Adds to their sums,
- * which are `count` apart, and to the scalars of the problem. */
-static void take_rows(const hw_svm_block *b, const hw_row_tile *t, size_t p, size_t s, size_t count, size_t apart)
+/* Where a tile's part of a problem goes. */
+typedef struct places {
+    double *R, *sides, *scalars; /* of the dual variables, by row; their sums; the other sums */
+    size_t row, side;            /* from one row of R to the next, and from positive dual variables to negative ones */
+    size_t count;                /* from one of `sides` to the other */
+    const double *before;        /* NULL, or the margins from which these are a step away */
+    double along[2];             /* the derivatives along that step */
+} places;
+
+/* Adds a tile's rows with a squared hinge. The same as take_some, with fewer choices for each row. */
+static void take_hinge(const problem *of, size_t first, size_t count, const double *margins, places *to)
 {
-    problem of = problem_of(b, p);
-    const double *margins = b->primal.margins + p * b->X.rows + t->begin;
-    double sums[HW_SVM_SCALARS] = {0.0}, *R = b->primal.tile + s;
-    double *sides = b->primal.reduced + b->X.cols * 2 * count + s;
-    double *scalars = b->primal.reduced + b->width * 2 * count + s * HW_SVM_SCALARS;
-    for (size_t i = 0; i < t->count; i++, R += count + apart) {
-        stake at = stake_at(&of, t->begin + i, margins[i]);
+    double sums[HW_SVM_SCALARS] = {0.0}, sides[2] = {0.0, 0.0}, *R = to->R;
+    for (size_t i = 0; i < count; i++, R += to->row) {
+        double cost = of->costs[first + i], c = fabs(cost), y = cost < 0.0 ? -1.0 : 1.0, over = 1.0 - y * margins[i];
+        double reach = over > 0.0 ? over : over * 0.0, size = over > 0.0 ? over * (c * of->rate) : 0.0;
+        size_t side = cost < 0.0;
+        R[!side * to->side] = 0.0;
+        R[side * to->side] = y * size;
+        sides[side] += y * size;
+        sums[HW_SVM_LOSS] += c > 0.0 ? c * (reach * reach) : 0.0;
+        sums[HW_SVM_TARGET + side] += size;
+        sums[HW_SVM_SQUARE + side] += size > 0.0 ? size * over : 0.0;
+        sums[HW_SVM_SLOPES] += size;
+        if (to->before != NULL) {
+            double move = margins[i] - to->before[i];
+            to->along[0] -= c > 0.0 ? y * size * move : 0.0;
+            to->along[1] += size > 0.0 ? move * move * (c * of->rate) : 0.0;
+        }
+    }
+    to->sides[0] += sides[0];
+    to->sides[to->count] += sides[1];
+    for (size_t k = 0; k < HW_SVM_SCALARS; k++)
+        to->scalars[k] += sums[k];
+}
+
+/* Stores the dual variables of a tile's rows, and adds to the sums over rows. */
+static void take_some(const problem *of, size_t first, size_t count, const double *margins, places *to)
+{
+    double sums[HW_SVM_SCALARS] = {0.0}, *R = to->R;
+    for (size_t i = 0; i < count; i++, R += to->row) {
+        stake at = stake_at(of, first + i, margins[i]);
         double moved = at.beta - at.centre, strain = moved != 0.0 ? moved * moved / at.rate : 0.0;
-        double loss = loss_at(&of, &at, margins[i]);
+        double loss = loss_at(of, &at, margins[i]);
         size_t side = at.beta < 0.0;
-        R[!side * apart] = 0.0;
-        R[side * apart] = at.beta;
-        sides[side * count] += at.beta;
+        R[!side * to->side] = 0.0;
+        R[side * to->side] = at.beta;
+        to->sides[side * to->count] += at.beta;
         sums[HW_SVM_LOSS] += loss;
         sums[HW_SVM_TARGET + side] += at.beta * at.y;
-        sums[HW_SVM_SQUARE + side] += of.squared ? strain : 0.0;
+        sums[HW_SVM_SQUARE + side] += of->squared ? strain : 0.0;
         sums[HW_SVM_MOVED] += strain;
-        sums[HW_SVM_SLOPES] += loss > 0.0 && !of.squared ? at.c : fabs(at.beta);
+        sums[HW_SVM_SLOPES] += loss > 0.0 && !of->squared ? at.c : fabs(at.beta);
+        if (to->before != NULL) {
+            double move = margins[i] - to->before[i];
+            to->along[0] -= at.c > 0.0 ? at.beta * move : 0.0;
+            to->along[1] += at.bends ? move * move * at.rate : 0.0;
+        }
     }
     for (size_t k = 0; k < HW_SVM_SCALARS; k++)
-        scalars[k] += sums[k];
+        to->scalars[k] += sums[k];
+}
+
+/* Adds the rows of a sparse tile times the dual variables of one problem, of which most may be 0. */
+static void add_sparse_rows(hw_svm_block *b, const hw_row_tile *t)
+{
+    const double *R = b->primal.tile;
+    uint64_t entries = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        size_t side = R[2 * i + 1] != 0.0;
+        double beta = R[2 * i + side];
+        if (beta == 0.0)
+            continue;
+        entries += hw_svm_row_entries(&t->X, i);
+        hw_svm_row_add_side(&t->X, i, beta, b->primal.reduced + side);
+    }
+    hawser_simulated_work(NULL, entries);
+}
+
+/* Adds a tile to the sums of hw_svm_look, at these margins of all rows. If `along` is not NULL, adds to the derivatives
+ * along the step from the block's margins, too. */
+static void look_at_tile(hw_svm_block *b, const hw_row_tile *t, const double *margins, const size_t *list, size_t count,
+                         double *along)
+{
+    hw_svm_primal *q = &b->primal;
+    bool sides = b->svm->squared || b->svm->path.intercept; /* else one sum of both sides suffices */
+    size_t apart = sides ? count : 0;
+    for (size_t s = 0; s < count; s++) {
+        problem of = problem_of(b, list[s]);
+        size_t own = list[s] * b->X.rows + t->begin;
+        places to = {.R = q->tile + s,
+                     .row = count + apart,
+                     .side = apart,
+                     .count = count,
+                     .sides = q->reduced + b->X.cols * 2 * count + s,
+                     .scalars = q->reduced + b->width * 2 * count + s * HW_SVM_SCALARS,
+                     .before = along != NULL ? q->margins + own : NULL};
+        if (of.squared && !of.regression)
+            take_hinge(&of, t->begin, t->count, margins + own, &to);
+        else
+            take_some(&of, t->begin, t->count, margins + own, &to);
+        for (size_t k = 0; k < 2 && along != NULL; k++)
+            along[HW_SVM_ALONG * s + k] += to.along[k];
+    }
+    if (t->X.layout == HAWSER_CSR && count == 1 && sides)
+        add_sparse_rows(b, t);
+    else
+        hawser_accumulate_block(&t->X, q->tile, count + apart, count + apart, q->reduced, 2 * count);
 }
 
 void hw_svm_look(hw_svm_block *b, const size_t *list, size_t count)
 {
+    memset(b->primal.reduced, 0, (b->width * 2 + HW_SVM_SCALARS) * count * sizeof *b->primal.reduced);
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
+        look_at_tile(b, &t, b->primal.margins, list, count, NULL);
+}
+
+void hw_svm_look_ahead(hw_svm_block *b, const size_t *list, size_t count, double *along)
+{
     hw_svm_primal *q = &b->primal;
-    size_t apart = b->svm->path.intercept ? count : 0; /* without an intercept one sum of both sides suffices */
     memset(q->reduced, 0, (b->width * 2 + HW_SVM_SCALARS) * count * sizeof *q->reduced);
+    memset(along, 0, HW_SVM_ALONG * count * sizeof *along);
+    pack(b, q->direction, list, count);
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
-        for (size_t s = 0; s < count; s++)
-            take_rows(b, &t, list[s], s, count, apart);
-        hawser_accumulate_block(&t.X, q->tile, count + apart, count + apart, q->reduced, 2 * count);
+        multiply_tile(b, &t, list, count, q->moved);
+        look_at_tile(b, &t, q->moved, list, count, along);
     }
+    for (size_t s = 0; s < count; s++)
+        along[HW_SVM_ALONG * s + 2] = q->reduced[b->width * 2 * count + s * HW_SVM_SCALARS + HW_SVM_LOSS];
 }
 
 void hw_svm_recentre(hw_svm_block *b, const size_t *list, size_t count)
@@ -162,34 +272,49 @@ void hw_svm_recentre(hw_svm_block *b, const size_t *list, size_t count)
     }
 }
 
-void hw_svm_bends(hw_svm_block *b, const size_t *list, size_t count)
+/* Stores the second derivatives of a tile's rows. Returns their sum. */
+static double bends_of_tile(const problem *of, const hw_row_tile *t, const double *margins, double *bends)
 {
-    for (size_t s = 0; s < count; s++) {
-        problem of = problem_of(b, list[s]);
-        double sum = 0.0, *bends = b->primal.bends + list[s] * b->X.rows;
-        const double *margins = b->primal.margins + list[s] * b->X.rows;
-        for (size_t i = 0; i < b->X.rows; i++) {
-            stake at = stake_at(&of, i, margins[i]);
+    double sum = 0.0;
+    if (of->squared && !of->regression)
+        for (size_t i = 0; i < t->count; i++) {
+            double cost = of->costs[t->begin + i], rate = fabs(cost) * of->rate;
+            bool on = (1.0 - (cost < 0.0 ? -1.0 : 1.0) * margins[i]) * rate > 0.0;
+            sum += bends[i] = on ? rate : 0.0;
+        }
+    else
+        for (size_t i = 0; i < t->count; i++) {
+            stake at = stake_at(of, t->begin + i, margins[i]);
             sum += bends[i] = at.bends ? at.rate : 0.0;
         }
-        b->primal.reduced[s] = sum;
-    }
+    return sum;
+}
+
+void hw_svm_bends(hw_svm_block *b, const size_t *list, size_t count)
+{
+    memset(b->primal.reduced, 0, count * sizeof *b->primal.reduced);
+    for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);)
+        for (size_t s = 0; s < count; s++) {
+            problem of = problem_of(b, list[s]);
+            size_t own = list[s] * b->X.rows + t.begin;
+            b->primal.reduced[s] += bends_of_tile(&of, &t, b->primal.margins + own, b->primal.bends + own);
+        }
 }
 
 /* ---- along a direction ---- */
 
-/* Passes over the rows with a bend alone. */
-static void bend_one(hw_svm_block *b, const double *bends)
+/* Passes over a tile's rows with a bend alone. */
+static void bend_one(hw_svm_block *b, const hw_row_tile *t, const double *bends)
 {
     hw_svm_primal *q = &b->primal;
     size_t d = b->X.cols;
     uint64_t entries = 0;
-    for (size_t i = 0; i < b->X.rows; i++) {
+    for (size_t i = 0; i < t->count; i++) {
         if (bends[i] == 0.0)
             continue;
-        entries += hw_svm_row_entries(&b->X, i);
-        double product = bends[i] * (hw_svm_row_dot(&b->X, i, q->packed) + q->packed[d]);
-        hw_svm_row_add(&b->X, i, product, q->reduced);
+        entries += hw_svm_row_entries(&t->X, i);
+        double product = bends[i] * (hw_svm_row_dot(&t->X, i, q->packed) + q->packed[d]);
+        hw_svm_row_add(&t->X, i, product, q->reduced);
         q->reduced[d] += product;
     }
     hawser_simulated_work(NULL, 2 * entries);
@@ -200,11 +325,11 @@ void hw_svm_bend(hw_svm_block *b, const size_t *list, size_t count)
     hw_svm_primal *q = &b->primal;
     pack(b, q->direction, list, count);
     memset(q->reduced, 0, b->width * count * sizeof *q->reduced);
-    if (count == 1 && b->svm->path.centre.count == 0) {
-        bend_one(b, q->bends + list[0] * b->X.rows);
-        return;
-    }
     for (hw_row_tile t = {0}; hw_row_next_tile(&b->tiles, &t);) {
+        if (count == 1 && b->svm->path.centre.count == 0) {
+            bend_one(b, &t, q->bends + list[0] * b->X.rows + t.begin);
+            continue;
+        }
         hw_row_tile_multiply(&t, q->packed, q->packed + b->X.cols * count, count, q->tile);
         for (size_t s = 0; s < count; s++)
             for (size_t i = 0; i < t.count; i++)
@@ -213,7 +338,7 @@ void hw_svm_bend(hw_svm_block *b, const size_t *list, size_t count)
     }
 }
 
-void hw_svm_slope(hw_svm_block *b, const size_t *list, size_t count)
+void hw_svm_slope(hw_svm_block *b, const size_t *list, size_t count, double *along)
 {
     for (size_t s = 0; s < count; s++) {
         problem of = problem_of(b, list[s]);
@@ -225,7 +350,8 @@ void hw_svm_slope(hw_svm_block *b, const size_t *list, size_t count)
             slope -= at.c > 0.0 ? at.beta * move : 0.0;
             bend += at.bends ? move * move * at.rate : 0.0;
         }
-        b->primal.reduced[2 * s] = slope;
-        b->primal.reduced[2 * s + 1] = bend;
+        along[HW_SVM_ALONG * s] = slope;
+        along[HW_SVM_ALONG * s + 1] = bend;
+        along[HW_SVM_ALONG * s + 2] = 0.0;
     }
 }

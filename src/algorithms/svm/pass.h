@@ -20,19 +20,22 @@ enum {
     HW_SVM_SLOPES,
     HW_SVM_SCALARS
 };
+/* Computes `moved`, the margins after the whole step, for a squared loss, and there the sums of hw_svm_look, in one pass.
+ * Stores in `along` the block's share of the derivatives of the losses along the step, at its end, and of the losses there:
+ * HW_SVM_ALONG x count numbers. */
+void hw_svm_look_ahead(hw_svm_block *block, const size_t *list, size_t count, double *along);
 /* Makes the dual variables of the margins the centres, from the list's problems on. */
 void hw_svm_recentre(hw_svm_block *block, const size_t *list, size_t count);
 /* Computes `bends`, and their sums: `count` numbers. */
 void hw_svm_bends(hw_svm_block *block, const size_t *list, size_t count);
 /* Computes the product of the losses' second derivative, from `bends`, with `direction`: (columns + 1) x count numbers. */
 void hw_svm_bend(hw_svm_block *block, const size_t *list, size_t count);
-/* Computes `moved`, the products with `direction`: what the whole step adds to the margins, or, for a squared loss, the
- * margins after it. */
+/* Computes `moved`, the products with `direction`: what the whole step adds to the margins. Not for a squared loss. */
 void hw_svm_move(hw_svm_block *block, const size_t *list, size_t count);
-/* Makes `moved` the margins of a problem. */
+/* Makes `moved` the margins of a problem. Spoils its `bends`. */
 void hw_svm_arrive(hw_svm_block *block, size_t problem);
-/* Computes the first and the second derivative of the losses along the step, at the length of each line: 2 x count
- * numbers. */
-void hw_svm_slope(hw_svm_block *block, const size_t *list, size_t count);
+/* Computes the first and the second derivative of the losses along the step, at the length of each line, in `along`:
+ * HW_SVM_ALONG x count numbers, of which the third are 0. */
+void hw_svm_slope(hw_svm_block *block, const size_t *list, size_t count, double *along);
 
 #endif

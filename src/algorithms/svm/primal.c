@@ -31,40 +31,81 @@ enum { IDLE_MOST = 50, IDLE_LAST = 1000 };
 
 /* Factors of the width. With a smaller one for shrinking there are fewer steps, each of more conjugate gradients. */
 static const double shrinking = 0.7, growing = 16.0;
-/* Shares of the slope at the start that may be left after a step, and after a whole step for a squared loss. Any other
- * length takes one more product with the rows there. */
-static const double exact = 1e-3, whole = 0.1;
+/* Shares of the slope at the start that may be left after a step, and after a whole step for a squared loss that does not
+ * raise the objective. Any other length takes one more product with the rows there. */
+static const double exact = 1e-3, whole = 0.35;
 
 /* ---- the model's objective and bound ---- */
 
-/* Returns a lower bound of the optimum from the sums in block->primal.reduced, for problem `s` of `count`: the dual
- * objective of the balanced dual variables, times the best common factor. */
-static double bound_of(const hw_svm_block *b, size_t s, size_t count)
+/* A lower bound of the optimum: the dual objective of the dual variables of one sign, then of the other, times factors. */
+typedef struct low_bound {
+    double value, factor[2];
+} low_bound;
+
+/* What the dual objective of a problem is made of: per side, the linear part, and the square without that of the model. */
+typedef struct dual_parts {
+    const double *sums; /* of the model, by column: of one side, and `count` numbers behind it of the other */
+    size_t columns, count;
+    double linear[2], square[2];
+    bool squared;
+} dual_parts;
+
+/* Finds the best common factor of both sides in addition to these factors, and the objective. */
+static low_bound bound_at(const dual_parts *of, double first, double second)
+{
+    double linear = first * of->linear[0] + second * of->linear[1];
+    double square = first * first * of->square[0] + second * second * of->square[1];
+    for (size_t j = 0; j < of->columns; j++) {
+        double w = first * of->sums[j * 2 * of->count] + second * of->sums[j * 2 * of->count + of->count];
+        square += w * w;
+    }
+    if (!(linear > 0.0 && (square > 0.0 || !of->squared)))
+        return (low_bound){0.0, {0.0, 0.0}};
+    double common = of->squared || square > linear ? linear / square : 1.0; /* not past an end */
+    return (low_bound){common * linear - 0.5 * common * common * square, {common * first, common * second}};
+}
+
+/* Finds the bound with the best factor of each side, where neither end nor constraint limits them. Rounding errors of the
+ * products make the factors worse, and not the bound. */
+static low_bound bound_by_sides(const dual_parts *of)
+{
+    double own[2] = {of->square[0], of->square[1]}, both = 0.0;
+    for (size_t j = 0; j < of->columns; j++) {
+        double first = of->sums[j * 2 * of->count], second = of->sums[j * 2 * of->count + of->count];
+        own[0] += first * first;
+        own[1] += second * second;
+        both += first * second;
+    }
+    double det = own[0] * own[1] - both * both, first = of->linear[0] * own[1] - of->linear[1] * both,
+           second = of->linear[1] * own[0] - of->linear[0] * both;
+    if (!(det > 0.0 && first > 0.0 && second > 0.0 && isfinite(first / det) && isfinite(second / det)))
+        return (low_bound){0.0, {0.0, 0.0}};
+    return bound_at(of, first / det, second / det);
+}
+
+/* Returns the better bound from the sums in block->primal.reduced, for problem `s` of `count`. A free intercept balances the
+ * sides. */
+static low_bound bound_of(const hw_svm_block *b, size_t s, size_t count)
 {
     const double *sums = b->primal.reduced + s, *scalars = b->primal.reduced + b->width * 2 * count + s * HW_SVM_SCALARS;
     double sides[2] = {sums[b->X.cols * 2 * count], -sums[b->X.cols * 2 * count + count]}, factor[2] = {1.0, 1.0};
-    double linear = 0.0, square = 0.0;
+    dual_parts of = {.sums = sums, .columns = b->X.cols, .count = count, .squared = b->svm->squared};
     size_t heavier = sides[1] > sides[0];
     if (b->svm->path.intercept && sides[heavier] > 0.0)
         factor[heavier] = sides[!heavier] / sides[heavier];
     for (size_t k = 0; k < 2; k++) {
-        linear += factor[k] * (scalars[HW_SVM_TARGET + k] - b->svm->epsilon * sides[k]);
-        square += factor[k] * factor[k] * scalars[HW_SVM_SQUARE + k];
+        of.linear[k] = scalars[HW_SVM_TARGET + k] - b->svm->epsilon * sides[k];
+        of.square[k] = scalars[HW_SVM_SQUARE + k];
     }
-    for (size_t j = 0; j < b->X.cols; j++) {
-        double w = factor[0] * sums[j * 2 * count] + factor[1] * sums[j * 2 * count + count];
-        square += w * w;
-    }
-    if (!(linear > 0.0 && (square > 0.0 || !b->svm->squared)))
-        return 0.0;
-    double common = b->svm->squared || square > linear ? linear / square : 1.0; /* not past an end */
-    return common * linear - 0.5 * common * common * square;
+    low_bound common = bound_at(&of, factor[0], factor[1]);
+    low_bound apart = b->svm->squared && !b->svm->path.intercept ? bound_by_sides(&of) : common;
+    return apart.value > common.value ? apart : common;
 }
 
 /* Bounds the rounding errors of a problem's objective and of its bound. The objective has margins, which are sums over
  * columns, times the slopes a_i of the losses. The bound has sums over rows of dual variables, for which a_i stands here
  * too. And sum_i a_i |x_ij| is at most the root of sum_i a_i^2 / c_i times sum_i c_i x_ij^2. */
-static hw_svm_errors errors_of(const hw_svm_block *b, size_t s, size_t count, size_t problem)
+static hw_svm_errors errors_of(const hw_svm_block *b, size_t s, size_t count, size_t problem, const low_bound *of)
 {
     const hw_svm_primal *q = &b->primal;
     const double *sums = q->reduced + s, *scalars = q->reduced + b->width * 2 * count + s * HW_SVM_SCALARS;
@@ -73,17 +114,20 @@ static hw_svm_errors errors_of(const hw_svm_block *b, size_t s, size_t count, si
     double class = 1.0, size = b->svm->regression ? sqrt(q->squares[d]) : 0.0, slopes = scalars[HW_SVM_SLOPES];
     double betas = sums[d * 2 * count] - sums[d * 2 * count + count];
     double square = 2.0 * (scalars[HW_SVM_SQUARE] + scalars[HW_SVM_SQUARE + 1]), rest = 1.0 + b->svm->epsilon;
+    double most = fmax(1.0, fmax(of->factor[0], of->factor[1]));
     for (size_t c = 0; of_classes != NULL && c < b->svm->path.classes; c++)
         class = fmax(class, of_classes[c]);
     for (size_t j = 0; j < d; j++) {
-        double w = fabs(q->W[j * k + problem]), dual = fabs(sums[j * 2 * count] + sums[j * 2 * count + count]);
+        double first = sums[j * 2 * count], second = sums[j * 2 * count + count], w = fabs(q->W[j * k + problem]);
+        double dual = fmax(fabs(first + second), fabs(of->factor[0] * first + of->factor[1] * second));
         size += fmax(w, dual) * sqrt(q->squares[j]);
     }
     size *= sqrt(b->C * class * b->memory[problem].weight);
     double of_columns = hw_rounding((double)d + 4.0), of_rows = hw_rounding((double)b->svm->path.X->rows + 8.0);
     double primal = size * sqrt(b->svm->squared ? square : slopes) + slopes * (rest + fabs(q->W[d * k + problem]));
     double dual = size * sqrt(b->svm->squared ? square : betas) + betas * rest + square;
-    return (hw_svm_errors){of_columns * primal + of_rows * scalars[HW_SVM_LOSS], (of_rows + of_columns) * dual};
+    return (hw_svm_errors){of_columns * primal + of_rows * scalars[HW_SVM_LOSS],
+                           most * most * (of_rows + of_columns) * dual};
 }
 
 /* Stores the gradient of a problem. Returns the objective. */
@@ -104,14 +148,14 @@ static double take_gradient(hw_svm_block *b, size_t s, size_t count, size_t prob
 }
 
 /* Notes the objective and the bound of W, with these rounding errors, and whether there is more to do. */
-static void judge(hw_svm_block *b, size_t problem, double objective, double bound, hw_svm_errors errors)
+static void judge(hw_svm_block *b, size_t problem, double objective, double low, hw_svm_errors errors)
 {
     hw_svm_memory *m = &b->memory[problem];
-    bool risen = objective > m->high * (1.0 + 1e-14) || (objective >= m->high && !(bound > m->low));
+    bool risen = objective > m->high * (1.0 + 1e-14) || (objective >= m->high && !(low > m->low));
     if (hw_svm_lower(m, objective, errors.objective))
         for (size_t e = problem; e < b->width * b->svm->path.outputs; e += b->svm->path.outputs)
             b->primal.best[e] = b->primal.W[e];
-    hw_svm_raise(m, bound, errors.bound);
+    hw_svm_raise(m, low, errors.bound);
     m->done = hw_svm_is_done(m, b->svm->path.tolerance);
     m->idle = m->high - m->low < 0.999 * m->gap && m->gap > 0.0 ? 0 : m->idle + 1;
     if (m->idle == 0)
@@ -135,7 +179,9 @@ static hawser_status sum_up(hawser_context *context, hw_svm_block *b, const size
 {
     static const hw_addends derivatives = {.rest = "the losses of rows and their derivatives",
                                            .of = "columns, target or weights"};
-    hw_svm_look(b, list, count);
+    if (!b->primal.looked)
+        hw_svm_look(b, list, count);
+    b->primal.looked = false;
     return hw_add_up(context, b->primal.reduced, (b->width * 2 + HW_SVM_SCALARS) * count, &derivatives);
 }
 
@@ -170,12 +216,13 @@ static hawser_status look(hawser_context *context, hw_svm_block *b, size_t count
     HAWSER_TRY(sum_up(context, b, q->open, count));
     for (size_t s = 0; s < count; s++) {
         size_t problem = q->open[s];
-        double bound = bound_of(b, s, count), objective = take_gradient(b, s, count, problem);
+        low_bound found = bound_of(b, s, count);
+        double objective = take_gradient(b, s, count, problem);
         if (!isfinite(objective))
             return hawser_unit_fail(
                 context, HAWSER_NOT_FINITE,
                 "the objective is not finite: the data have numbers that are too large; scale their columns");
-        judge(b, problem, objective, bound, errors_of(b, s, count, problem));
+        judge(b, problem, objective, found.value, errors_of(b, s, count, problem, &found));
         if (b->svm->squared || b->memory[problem].done)
             continue;
         if (is_settled(b, s, count, problem))
@@ -358,12 +405,12 @@ static hawser_status find_step(hawser_context *context, hw_svm_block *b, size_t 
 
 /* ---- its length ---- */
 
-/* Improves the length by the derivatives there. Returns whether it is not good enough yet. */
-static bool improve(hw_svm_line *line, double slope, double bend, bool squared)
+/* Improves the length by the derivatives there. `lower`: a whole step for a squared loss does not raise the objective.
+ * Returns whether it is not good enough yet. */
+static bool improve(hw_svm_line *line, const double along[HW_SVM_ALONG], bool lower)
 {
-    slope += line->along + line->length * line->square;
-    bend += line->square;
-    if (fabs(slope) <= (squared && line->length == 1.0 ? whole : exact) * line->first)
+    double slope = along[0] + line->along + line->length * line->square, bend = along[1] + line->square;
+    if (fabs(slope) <= (lower ? whole : exact) * line->first)
         return false;
     *(slope < 0.0 ? &line->low : &line->high) = line->length;
     double to = bend > 0.0 ? line->length - slope / bend : INFINITY;
@@ -387,6 +434,7 @@ static void start_line(hw_svm_block *b, size_t problem)
         line->first -= step * q->gradient[e];
         line->along += own * q->W[e];
         line->square += own * own;
+        line->half += 0.5 * (own + q->W[e]) * (own + q->W[e]) * (e / k < b->X.cols);
     }
     line->first = fabs(line->first);
 }
@@ -395,18 +443,29 @@ static hawser_status find_lengths(hawser_context *context, hw_svm_block *b, size
 {
     hw_svm_primal *q = &b->primal;
     size_t count = open;
+    double *along = q->along;
     for (size_t s = 0; s < open; s++)
         start_line(b, q->open[s]);
-    hw_svm_move(b, q->open, open);
+    if (b->svm->squared)
+        hw_svm_look_ahead(b, q->open, open, along);
+    else
+        hw_svm_move(b, q->open, open);
     memcpy(q->running, q->open, open * sizeof *q->running);
     for (size_t round = 0; round < SEARCH_MOST && count > 0; round++) {
         size_t left = 0, before = count;
-        hw_svm_slope(b, q->running, count);
-        HAWSER_TRY(hawser_allreduce(context, q->reduced, 2 * count, HAWSER_SUM));
-        for (size_t s = 0; s < before; s++)
-            if (improve(&q->lines[q->running[s]], q->reduced[2 * s], q->reduced[2 * s + 1], b->svm->squared))
-                q->running[left++] = q->running[s];
+        bool ahead = b->svm->squared && round == 0;
+        if (!ahead)
+            hw_svm_slope(b, q->running, count, along);
+        HAWSER_TRY(hawser_allreduce(context, along, HW_SVM_ALONG * count, HAWSER_SUM));
+        for (size_t s = 0; s < before; s++) {
+            const double *own = along + HW_SVM_ALONG * s;
+            size_t problem = q->running[s];
+            bool lower = ahead && own[2] + q->lines[problem].half <= b->memory[problem].high * (1.0 + 1e-14);
+            if (improve(&q->lines[problem], own, lower))
+                q->running[left++] = problem;
+        }
         count = left;
+        q->looked = ahead && count == 0; /* the whole steps are taken */
     }
     return HAWSER_OK;
 }
@@ -445,6 +504,68 @@ static hawser_status step(hawser_context *context, hw_svm_block *b)
     HAWSER_TRY(find_lengths(context, b, count));
     take_steps(b, count);
     return look(context, b, count);
+}
+
+/* ---- a start from some of the rows ---- */
+
+/* A model that starts from zero first makes steps on some of the rows, each on twice as many as the step before: one tile in
+ * SAMPLED_TILES at first, or more where these would be fewer rows than SAMPLED_ROWS for each number of the model. */
+enum { SAMPLED_TILES = 16, SAMPLED_ROWS = 8 };
+
+/* Returns one tile in how many the first step is to visit; 1 if there is to be no such step. Several blocks would have to
+ * exchange as much for it as for a step on all rows. */
+static size_t first_sample(const hw_svm_block *b)
+{
+    size_t every = SAMPLED_TILES, tiles = b->X.rows / HW_ROW_TILE;
+    if (!b->svm->squared || b->svm->path.blocks > 1 || b->primal.hessian == NULL || b->primal.by_matrix)
+        return 1;
+    for (size_t e = 0; e < b->width * b->svm->path.outputs; e++)
+        if (b->primal.W[e] != 0.0)
+            return 1;
+    while (every > 1 && tiles / every * HW_ROW_TILE < SAMPLED_ROWS * b->width)
+        every /= 2;
+    return every;
+}
+
+/* Makes a whole step on the visited tiles. Returns false if a number is not finite. */
+static bool step_on_sample(hawser_context *context, hw_svm_block *b, size_t count, hawser_status *status)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t k = b->svm->path.outputs;
+    hw_svm_refresh(b, q->open, count);
+    hw_svm_look(b, q->open, count);
+    for (size_t s = 0; s < count; s++)
+        if (!isfinite(take_gradient(b, s, count, q->open[s])))
+            return false;
+    *status = find_conditions(context, b, count);
+    HAWSER_THEN(*status, find_step(context, b, count));
+    for (size_t e = 0; e < b->width * k; e++)
+        if (q->lines[e % k].bends > 0.0 && !isfinite(q->W[e] += q->step[e]))
+            return false;
+    return true;
+}
+
+/* Finds a first model. A smaller width weighs the rows as much as all of them together; it is that of a squared loss, which
+ * never changes. */
+static hawser_status start_on_sample(hawser_context *context, hw_svm_block *b)
+{
+    hw_svm_primal *q = &b->primal;
+    size_t count = list_open(b), k = b->svm->path.outputs;
+    hawser_status status = HAWSER_OK;
+    bool finite = true;
+    for (b->tiles.every = first_sample(b); b->tiles.every > 1 && status == HAWSER_OK && finite; b->tiles.every /= 2) {
+        for (size_t p = 0; p < k; p++)
+            b->memory[p].width = 0.5 / (double)b->tiles.every;
+        finite = step_on_sample(context, b, count, &status);
+    }
+    b->tiles.every = 1;
+    for (size_t p = 0; p < k; p++) {
+        b->memory[p].width = b->svm->squared ? 0.5 : b->memory[p].width;
+        b->memory[p].slope = 0.0;
+    }
+    if (!finite)
+        memset(q->W, 0, b->width * k * sizeof *q->W);
+    return status;
 }
 
 /* ---- the unit, and an iteration ---- */
@@ -492,6 +613,7 @@ hawser_status hw_svm_primal_begin(hawser_context *context, hw_svm_block *b)
         b->memory[p].width = first_width(b, weight[0], weight[1], weight[2]);
     }
     hw_svm_price(b);
+    HAWSER_TRY(start_on_sample(context, b));
     size_t count = list_open(b);
     hw_svm_refresh(b, b->primal.open, count);
     return look(context, b, count);

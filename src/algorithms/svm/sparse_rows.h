@@ -1,11 +1,12 @@
 /* sparse_rows.h - a row's product with a model, and its sum with one, in a loop over the stored numbers where rows are
- * sparse: a row has few, so a call of a kernel, which sums in many lanes, would take as long as its terms. */
+ * sparse, and its product where they are short: a row has few, so a call of a kernel, which sums in many lanes, would take
+ * as long as its terms. */
 #ifndef HW_ALGORITHMS_SVM_SPARSE_ROWS_H
 #define HW_ALGORITHMS_SVM_SPARSE_ROWS_H
 
 #include "hawser/row_kernels.h"
 
-/* Defines both for numbers of a type. The product has two sums, of every other term. */
+/* Defines them for numbers of a type. The product has two sums, of every other term. */
 #define HW_SVM_SPARSE_ROWS(type, name)                                                                                      \
     static inline double hw_svm_dot_##name(const hawser_matrix *X, size_t i, const double *x)                               \
     {                                                                                                                       \
@@ -18,11 +19,28 @@
         }                                                                                                                   \
         return e < end ? even + (double)values[e] * x[X->indices[e]] + odd : even + odd;                                    \
     }                                                                                                                       \
+    static inline double hw_svm_short_##name(const hawser_matrix *X, size_t i, const double *x)                             \
+    {                                                                                                                       \
+        const type *values = (const type *)X->values + i * X->stride;                                                       \
+        double even = 0.0, odd = 0.0;                                                                                       \
+        size_t j = 0;                                                                                                       \
+        for (; j + 1 < X->cols; j += 2) {                                                                                   \
+            even += (double)values[j] * x[j];                                                                               \
+            odd += (double)values[j + 1] * x[j + 1];                                                                        \
+        }                                                                                                                   \
+        return j < X->cols ? even + (double)values[j] * x[j] + odd : even + odd;                                            \
+    }                                                                                                                       \
     static inline void hw_svm_add_##name(const hawser_matrix *X, size_t i, double step, double *restrict x)                 \
     {                                                                                                                       \
         const type *values = X->values;                                                                                     \
         for (uint64_t e = X->offsets[i]; e < X->offsets[i + 1]; e++)                                                        \
             x[X->indices[e]] += (double)values[e] * step;                                                                   \
+    }                                                                                                                       \
+    static inline void hw_svm_add_side_##name(const hawser_matrix *X, size_t i, double step, double *restrict x)            \
+    {                                                                                                                       \
+        const type *values = X->values;                                                                                     \
+        for (uint64_t e = X->offsets[i]; e < X->offsets[i + 1]; e++)                                                        \
+            x[2 * (size_t)X->indices[e]] += (double)values[e] * step;                                                       \
     }
 HW_SVM_SPARSE_ROWS(double, f64)
 HW_SVM_SPARSE_ROWS(float, f32)
@@ -41,6 +59,12 @@ static inline double hw_svm_row_dot(const hawser_matrix *X, size_t i, const doub
     return X->type == HAWSER_F32 ? hw_svm_dot_f32(X, i, x) : hw_svm_dot_f64(X, i, x);
 }
 
+/* Returns the product of row `i` of dense rows, of few numbers, with x. */
+static inline double hw_svm_row_short_dot(const hawser_matrix *X, size_t i, const double *x)
+{
+    return X->type == HAWSER_F32 ? hw_svm_short_f32(X, i, x) : hw_svm_short_f64(X, i, x);
+}
+
 /* Adds `step` times row `i` to x. */
 static inline void hw_svm_row_add(const hawser_matrix *X, size_t i, double step, double *x)
 {
@@ -50,6 +74,12 @@ static inline void hw_svm_row_add(const hawser_matrix *X, size_t i, double step,
         hw_svm_add_f32(X, i, step, x);
     else
         hw_svm_add_f64(X, i, step, x);
+}
+
+/* Adds `step` times a sparse row to every other number of x. */
+static inline void hw_svm_row_add_side(const hawser_matrix *X, size_t i, double step, double *x)
+{
+    X->type == HAWSER_F32 ? hw_svm_add_side_f32(X, i, step, x) : hw_svm_add_side_f64(X, i, step, x);
 }
 
 #endif
