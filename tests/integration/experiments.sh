@@ -60,6 +60,7 @@ for skew in ("even", "random", "straggler"):
 assert abs(predict.chunkwise("even", 1, 6, 20, 2, True) - 20) < 1e-9
 cell, = rows("adaptive/cells")
 assert float(cell["auto"]) < 1.1 * float(cell["default"]) and cell["link"] == "10mbit", cell # exact: simulated seconds
+assert float(cell["auto, second run"]) < float(cell["auto"]) and plot.lines_of(work / "adaptive/learning.svg") == 1, cell
 delay, traffic = rows("ps/delay"), rows("ps/traffic")
 objectives, by_row = [float(row["objective"]) for row in delay], rows("ps/rows")
 assert plot.lines_of(work / "ps/rows.svg") == 6 and plot.lines_of(work / "ps/delay.svg") == 3 * 2
