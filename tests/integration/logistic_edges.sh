@@ -58,6 +58,13 @@ printf '0,-2,1\n0,-1,4\n1,1,2\n1,2,3\n' >apart.csv
 for workers in 1 2; do
     code 0 timeout -s KILL 60 "$hawser" train logistic apart.csv --header no --lambda 0 --workers $workers --tol 1e-6 --json
     json out '0 <= o["objective"] <= 1e-6 and o["objective"] - o["gap"] <= 0 and o["stop_reason"] == "gap"'
+    json out '"columns without a penalty separate the classes: the optimum is at infinity" in o["notes"][0] and len(o["notes"]) == 1'
+    printf '0\n1\n' >first.free
+    code 0 timeout -s KILL 60 "$hawser" train logistic apart.csv --header no --lambda 0.1 --penalty-factors first.free --workers $workers --json
+    json out '0 <= o["objective"] <= 1e-6 and "at infinity" in o["notes"][0] and o["nonzeros"] == 1'
+    printf '1\n0\n' >second.free
+    code 0 timeout -s KILL 60 "$hawser" train logistic apart.csv --header no --lambda 0.1 --penalty-factors second.free --workers $workers --json
+    json out 'o["objective"] > 0.1 and o["notes"] == []' # the other column does not separate them
     code 0 timeout -s KILL 60 "$hawser" train logistic apart.csv --header no --lambda 1e-7 --workers $workers --json
     json out 'o["gap"] <= 1e-6 and o["stop_reason"] == "gap"'
 done

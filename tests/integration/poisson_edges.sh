@@ -25,6 +25,8 @@ says 'the target has words'
 printf '0,1\n0,2\n0,3\n' >zeros.csv
 code 3 "$hawser" train poisson zeros.csv --header no
 says 'all targets with weight are zero: the best intercept of a Poisson regression is then minus infinity'
+code 0 "$hawser" train poisson zeros.csv --header no --no-intercept --lambda 0 --json
+json out 'o["objective"] <= 1e-6 and o["stop_reason"] == "gap" and "fit counts that are all zero: the optimum is at infinity" in o["notes"][0]'
 code 0 "$hawser" train poisson zeros.csv --header no --no-intercept --lambda 0.1 --json
 json out 'o["stop_reason"] == "gap" and o["nonzeros"] == 1'
 printf '0,1\n0,2\n0,3\n1,2\n0,0\n0,1\n0,4\n' >one.csv

@@ -256,6 +256,31 @@ static void note_precision(const hw_linear_driver *driver)
             worst->lambda, worst->gap, worst->rounding);
 }
 
+/* Returns whether all targets are zero. */
+static bool all_zero(const hw_linear_problem *problem)
+{
+    for (size_t i = 0; i < problem->X->rows; i++)
+        if (problem->target[i] != 0.0)
+            return false;
+    return true;
+}
+
+/* Notes that the optimum is at infinity, by a loss that is no larger than the tolerance: columns without a penalty separate
+ * the classes, or lower the means of counts that are all zero. */
+static void note_infinite(const hw_linear_driver *driver, const hw_member_row *row)
+{
+    const hw_linear_problem *problem = &driver->linear->problem;
+    double enough = driver->linear->choices.settings.tolerance * driver->record.whole_zero_objective;
+    if (problem->kind->loss == NULL || problem->free_count == 0 || !(row->objective - row->penalty <= enough))
+        return;
+    if (problem->kind->classes || all_zero(problem))
+        hw_note(
+            driver->training,
+            "columns without a penalty %s: the optimum is at infinity, and these coefficients grow as --tol falls; a small "
+            "penalty makes it finite",
+            problem->kind->classes ? "separate the classes" : "fit counts that are all zero");
+}
+
 static void fill_reason(const hw_linear_driver *driver, bool early)
 {
     const hw_linear_record *record = &driver->record;
@@ -323,6 +348,7 @@ hawser_status hw_linear_finish(hw_linear_driver *driver, const hawser_training_i
     HAWSER_THEN(status, hw_crossed_put(&fit, training->model, error));
     free(found);
     HAWSER_TRY(status);
+    note_infinite(driver, &record->results.rows[selection.chosen]);
     size_t facts = fill_facts(driver, &record->results.rows[selection.chosen], training);
     hw_crossed_describe(&fit, problem->error != NULL ? "cv_error" : problem->kind->cv_name, training, facts);
     return HAWSER_OK;
