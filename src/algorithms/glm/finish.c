@@ -42,6 +42,16 @@ static const char *advice(const hw_linear_settings *settings, const hawser_optio
     return bsp ? "" : "; use --sync bsp";
 }
 
+/* Returns why rounding hides the optimum, and the remedy, if columns are far from zero without an intercept. */
+static const char *far_hint(const hw_linear_driver *driver)
+{
+    return hawser_result_metric(driver->training->run, "far") > 0.0
+               ? "; without an intercept, rounding hides what columns far from zero differ by: fit one, or subtract a "
+                 "number near "
+                 "its mean from each column"
+               : "";
+}
+
 void hw_linear_describe_failure(const hw_linear_driver *driver, hawser_error *failure)
 {
     const hw_linear_record *record = &driver->record;
@@ -53,9 +63,9 @@ void hw_linear_describe_failure(const hw_linear_driver *driver, hawser_error *fa
     else if (record->failure == HW_LINEAR_STALLED)
         (void)hawser_fail(failure, HAWSER_DIVERGED,
                           "the training stopped making progress at lambda %.6g with a gap of %.3g, %.2g of the objective at "
-                          "zero%s",
-                          record->failed_lambda, record->failed_gap, record->failed_gap / record->whole_zero_objective,
-                          hint);
+                          "zero%s%s",
+                          record->failed_lambda, record->failed_gap, record->failed_gap / record->whole_zero_objective, hint,
+                          far_hint(driver));
     else /* only node 0 has more details */
         (void)hawser_fail(failure, HAWSER_DIVERGED, "the training diverged or stopped making progress; see node 0");
 }
@@ -252,8 +262,8 @@ static void note_precision(const hw_linear_driver *driver)
         return;
     hw_note(driver->training,
             "no smaller objective was found within the precision of numbers; the gap that is left at lambda %.6g is "
-            "%.3g, which rounding may have changed by %.3g",
-            worst->lambda, worst->gap, worst->rounding);
+            "%.3g, which rounding may have changed by %.3g%s",
+            worst->lambda, worst->gap, worst->rounding, far_hint(driver));
 }
 
 /* Returns whether all targets are zero. */

@@ -60,11 +60,13 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
     const hw_linear_problem *problem = &linear->problem;
     const hw_linear_settings *settings = &linear->choices.settings;
     columns->reach = columns->weakest = 0.0;
+    columns->far = false;
     for (size_t j = 0; j < columns->X.cols; j++) {
         size_t whole = columns->X.first + j;
         double sum = 0.0, squares = 0.0, mean = 0.0;
         hawser_column_moments(&columns->X, j, columns->weights, columns->total, 0.0, &sum, &squares);
         double raw = squares / columns->total;
+        columns->far = columns->far || (!settings->intercept && hw_linear_is_far(sum / columns->total, raw));
         HAWSER_TRY(hw_linear_check_square(raw, problem->data, whole, error));
         if (settings->standardize || is_free(linear, whole))
             HAWSER_TRY(hw_linear_check_small(raw, sum, columns->X.rows, problem->data, whole, error));

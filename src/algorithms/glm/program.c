@@ -73,6 +73,8 @@ static hawser_program *new_program(const char *name, hw_linear *linear, const hw
     hawser_program *program = hawser_program_new(name, linear);
     linear->intercepts = units->intercepts;
     declare_metrics(program);
+    if (!linear->choices.settings.intercept)
+        hawser_metric_declare(program, "far", HAWSER_MAX);
     if (hw_linear_validates(linear))
         declare_validation(program, units->kind);
     units->declare(program);
@@ -370,6 +372,8 @@ hawser_status hw_linear_report_fold(hawser_context *context, double zero_objecti
     HAWSER_TRY(hawser_report(context, "zero_objective", zero_objective));
     HAWSER_TRY(hawser_report(context, "reach", columns->reach));
     HAWSER_TRY(hawser_report(context, "weakest", columns->weakest));
+    if (!columns->centred)
+        HAWSER_TRY(hawser_report(context, "far", columns->far));
     return hawser_report(context, "lambda_max", lambda_max);
 }
 

@@ -36,7 +36,7 @@ void hw_lasso_covariance_begin(hw_lasso_covariance *covariance, const hw_linear_
         u[i] *= weights[i];
     double left = columns->centred ? hw_linear_total(n, u) / total : 0.0; /* of the mean, by its rounding */
     hawser_scan(&columns->X, u, covariance->target);
-    covariance->rough = false;
+    covariance->rough = columns->far; /* rounds then read the rows */
     for (size_t j = 0; j < p; j++) {
         covariance->target[j] = columns->norm[j] > 0.0 ? covariance->target[j] / total - columns->mean[j] * left : 0.0;
         covariance->rough = covariance->rough || hw_linear_rough(columns, j);

@@ -127,6 +127,12 @@ static hw_linear_round make_round(hawser_context *context, hw_lasso_block *block
                              .stop = {hw_linear_must_stop, context}};
 }
 
+/* Notes whether columns of any block are far from zero, for the union. */
+static void mark_far(hawser_context *context, hw_lasso_block *block)
+{
+    block->joint.whole.far = !block->columns.centred && hawser_metric(context, "far") > 0.0;
+}
+
 /* Joint working sets (joint.h), first unit: all blocks write the members that they chose. */
 static hawser_status post(hawser_context *context)
 {
@@ -150,6 +156,7 @@ static hawser_status products_of(hawser_context *context, hw_linear_sets sets)
     const hw_linear_members *members = &block->joint.members;
     hawser_error error = {0};
     HAWSER_TRY(hw_unit_ends(context, hw_lasso_joint_union(block, whole, sets, &error), &error));
+    mark_far(context, block);
     HAWSER_TRY(hawser_data_fetch(context, "whole", members->columns, members->count));
     return hw_unit_ends(
         context,
@@ -213,6 +220,7 @@ static hawser_status solve(hawser_context *context)
     hw_linear_part part = hw_linear_part_of(context);
     const hw_linear *lasso = block->lasso;
     block->fresh = false;
+    mark_far(context, block);
     HW_UNIT_TRY(context, hw_lasso_joint_solve(block, &round, &part, alpha, &error));
     if (lasso->apart)
         HW_UNIT_TRY(context, hw_lasso_joint_image(block, &error));

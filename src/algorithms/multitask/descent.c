@@ -12,17 +12,20 @@ enum {
     MOST_PASSES = 32,
     LEAST_ITERATIONS = 20, /* of conjugate gradients for such a step */
     MOST_ITERATIONS = 160,
-    MOST_STUCK = 20 /* steps without progress */
+    MOST_STUCK = 20 /* steps that together lower the gap by less than LITTLE */
 };
+
+static const double LITTLE = 0.01; /* near the last digits small falls can go on for hours */
 
 typedef struct group_descent {
     hw_multitask_subproblem problem;
     hw_multitask_face face;
     const hw_multitask_round *round;
     double *change, *pull; /* scratch, by output */
+    double *shares;        /* the face's */
     size_t passes;         /* before the next step on the face */
     double tolerance;      /* of the local gap */
-    double best;           /* the smallest so far */
+    double best;           /* the gap when it last fell by LITTLE */
     unsigned stuck;        /* steps since then */
     uint64_t used;
 } group_descent;
@@ -84,26 +87,34 @@ static bool pass(group_descent *d)
     return d->used < d->round->steps;
 }
 
+/* Moves by a share of the step that was found on the face, if that lowers the objective from `now`. */
+static bool tries(group_descent *d, double share, double now)
+{
+    hw_multitask_subproblem *p = &d->problem;
+    hw_multitask_face_candidate(&d->face, p, share);
+    if (!(hw_multitask_subproblem_objective(p, &p->candidate) < now))
+        return false;
+    hw_multitask_subproblem_take(p);
+    d->passes = LEAST_PASSES;
+    if (share == 1.0)
+        d->face.most_iterations =
+            2 * d->face.most_iterations < MOST_ITERATIONS ? 2 * d->face.most_iterations : MOST_ITERATIONS;
+    return true;
+}
+
 /* Moves along the step that was found on the face, as far as the objective falls. */
 static void leap(group_descent *d)
 {
-    hw_multitask_subproblem *p = &d->problem;
-    double now = hw_multitask_subproblem_objective(p, &p->at);
-    hw_multitask_face_end(&d->face, p);
-    for (double share = 1.0; share > 0.1; share *= 0.5) {
-        hw_multitask_face_candidate(&d->face, p, share);
-        if (!(hw_multitask_subproblem_objective(p, &p->candidate) < now))
-            continue;
-        hw_multitask_subproblem_take(p);
-        d->passes = LEAST_PASSES;
-        if (share == 1.0)
-            d->face.most_iterations =
-                2 * d->face.most_iterations < MOST_ITERATIONS ? 2 * d->face.most_iterations : MOST_ITERATIONS;
-        return;
-    }
+    double now = hw_multitask_subproblem_objective(&d->problem, &d->problem.at);
+    hw_multitask_face_end(&d->face, &d->problem);
+    for (double share = 1.0; share > 0.1; share *= 0.5)
+        if (tries(d, share, now))
+            return;
     /* the members with coefficients have not settled yet: descend for longer */
-    d->passes = 2 * d->passes < MOST_PASSES ? 2 * d->passes : MOST_PASSES;
+    d->passes = d->passes == 0 ? LEAST_PASSES : 2 * d->passes < MOST_PASSES ? 2 * d->passes : MOST_PASSES;
     d->face.most_iterations = LEAST_ITERATIONS;
+    if (d->face.pivot < d->face.count && tries(d, hw_multitask_face_first_stop(&d->face, &d->problem), now))
+        d->passes = 0; /* they would undo the stop: the smaller face comes next */
 }
 
 static void update_gradients(hw_multitask_subproblem *p)
@@ -114,8 +125,9 @@ static void update_gradients(hw_multitask_subproblem *p)
 static bool good_enough(group_descent *d)
 {
     double gap = hw_multitask_subproblem_gap(&d->problem);
-    d->stuck = gap < (1.0 - 1e-12) * d->best ? 0 : d->stuck + 1;
-    d->best = fmin(gap, d->best);
+    bool fell = gap < (1.0 - LITTLE) * d->best;
+    d->stuck = fell ? 0 : d->stuck + 1;
+    d->best = fell ? gap : d->best;
     return gap <= d->tolerance || d->stuck == MOST_STUCK;
 }
 
@@ -126,6 +138,8 @@ static void run(group_descent *d)
         update_gradients(p);
         if (hw_multitask_face_search(&d->face, p, d->tolerance, d->round->steps - d->used, d->round->stop))
             leap(d);
+        else if (d->passes == 0)
+            d->passes = LEAST_PASSES;
         d->used += d->face.used;
         if (good_enough(d))
             break;
@@ -146,8 +160,11 @@ static hawser_status begin(group_descent *d, hw_multitask_block *block, hawser_e
     HAWSER_TRY(hw_multitask_subproblem_new(p, block, round->lambda, round->gain, round->alpha, error));
     size_t count = p->members * p->q, image = (p->length + 1) * p->q;
     uint32_t *lists = malloc((2 * p->members + 1) * sizeof *lists);
-    if (lists == NULL)
+    d->shares = malloc((2 * p->members + 1) * sizeof *d->shares);
+    if (lists == NULL || d->shares == NULL) {
+        free(lists);
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory to descend over %zu columns", p->members);
+    }
     d->face = (hw_multitask_face){.members = lists,
                                   .places = lists + p->members,
                                   .search = {.step = p->scratch,
@@ -155,6 +172,8 @@ static hawser_status begin(group_descent *d, hw_multitask_block *block, hawser_e
                                              .direction = p->scratch + 2 * count,
                                              .bent = p->scratch + 3 * count},
                                   .product = {p->scratch + 4 * count, p->scratch + 4 * count + p->length * p->q},
+                                  .share = d->shares,
+                                  .left = d->shares + p->members,
                                   .most_iterations = LEAST_ITERATIONS};
     d->change = p->scratch + 4 * count + image;
     d->pull = d->change + p->q;
@@ -195,6 +214,7 @@ hawser_status hw_multitask_descend(hw_multitask_block *block, const hw_multitask
         finish(&d);
     }
     free(d.face.members);
+    free(d.shares);
     hw_multitask_subproblem_free(&d.problem);
     return status;
 }

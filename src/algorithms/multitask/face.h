@@ -16,6 +16,9 @@ typedef struct hw_multitask_face {
     hw_conjugate search; /* for the step to the minimum of the quadratic model */
     hw_multitask_image product;
     size_t most_iterations;
+    size_t pivot;  /* place (solve/pivot.h); `count`: there is none. Pulls and curvatures are then less its shares */
+    double *share; /* by place */
+    double *left;  /* by place: the mean square of the column without its share */
     uint64_t used; /* its cost in coordinate steps */
 } hw_multitask_face;
 
@@ -26,6 +29,8 @@ bool hw_multitask_face_search(hw_multitask_face *face, const hw_multitask_subpro
 /* Computes the candidate after a share of the step. Coefficients of members that would turn to the other side become zero.
  * face->product is the image of the step. */
 void hw_multitask_face_candidate(const hw_multitask_face *face, hw_multitask_subproblem *problem, double share);
+/* Returns the share of the step, at most 1, just beyond which the coefficients of a first member would turn. */
+double hw_multitask_face_first_stop(const hw_multitask_face *face, const hw_multitask_subproblem *problem);
 /* Computes the image of the step in face->product. */
 void hw_multitask_face_end(hw_multitask_face *face, const hw_multitask_subproblem *problem);
 

@@ -135,6 +135,7 @@ static hawser_status solve(hawser_context *context)
     hw_multitask_round round = make_round(context, block);
     hw_multitask_residual(block, v);
     HAWSER_TRY(hw_unit_ends(context, hw_multitask_joint_union(block, whole, sets, &error), &error));
+    block->joint->columns.far = !block->columns.centred && hawser_metric(context, "far") > 0.0; /* of any block's columns */
     HAWSER_TRY(hawser_data_fetch(context, "whole", block->joint->members, block->joint->member_count));
     return hw_unit_ends(context, hw_multitask_joint_solve(block, &round, &error), &error);
 }

@@ -31,6 +31,7 @@ typedef struct run {
     hw_linear_face face;
     uint32_t *order; /* of the members in a pass */
     unsigned looks;  /* at the pulls of all members */
+    bool stopped;    /* the last step on the face ended where a first sign changes */
     double *memory;
     uint32_t *lists;
 } run;
@@ -62,6 +63,9 @@ static hawser_status begin(run *r, const hw_linear_part *part, double *residual,
                                           .direction = members->scratch + 2 * row,
                                           .bent = members->scratch + 3 * row},
                                .curve = members->scratch + 4 * row,
+                               .share = members->scratch + 5 * row,
+                               .scratch = r->candidate.values,
+                               .scaled = r->q->uneven,
                                .move.values = r->memory + n};
     r->order = r->lists + 3 * m;
     for (size_t k = 0; k < m; k++)
@@ -87,6 +91,13 @@ static uint32_t draw(run *r, size_t at)
     return r->order[at] = drawn;
 }
 
+/* Returns the factor of a member's pull, by which pulls are compared. */
+static double unit_of(const run *r, size_t k)
+{
+    double curvature = r->q->columns.norm[r->members->columns[k]] + r->members->terms[k].l2;
+    return !r->q->uneven ? 1.0 : curvature > 0.0 ? 1.0 / sqrt(curvature) : 0.0;
+}
+
 static int sign_of(double x)
 {
     return (x > 0.0) - (x < 0.0);
@@ -107,7 +118,7 @@ static double pass(run *r)
         double curvature = r->q->columns.norm[members->columns[k]], x = members->x[k];
         double pull = hw_linear_space_pull(&r->space, k, &r->image);
         members->gradient[k] = pull; /* approximate: enough to find columns that stay zero */
-        violation += hw_linear_violation(pull, x, term);
+        violation += hw_linear_violation(pull, x, term) * unit_of(r, k);
         double step = hw_linear_prox(curvature * x + pull, curvature, term) - x;
         if (step == 0.0)
             continue;
@@ -141,6 +152,7 @@ static bool leap(run *r)
 {
     hw_linear_members *members = r->members;
     double now = value(r, members->x, &r->image);
+    r->stopped = false;
     for (double share = 1.0; share > 0.1; share *= 0.5) {
         hw_linear_face_clip(&r->face, &r->space, share, &r->image, members->blend, &r->candidate);
         if (!(value(r, members->blend, &r->candidate) < now))
@@ -152,6 +164,7 @@ static bool leap(run *r)
         return whole;
     }
     hw_linear_face_advance(&r->face, &r->space, members->x, &r->image);
+    r->stopped = true;
     return false;
 }
 
@@ -189,7 +202,8 @@ static bool near_enough(run *r)
     const hw_linear_members *members = r->members;
     double violation = 0.0, stray = 0.0;
     for (size_t k = 0; k < members->count; k++) {
-        double one = hw_linear_violation(members->gradient[k], members->x[k], members->terms[k]) / r->q->scale;
+        double one =
+            hw_linear_violation(members->gradient[k], members->x[k], members->terms[k]) * unit_of(r, k) / r->q->scale;
         violation += one;
         stray += hw_linear_on_face(members->x[k], members->terms[k]) ? 0.0 : one;
     }
@@ -202,10 +216,7 @@ static bool near_enough(run *r)
 /* Returns the violations that are left on the face after a whole step. */
 static double remaining(const run *r)
 {
-    double sum = 0.0;
-    for (size_t f = 0; f < r->face.count; f++)
-        sum += fabs(r->face.search.pull[f]);
-    return sum / r->q->scale;
+    return hw_linear_face_left(&r->face) / r->q->scale;
 }
 
 /* Returns the share of the largest pull that a search may leave. The gap falls about as pulls do. If one search can reach
@@ -264,6 +275,40 @@ static hawser_status descend(run *r, hawser_error *error)
     return HAWSER_OK;
 }
 
+/* Pulls on columns far from zero show little besides what these have in common. So a search on the face follows each pass,
+ * until one is a whole step that leaves little of the first search's pulls. */
+static hawser_status descend_far(run *r, hawser_error *error)
+{
+    hw_newton_inexact *inexact = r->inexact;
+    hw_linear_face *face = &r->face;
+    bool whole = false;
+    for (double left = INFINITY; r->looks < MOST_PASSES && !(whole && left <= EXACT * inexact->first);) {
+        if (!r->stopped) { /* else a pass would undo the stop: the smaller face comes next */
+            (void)pass(r);
+            inexact->passes++;
+        }
+        HAWSER_TRY(look(r, error));
+        if (hw_linear_stopping(r->round.stop))
+            return HAWSER_OK;
+        HAWSER_TRY(pack(r, error));
+        face->exact = 0.1 * EXACT;
+        hw_linear_face_begin(face, &r->space, &r->image, r->members->gradient, 0.0);
+        left = remaining(r);
+        inexact->first = r->looks == 1 ? left : inexact->first;
+        face->most_iterations = SETTLED_ITERATIONS;
+        HAWSER_TRY(hw_linear_face_search(face, &r->space, UINT64_MAX, error));
+        if (face->used == 0 && !r->stopped)
+            return HAWSER_OK;
+        whole = r->stopped = false;
+        if (face->used == 0)
+            continue;
+        HAWSER_TRY(
+            hw_linear_space_image(&r->space, face->parts, face->places, face->search.step, face->count, &face->move, error));
+        whole = leap(r);
+    }
+    return HAWSER_OK;
+}
+
 /* Runs conjugate gradients once, on the only face. */
 static hawser_status descend_smooth(run *r, hawser_error *error)
 {
@@ -275,7 +320,8 @@ static hawser_status descend_smooth(run *r, hawser_error *error)
     hw_linear_face_begin(face, &r->space, &r->image, r->members->gradient, 0.0);
     inexact->first = face->search.most / r->q->scale;
     double near = inexact->reference > 0.0 ? sqrt(inexact->first / inexact->reference) : 1.0;
-    face->target = fmin(SMOOTH_EXACT, near) * face->search.most;
+    if (face->pivot == face->count)
+        face->target = fmin(SMOOTH_EXACT, near) * face->search.most;
     face->most_iterations = inexact->hasty ? HASTY_ITERATIONS : SMOOTH_ITERATIONS;
     HAWSER_TRY(hw_linear_face_search(face, &r->space, UINT64_MAX, error));
     inexact->solved = !inexact->hasty || !(face->search.most > face->target);
@@ -302,7 +348,9 @@ hawser_status hw_newton_inexact_run(hw_newton_inexact *inexact, hw_newton_quadra
     if (q->members.count == 0 || !(q->columns.total > 0.0))
         return HAWSER_OK;
     hawser_status status = begin(&r, part, residual, error);
-    HAWSER_THEN(status, hw_newton_smooth(q) ? descend_smooth(&r, error) : descend(&r, error));
+    HAWSER_THEN(status, hw_newton_smooth(q) ? descend_smooth(&r, error)
+                        : q->columns.far    ? descend_far(&r, error)
+                                            : descend(&r, error));
     if (status == HAWSER_OK)
         end(&r);
     free(r.memory);

@@ -8,7 +8,8 @@
 
 enum { EPOCHS = 40 }; /* on one model: the next one needs another Gram matrix */
 
-static const double IDLE = 0.9; /* of the penalty: a member pulled less stays zero until the next certificate */
+static const double UNEVEN = 1e6; /* of the mean squares: from there on columns differ so much that their units matter */
+static const double IDLE = 0.9;   /* of the penalty: a member pulled less stays zero until the next certificate */
 static const double FIRST_LEAST = 0.2, MOST_LEAST = 0.25, LEAST_LEAST = 1e-4; /* steps along one row are below 1 / least */
 
 /* Resets what is kept from model to model, and the random numbers. */
@@ -94,8 +95,9 @@ void hw_newton_quadratic_leave(hw_newton_quadratic *q)
     members->count = kept;
 }
 
-/* Computes mean and norm of a column, weighted by curvature. If the mean is large a second pass keeps the norm's digits. */
-static void measure(hw_linear_columns *columns, size_t j)
+/* Computes mean and norm of a column, weighted by curvature. If the mean is large a second pass keeps the norm's digits.
+ * Returns the mean also where columns are not centred. */
+static double measure(hw_linear_columns *columns, size_t j)
 {
     double sum = 0.0, squares = 0.0;
     hawser_column_moments(&columns->X, j, columns->weights, columns->total, 0.0, &sum, &squares);
@@ -108,6 +110,25 @@ static void measure(hw_linear_columns *columns, size_t j)
     }
     columns->mean[j] = mean;
     columns->norm[j] = norm;
+    return columns->centred ? mean : sum / columns->total;
+}
+
+/* Takes the moments of the members: pairs of mean and norm. */
+static void take_moments(hw_newton_quadratic *q, const double *moments)
+{
+    hw_linear_columns *columns = &q->columns;
+    double least = INFINITY, most = 0.0;
+    columns->far = false;
+    for (size_t k = 0; k < q->members.count; k++) {
+        uint32_t j = q->members.columns[k];
+        double mean = moments[2 * k], norm = moments[2 * k + 1];
+        columns->mean[j] = columns->centred ? mean : 0.0;
+        columns->norm[j] = norm;
+        columns->far = columns->far || (!columns->centred && hw_linear_is_far(mean, norm));
+        least = norm > 0.0 ? fmin(least, norm) : least;
+        most = fmax(most, norm);
+    }
+    q->uneven = columns->far || most > UNEVEN * least;
 }
 
 /* Sets each row's curvature, and the model's scale. */
@@ -154,15 +175,11 @@ static hawser_status measure_members(hw_newton_quadratic *q, const hw_linear_par
     memset(moments, 0, 2 * members->count * sizeof *moments);
     for (size_t k = begin; k < end; k++) {
         uint32_t j = members->columns[k];
-        measure(columns, j);
-        moments[2 * k] = columns->mean[j];
+        moments[2 * k] = measure(columns, j);
         moments[2 * k + 1] = columns->norm[j];
     }
     HAWSER_TRY(hw_linear_sum(part, moments, 2 * members->count, error));
-    for (size_t k = 0; k < members->count; k++) {
-        columns->mean[members->columns[k]] = moments[2 * k];
-        columns->norm[members->columns[k]] = moments[2 * k + 1];
-    }
+    take_moments(q, moments);
     return HAWSER_OK;
 }
 

@@ -25,6 +25,7 @@ typedef struct hw_newton_quadratic {
     hw_newton_learned learned;
     hw_linear_gram gram;
     bool use_gram;
+    bool uneven;      /* members differ in scale, so that pulls are compared in units of their columns */
     double scale;     /* W / H */
     double *residual; /* scratch by row */
     double *curve;    /* by row: the point's curvature, but at least `least` times the pull */

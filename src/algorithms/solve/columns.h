@@ -28,6 +28,7 @@ typedef struct hw_linear_columns {
     double *lower, *upper; /* -inf and inf without bounds */
     double
         reach; /* the largest |mean| / deviation of a column: certificates lose this many times the rounding of a double */
+    bool far;  /* some columns are far from zero, and there is no intercept: they are nearly multiples of one another */
     double weakest; /* the largest ratio of a squared penalty of lambda 1 to the mean square of its column */
 } hw_linear_columns;
 
@@ -60,6 +61,12 @@ static inline double hw_linear_prox(double pull, double curvature, hw_linear_ter
 static inline bool hw_linear_rough(const hw_linear_columns *columns, size_t j)
 {
     return columns->mean[j] * columns->mean[j] > 1e8 * columns->norm[j] && columns->norm[j] > 0.0;
+}
+
+/* Returns whether a column that is not centred is far from zero, by its mean and its mean square. */
+static inline bool hw_linear_is_far(double mean, double raw)
+{
+    return raw > 0.0 && raw - mean * mean < 1e-4 * raw;
 }
 
 /* Returns the mean square of a column about zero. */

@@ -13,9 +13,10 @@ enum {
     MOST_ITERATIONS = 160
 };
 
-/* A smaller fall of the gap counts as none. If a residual has diverged, the tolerance is below its last digit, and such
- * falls go on for hours. */
-static const double LITTLE = 1e-12;
+/* A descent ends when this many steps on the face have lowered the gap by less than this share together. Near the last
+ * digits small falls can go on for hours, and the next certificate may choose other columns. */
+enum { MOST_STUCK = 20 };
+static const double LITTLE = 0.01;
 
 typedef struct descent {
     hw_linear_members *members;
@@ -25,7 +26,7 @@ typedef struct descent {
     hw_linear_face face;
     size_t epochs;    /* before the next step on the face */
     double tolerance; /* of the local gap */
-    double best;      /* the smallest local gap so far */
+    double best;      /* the local gap when it last fell by LITTLE */
     unsigned stuck;   /* steps on the face since then */
     uint64_t used;    /* coordinate steps */
     double *memory;
@@ -49,7 +50,7 @@ hawser_status hw_linear_members_reserve(hw_linear_members *members, size_t neede
     hw_linear_members_free(members);
     members->columns = malloc(capacity * sizeof *members->columns);
     members->terms = malloc(capacity * sizeof *members->terms);
-    members->memory = malloc(9 * capacity * sizeof *members->memory);
+    members->memory = malloc(10 * capacity * sizeof *members->memory);
     if (members->columns == NULL || members->terms == NULL || members->memory == NULL) {
         hw_linear_members_free(members);
         return hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a working set of %zu columns", needed);
@@ -142,8 +143,10 @@ static void leap(descent *d)
 {
     hw_linear_members *members = d->members;
     d->used += d->face.used;
-    if (!hw_linear_face_end(&d->face, &d->space))
+    if (!hw_linear_face_end(&d->face, &d->space)) {
+        d->epochs = d->epochs == 0 ? LEAST_EPOCHS : d->epochs;
         return;
+    }
     for (double share = 1.0; share > 0.1; share *= 0.5) {
         hw_linear_face_clip(&d->face, &d->space, share, &d->image, members->blend, &d->candidate);
         if (!accept(d))
@@ -156,7 +159,9 @@ static void leap(descent *d)
     }
     /* signs have not settled yet: descend for longer */
     hw_linear_face_advance(&d->face, &d->space, members->x, &d->image);
-    d->epochs = 2 * d->epochs < MOST_EPOCHS ? 2 * d->epochs : MOST_EPOCHS;
+    d->epochs = d->epochs == 0 ? LEAST_EPOCHS : 2 * d->epochs < MOST_EPOCHS ? 2 * d->epochs : MOST_EPOCHS;
+    if (d->face.pivot < d->face.count)
+        d->epochs = 0; /* passes would undo the stop: the smaller face comes next */
     d->face.most_iterations = LEAST_ITERATIONS;
 }
 
@@ -174,9 +179,10 @@ static bool pass(descent *d)
 static bool good_enough(descent *d)
 {
     double gap = local_gap(d);
-    d->stuck = gap < (1.0 - LITTLE) * d->best ? 0 : d->stuck + 1;
-    d->best = gap < d->best ? gap : d->best;
-    return gap <= d->tolerance || d->stuck == 20;
+    bool fell = gap < (1.0 - LITTLE) * d->best;
+    d->stuck = fell ? 0 : d->stuck + 1;
+    d->best = fell ? gap : d->best;
+    return gap <= d->tolerance || d->stuck == MOST_STUCK;
 }
 
 static hawser_status begin(descent *d, hw_linear_members *members, const hw_linear_gram *gram, const hw_linear_round *round,
@@ -207,6 +213,7 @@ static hawser_status begin(descent *d, hw_linear_members *members, const hw_line
                                           .direction = members->scratch + 2 * row,
                                           .bent = members->scratch + 3 * row},
                                .curve = members->scratch + 4 * row,
+                               .share = members->scratch + 5 * row,
                                .most_iterations = LEAST_ITERATIONS,
                                .scaled = true,
                                .exact = 0.01,
@@ -228,6 +235,7 @@ static hawser_status begin(descent *d, hw_linear_members *members, const hw_line
 static hawser_status run(descent *d, hawser_error *error)
 {
     while (d->used < d->round.steps && pass(d)) {
+        d->face.scratch = d->candidate.values; /* they change places */
         hw_linear_face_begin(&d->face, &d->space, &d->image, NULL, d->tolerance);
         HAWSER_TRY(hw_linear_face_search(&d->face, &d->space, d->round.steps - d->used, error));
         leap(d);

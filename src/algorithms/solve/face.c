@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+#include "algorithms/solve/pivot.h"
+
+static const double TIGHT = 1e-8;  /* of the largest pull, with a pivot */
+static const double LEAST = 1e-24; /* of a curvature: what rounding leaves of a column that is a multiple of the pivot */
+
 static double curvature(const hw_linear_space *space, size_t k)
 {
     return space->round->gain * space->round->columns->norm[space->members->columns[k]] + space->members->terms[k].l2;
@@ -32,6 +37,30 @@ static void find(hw_linear_face *face, const hw_linear_space *space, const hw_li
     }
 }
 
+/* Finds the pivot, and the curvature of each column without its share of it. */
+static void lean(hw_linear_face *face, const hw_linear_space *space)
+{
+    const hw_linear_columns *columns = space->round->columns;
+    const hw_linear_term *terms = space->members->terms;
+    double *scratch[] = {face->move.values, face->scratch}, *left = face->search.bent;
+    face->pivot = space->gram == NULL ? hw_linear_pivot_find(columns, face->places, face->count) : face->count;
+    if (face->pivot == face->count)
+        return;
+    double l2 = terms[face->members[face->pivot]].l2;
+    hw_linear_pivot_shares(columns, face->places, face->count, face->pivot, scratch, face->share, left);
+    for (size_t f = 0; f < face->count; f++) {
+        double own = space->round->gain * left[f] + terms[face->members[f]].l2 + face->share[f] * face->share[f] * l2;
+        face->curve[f] = f == face->pivot ? face->curve[f] : fmax(own, LEAST * face->curve[f]);
+    }
+}
+
+/* Returns the pull on a place, less its share of the pivot's. */
+static double own_pull(const hw_linear_face *face, size_t f)
+{
+    const double *pull = face->search.pull;
+    return f != face->pivot && face->pivot < face->count ? pull[f] - face->share[f] * pull[face->pivot] : pull[f];
+}
+
 /* Finds the largest pull again where columns differ in scale: hw_conjugate compares pulls as they are. */
 static void scale_most(hw_linear_face *face)
 {
@@ -39,22 +68,55 @@ static void scale_most(hw_linear_face *face)
         return;
     face->search.most = 0.0;
     for (size_t f = 0; f < face->count; f++)
-        face->search.most = fmax(face->search.most, fabs(face->search.pull[f]) / sqrt(face->curve[f]));
+        face->search.most = fmax(face->search.most, fabs(own_pull(face, f)) / sqrt(face->curve[f]));
+}
+
+double hw_linear_face_left(const hw_linear_face *face)
+{
+    double sum = 0.0;
+    for (size_t f = 0; f < face->count; f++)
+        sum += face->scaled ? fabs(own_pull(face, f)) / sqrt(face->curve[f]) : fabs(face->search.pull[f]);
+    return sum;
+}
+
+/* Returns the coefficient, or the step, of the pivot together with the shares of the others in it. */
+static double whole_pivot(const hw_linear_face *face, const double *values, const uint32_t *at)
+{
+    double sum = 0.0;
+    for (size_t f = 0; f < face->count; f++)
+        sum += face->share[f] * values[at != NULL ? at[f] : f];
+    return sum;
+}
+
+/* Returns the size of the coefficients, in units of their columns if pulls are. */
+static double size_of(const hw_linear_face *face, const hw_linear_space *space)
+{
+    const double *x = space->members->x;
+    double size = 0.0;
+    if (face->pivot == face->count) {
+        for (size_t k = 0; k < space->members->count; k++)
+            size += fabs(x[k]) * (face->scaled ? sqrt(curvature(space, k)) : 1.0);
+        return size;
+    }
+    for (size_t f = 0; f < face->count; f++)
+        size += fabs(f == face->pivot ? whole_pivot(face, x, face->members) : x[face->members[f]]) * sqrt(face->curve[f]);
+    return size;
 }
 
 void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, const hw_linear_image *image,
                           const double *pulls, double tolerance)
 {
-    double size = 0.0;
     find(face, space, image, pulls);
     face->search.count = face->count;
     hw_conjugate_begin(&face->search);
+    lean(face, space);
     scale_most(face);
-    for (size_t k = 0; k < space->members->count; k++)
-        size += fabs(space->members->x[k]) * (face->scaled ? sqrt(curvature(space, k)) : 1.0);
+    double size = size_of(face, space);
     face->used = 0;
     face->target =
         fmax(0.2 * tolerance / size, face->exact * face->search.most); /* the gap is about the largest pull times ||x||_1 */
+    if (face->pivot < face->count) /* the gap is larger: it has the pivot's pull once more for each column */
+        face->target = TIGHT * face->search.most;
 }
 
 static bool is_over(const hw_linear_face *face, const hw_linear_space *space, uint64_t steps)
@@ -63,15 +125,19 @@ static bool is_over(const hw_linear_face *face, const hw_linear_space *space, ui
            face->used + face->count > steps || hw_linear_stopping(space->round->stop);
 }
 
-/* Divides the pull by the curvatures. Returns the product of both. */
+/* Divides the pull by the curvatures, each without its share of the pivot. Returns the product of both. */
 static double scale(const hw_linear_face *face)
 {
     const hw_conjugate *search = &face->search;
-    double power = 0.0;
+    double power = 0.0, shares = 0.0;
     for (size_t f = 0; f < face->count; f++) {
-        search->bent[f] = search->pull[f] / face->curve[f];
-        power += search->pull[f] * search->bent[f];
+        double pull = own_pull(face, f);
+        search->bent[f] = pull / face->curve[f];
+        power += pull * search->bent[f];
+        shares += face->pivot < face->count && f != face->pivot ? face->share[f] * search->bent[f] : 0.0;
     }
+    if (face->pivot < face->count)
+        search->bent[face->pivot] -= shares;
     return power;
 }
 
@@ -85,7 +151,11 @@ static void go(hw_linear_face *face, const hw_linear_space *space)
     for (size_t f = 0; f < face->count; f++) {
         bent[f] += terms[face->members[f]].l2 * direction[f];
         curvature += direction[f] * bent[f];
-        alone += direction[f] * direction[f] * face->curve[f];
+        alone += f != face->pivot ? direction[f] * direction[f] * face->curve[f] : 0.0;
+    }
+    if (face->pivot < face->count) {
+        double whole = whole_pivot(face, direction, NULL);
+        alone += whole * whole * face->curve[face->pivot];
     }
     if (curvature > 1e-13 * alone) {
         hw_conjugate_go(&face->search, face->search.power / curvature);
@@ -123,19 +193,53 @@ double hw_linear_face_stop(double x, double step, hw_linear_term term)
     return end < term.lower ? term.lower : end > term.upper ? term.upper : end;
 }
 
+/* Takes back what the pivot has `over` its whole step, because it was stopped, by the column that has the largest multiple
+ * of the pivot. So the image hardly changes. */
+static void hand_on(const hw_linear_face *face, const hw_linear_space *space, double over, double *x, hw_linear_image *image)
+{
+    const hw_linear_members *members = space->members;
+    size_t best = face->count;
+    double most = 0.0;
+    for (size_t f = 0; f < face->count; f++) {
+        double size = f != face->pivot ? fabs(x[face->members[f]] * face->share[f]) : 0.0;
+        best = size > most ? f : best;
+        most = fmax(most, size);
+    }
+    if (best == face->count)
+        return;
+    size_t k = face->members[best];
+    double from = x[k];
+    x[k] = hw_linear_face_stop(from, -over / face->share[best], members->terms[k]);
+    hw_linear_space_step(space, k, x[k] - from, image);
+}
+
 void hw_linear_face_clip(const hw_linear_face *face, const hw_linear_space *space, double share,
                          const hw_linear_image *image, double *x, hw_linear_image *x_image)
 {
     const hw_linear_members *members = space->members;
     memcpy(x, members->x, members->count * sizeof(double));
     hw_linear_space_go(space, share, &face->move, image, x_image);
+    double shares = 0.0;
     for (size_t f = 0; f < face->count; f++) {
         size_t k = face->members[f];
         double step = share * face->search.step[f], whole = members->x[k] + step;
+        if (f == face->pivot)
+            continue;
         x[k] = hw_linear_face_stop(members->x[k], step, members->terms[k]);
-        if (x[k] != whole)
-            hw_linear_space_step(space, k, x[k] - whole, x_image);
+        if (x[k] == whole)
+            continue;
+        hw_linear_space_step(space, k, x[k] - whole, x_image);
+        shares += face->pivot < face->count ? face->share[f] * (x[k] - whole) : 0.0;
     }
+    if (face->pivot == face->count)
+        return;
+    size_t k = face->members[face->pivot]; /* follows what was cut off */
+    double step = share * face->search.step[face->pivot], whole = members->x[k] + step;
+    x[k] = hw_linear_face_stop(members->x[k], step - shares, members->terms[k]);
+    if (x[k] != whole)
+        hw_linear_space_step(space, k, x[k] - whole, x_image);
+    if (x[k] != members->x[k] + (step - shares))
+        hand_on(face, space, x[k] - (whole - shares), x, x_image);
 }
 
 void hw_linear_face_advance(const hw_linear_face *face, const hw_linear_space *space, double *x, hw_linear_image *image)

@@ -20,9 +20,13 @@ typedef struct hw_linear_face {
     size_t count;
     size_t most_iterations; /* few while signs change, more once whole steps are taken */
     uint64_t used;          /* its cost in coordinate steps */
-    bool scaled;            /* pulls are compared in units in which each curvature is 1, so that no column's scale matters */
-    double exact;           /* the share of the largest pull that may be left, because signs may still change */
-    double target;          /* the largest pull that may be left */
+    /* With a pivot (pivot.h), conjugate gradients see curvatures and pulls of columns less their shares of it. */
+    size_t pivot;    /* place; `count`: there is none */
+    double *share;   /* by place */
+    double *scratch; /* by row, free while a search begins */
+    bool scaled;     /* pulls are compared in units in which each curvature is 1, so that no column's scale matters */
+    double exact;    /* the share of the largest pull that may be left, because signs may still change */
+    double target;   /* the largest pull that may be left */
 } hw_linear_face;
 
 /* Begins a search from the point members->x with its image. The search ends when the local gap is well below `tolerance`.
@@ -34,6 +38,8 @@ void hw_linear_face_begin(hw_linear_face *face, const hw_linear_space *space, co
 hawser_status hw_linear_face_search(hw_linear_face *face, const hw_linear_space *space, uint64_t steps,
                                     hawser_error *error) HAWSER_MUST_USE;
 /* Returns true if a member at x is on the face of its signs and bounds. */
+/* Returns the sum of the pulls that are left, in units of columns if they are compared so. */
+double hw_linear_face_left(const hw_linear_face *face);
 bool hw_linear_on_face(double x, hw_linear_term term);
 /* Returns x + step, or the zero or bound that lies between. */
 double hw_linear_face_stop(double x, double step, hw_linear_term term);

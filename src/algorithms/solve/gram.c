@@ -244,7 +244,7 @@ bool hw_linear_gram_would_pay(const hw_linear_columns *columns, double entries, 
 bool hw_linear_gram_pays(const hw_linear_gram *gram, const hw_linear_columns *columns, const uint32_t *list, size_t count,
                          size_t most)
 {
-    if (count > most)
+    if (count > most || columns->far) /* their products have no digits of what they differ by */
         return false;
     double all = 0.0, fresh = 0.0, m = (double)count;
     for (size_t k = 0; k < count; k++) {

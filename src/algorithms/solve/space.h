@@ -23,7 +23,7 @@ typedef struct hw_linear_members {
     double *start;    /* coefficients at the round's start */
     double *x;        /* current coefficients */
     double *blend;    /* scratch: a candidate, then a list of steps */
-    double *scratch;  /* five more arrays, each `capacity` long */
+    double *scratch;  /* six more arrays, each `capacity` long */
     size_t count, capacity;
     double *memory;
     hw_linear_packed packed; /* the members' entries by row, if a descent has packed them */
