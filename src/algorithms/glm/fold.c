@@ -34,27 +34,6 @@ static bool is_free(const hw_linear *linear, size_t column)
     return linear->choices.settings.choice.lambda == 0.0 || (factor != NULL && factor[column] == 0.0);
 }
 
-/* Returns whether all values of rows with a weight are equal, by comparison: a variance may be rounding alone. */
-static bool is_constant(const hw_linear_columns *columns, size_t j)
-{
-    const hawser_matrix *X = &columns->X;
-    uint64_t begin, end;
-    double first = NAN;
-    hw_linear_entries(X, j, &begin, &end);
-    uint64_t at = begin;
-    for (size_t i = 0; i < X->rows; i++) {
-        bool stored = at < end && hw_linear_row_of(X, begin, at) == i; /* else it is a zero */
-        double value = stored ? hw_number_at(X, at) : 0.0;
-        at += stored;
-        if (columns->weights != NULL && !(columns->weights[i] > 0.0))
-            continue;
-        first = isnan(first) ? value : first;
-        if (value != first)
-            return false;
-    }
-    return true;
-}
-
 hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *columns, hawser_error *error)
 {
     const hw_linear_problem *problem = &linear->problem;
@@ -66,7 +45,8 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
         double sum = 0.0, squares = 0.0, mean = 0.0;
         hawser_column_moments(&columns->X, j, columns->weights, columns->total, 0.0, &sum, &squares);
         double raw = squares / columns->total;
-        columns->far = columns->far || (!settings->intercept && hw_linear_is_far(sum / columns->total, raw));
+        columns->far = columns->far || (!settings->intercept && hw_linear_is_far(sum / columns->total, raw) &&
+                                        !hw_linear_is_constant(columns, j));
         HAWSER_TRY(hw_linear_check_square(raw, problem->data, whole, error));
         if (settings->standardize || is_free(linear, whole))
             HAWSER_TRY(hw_linear_check_small(raw, sum, columns->X.rows, problem->data, whole, error));
@@ -76,7 +56,7 @@ hawser_status hw_linear_measure(const hw_linear *linear, hw_linear_columns *colu
                 hawser_column_moments(&columns->X, j, columns->weights, columns->total, mean, &sum, &squares);
         }
         double variance = squares / columns->total;
-        bool constant = raw == 0.0 || (variance <= NEARLY * mean * mean && is_constant(columns, j));
+        bool constant = raw == 0.0 || (variance <= NEARLY * mean * mean && hw_linear_is_constant(columns, j));
         double deviation = constant ? 0.0 : sqrt(variance);
         if (settings->intercept) {
             double origin = problem->origin != NULL ? problem->origin[whole] : 0.0;

@@ -96,7 +96,7 @@ void hw_newton_quadratic_leave(hw_newton_quadratic *q)
 }
 
 /* Computes mean and norm of a column, weighted by curvature. If the mean is large a second pass keeps the norm's digits.
- * Returns the mean also where columns are not centred. */
+ * Returns the mean also where columns are not centred, but 0 for a constant column then. */
 static double measure(hw_linear_columns *columns, size_t j)
 {
     double sum = 0.0, squares = 0.0;
@@ -110,7 +110,10 @@ static double measure(hw_linear_columns *columns, size_t j)
     }
     columns->mean[j] = mean;
     columns->norm[j] = norm;
-    return columns->centred ? mean : sum / columns->total;
+    if (columns->centred)
+        return mean;
+    mean = sum / columns->total;
+    return hw_linear_is_far(mean, raw) && hw_linear_is_constant(columns, j) ? 0.0 : mean;
 }
 
 /* Takes the moments of the members: pairs of mean and norm. */

@@ -80,3 +80,23 @@ void hw_linear_combine(const hawser_matrix *X, const double *alpha, size_t strid
         }
     }
 }
+
+bool hw_linear_is_constant(const hw_linear_columns *columns, size_t j)
+{
+    const hawser_matrix *X = &columns->X;
+    uint64_t begin, end;
+    double first = NAN;
+    hw_linear_entries(X, j, &begin, &end);
+    uint64_t at = begin;
+    for (size_t i = 0; i < X->rows; i++) {
+        bool stored = at < end && hw_linear_row_of(X, begin, at) == i; /* else it is a zero */
+        double value = stored ? hw_number_at(X, at) : 0.0;
+        at += stored;
+        if (columns->weights != NULL && !(columns->weights[i] > 0.0))
+            continue;
+        first = isnan(first) ? value : first;
+        if (value != first)
+            return false;
+    }
+    return true;
+}

@@ -28,7 +28,7 @@ typedef struct hw_linear_columns {
     double *lower, *upper; /* -inf and inf without bounds */
     double
         reach; /* the largest |mean| / deviation of a column: certificates lose this many times the rounding of a double */
-    bool far;  /* some columns are far from zero, and there is no intercept: they are nearly multiples of one another */
+    bool far;  /* columns that are not constant are far from zero, and there is no intercept: see pivot.h */
     double weakest; /* the largest ratio of a squared penalty of lambda 1 to the mean square of its column */
 } hw_linear_columns;
 
@@ -140,6 +140,9 @@ enum { HW_LINEAR_LANES = 8 }; /* partial sums, so that no addition waits for the
 
 /* Returns the sum of `count` numbers, in lanes. */
 double hw_linear_total(size_t count, const double *x);
+
+/* Returns whether all values of rows with a weight are equal, by comparison: a variance may be rounding alone. */
+bool hw_linear_is_constant(const hw_linear_columns *columns, size_t j);
 
 /* Adds X alpha to the image. `stride` is the distance of two columns' coefficients. */
 void hw_linear_combine(const hawser_matrix *X, const double *alpha, size_t stride, double *image);
