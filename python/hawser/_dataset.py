@@ -329,6 +329,11 @@ class Dataset:
         return []
 
     @property
+    def _is_read(self) -> bool:
+        """Returns whether the data are in memory, so that no call waits for a file or for other nodes."""
+        return self._files is None and self._own is None and not self.from_files
+
+    @property
     def _handle(self) -> Any:
         """The library's dataset. Files are read now, if they have not been."""
         self._read(None, False)

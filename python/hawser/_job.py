@@ -1,15 +1,15 @@
-"""One job of the library: it is opened, used and closed in a thread beside its caller, so that Ctrl-C reaches the caller."""
+"""One job of the library: it is opened, used and closed in a thread beside its caller, so that Ctrl-C reaches the caller. A short one needs no thread."""
 import contextlib
 import ctypes
 import json
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from ctypes import byref
 from typing import Any
 
 from . import _native
-from ._beside import Calls, run_beside, terminating
+from ._beside import Calls, run_beside, run_here, terminating
 from ._cluster import BUSY, Cluster
 from ._errors import BadArgument, check, in_keywords, warn
 from ._library import library as lib
@@ -31,6 +31,7 @@ class Job:
         self.lock = threading.Lock()
         self.job: Any = None  # while it runs
         self.cancellation: Any = POINTER(hawser_cancellation)()  # ends what comes before that
+        self.descriptor = -1  # that ends the run; -1: none
         self.interrupted = False
         self.interrupted_by: str | None = None  # the node that was, with several nodes
         self.raised: BaseException | None = None  # by a callback or by the work
@@ -56,9 +57,16 @@ class Job:
         with terminating(terminate) if self.options.text("checkpoint") is not None else contextlib.nullcontext():
             return run_beside(self.run, self.interrupt, self.calls.end)
 
+    def execute_here(self, was_ended: Callable[[], bool]) -> bool | None:
+        """Does short work, without calls of the user's functions, in this thread. Returns whether Ctrl-C ended it, or None: `execute` must do it, from the
+        beginning. `was_ended` says whether something has ended it early."""
+        return run_here(self.run, was_ended)
+
     # ------------------------------------------------------------------------------------------ in the job's thread ----
 
-    def run(self) -> None:
+    def run(self, descriptor: int = -1) -> None:
+        """Does the work. It ends early once `descriptor` can be read."""
+        self.descriptor = descriptor
         try:
             with self._use_cluster():
                 self._run()
@@ -100,6 +108,8 @@ class Job:
         job = POINTER(hawser_job)()
         try:
             check(lib.hawser_cancellation_new(byref(self.cancellation), byref(error)), error)
+            if self.descriptor >= 0:
+                check(lib.hawser_cancellation_watch(self.cancellation, self.descriptor, byref(error)), error)
             if self.interrupted:
                 lib.hawser_cancel(self.cancellation)
             opening = hawser_opening(messages=queue, cancellation=self.cancellation, own_signals=True)

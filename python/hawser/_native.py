@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = 'ac4ca54622da3b327f99fd9cd3e06972eb0d4972db85d7af711eb1758e1bd5cd'
+DIGEST = '2b3b974bf1d5b243459ee886abbec41c2ddc49a5c1695c5c76fd01b50d60b611'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -1700,6 +1700,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_status_name": (c_char_p, [c_int]),
     "hawser_cancellation_new": (c_int, [POINTER(POINTER(hawser_cancellation)), POINTER(hawser_error)]),
     "hawser_cancel": (None, [POINTER(hawser_cancellation)]),
+    "hawser_cancellation_watch": (c_int, [POINTER(hawser_cancellation), c_int, POINTER(hawser_error)]),
     "hawser_cancellation_reset": (None, [POINTER(hawser_cancellation)]),
     "hawser_cancellation_free": (None, [POINTER(hawser_cancellation)]),
     "hawser_options_new": (c_int, [POINTER(POINTER(hawser_option)), POINTER(POINTER(hawser_options)), POINTER(hawser_error)]),

@@ -34,6 +34,7 @@ from ._table import ModelColumns
 BY_COLUMN = ("lower", "upper", "penalty_factors")
 BY_ROW = "folds"
 Callback = Callable[[dict[str, Any]], Any]
+SHORT = 1 << 16  # stored entries
 # Reasons for an end before the tolerance. Epochs are no such reason: they are what some solvers are told to do.
 LIMITS = {"clocks", "iterations", "limit", "progress", "seconds", "time-limit"}
 
@@ -236,8 +237,13 @@ class Fit(Job):
 
     def _notes(self) -> list[str]:
         """Returns the notes with the command's options."""
-        notes = (bytes(note).split(b"\0")[0].decode(errors="replace") for note in self.training.notes)
-        return [note for note in notes if note]
+        notes: list[str] = []
+        for note in self.training.notes:
+            text = bytes(note).split(b"\0")[0].decode(errors="replace")
+            if not text:
+                break
+            notes.append(text)
+        return notes
 
     def _take_result(self, workers: int) -> Training:
         got = self.training
@@ -271,7 +277,27 @@ class Fit(Job):
         """Trains, and returns whether Ctrl-C ended the training."""
         if callback is not None:
             self.callback, self.metrics = callback, _metrics(self.algorithm.contents.name.decode())
+        trace = getattr(callback, "__self__", None)  # a list, if it is only appended to
+        if (callback is None or type(trace) is list) and self._is_short():
+            kept = 0 if trace is None else len(trace)
+            pressed = self.execute_here(lambda: self.training.interrupted)
+            if pressed is not None:
+                return pressed
+            if trace is not None:
+                del trace[kept:]
+            self._begin_again()
         return self.execute()
+
+    def _is_short(self) -> bool:
+        """Returns whether a clock takes milliseconds at most, so that Ctrl-C may wait for its end, and no file is waited for."""
+        parts = [self.data] if self.validation is None else [self.data, self.validation]
+        return (self.cluster is None and self.options.text("checkpoint") is None
+                and all(isinstance(part, Dataset) and part._is_read and part.stored <= SHORT for part in parts))
+
+    def _begin_again(self) -> None:
+        """Forgets a training that was ended."""
+        lib.hawser_model_free(self.training.model)
+        self.training, self.result, self.raised, self.messages = hawser_training(), None, None, []
 
     def conclude(self, pressed: bool) -> Model:
         """Returns the model, or raises what ended the training. `reports` has the warnings in either case."""

@@ -18,6 +18,40 @@ hawser_status hawser_cancellation_new(hawser_cancellation **cancellation, hawser
     return HAWSER_OK;
 }
 
+/* Returns what poll finds at once: 0 if the descriptor cannot be read. */
+static short look(int descriptor)
+{
+    struct pollfd wait = {.fd = descriptor, .events = POLLIN};
+    return poll(&wait, 1, 0) > 0 ? wait.revents : 0;
+}
+
+hawser_status hawser_cancellation_watch(hawser_cancellation *cancellation, int descriptor, hawser_error *error)
+{
+    HW_GIVEN(cancellation);
+    if (descriptor < 0 || (look(descriptor) & POLLNVAL) != 0)
+        return hawser_fail(error, HAWSER_BAD_ARGUMENT, "hawser_cancellation_watch: descriptor %d is not open", descriptor);
+    if (cancellation->watched == NULL)
+        HAWSER_TRY(HW_NEW(&cancellation->watched, 1, "a watched descriptor", error));
+    cancellation->watched->descriptor = descriptor;
+    atomic_init(&cancellation->watched->readable, false);
+    atomic_init(&cancellation->watched->due, 0.0);
+    return HAWSER_OK;
+}
+
+bool hw_descriptor_readable(hw_watched_descriptor *watched)
+{
+    if (atomic_load_explicit(&watched->readable, memory_order_acquire))
+        return true;
+    double now = hw_seconds_lately();
+    if (now < atomic_load_explicit(&watched->due, memory_order_relaxed))
+        return false;
+    atomic_store_explicit(&watched->due, now + HW_CANCELLATION_MS / 1000.0, memory_order_relaxed);
+    if (look(watched->descriptor) == 0)
+        return false;
+    atomic_store_explicit(&watched->readable, true, memory_order_release);
+    return true;
+}
+
 void hawser_cancel(hawser_cancellation *cancellation)
 {
     if (cancellation != NULL)
@@ -26,12 +60,17 @@ void hawser_cancel(hawser_cancellation *cancellation)
 
 void hawser_cancellation_reset(hawser_cancellation *cancellation)
 {
-    if (cancellation != NULL)
-        atomic_store_explicit(&cancellation->cancelled, false, memory_order_release);
+    if (cancellation == NULL)
+        return;
+    atomic_store_explicit(&cancellation->cancelled, false, memory_order_release);
+    if (cancellation->watched != NULL)
+        atomic_store_explicit(&cancellation->watched->readable, false, memory_order_release);
 }
 
 void hawser_cancellation_free(hawser_cancellation *cancellation)
 {
+    if (cancellation != NULL)
+        free(cancellation->watched);
     free(cancellation);
 }
 

@@ -2,7 +2,8 @@
  *
  * A handle is one atomic flag, which a signal handler may set. A handler can signal no condition variable, and a thread or
  * descriptor of each handle would have to survive forks and count against limits. So a wait that has a handle sleeps in
- * short slices and looks at the flag between them; waits without a handle sleep as before. */
+ * short slices and looks at the flag between them; waits without a handle sleep as before. A descriptor of the caller is
+ * looked at in the same slices. */
 #ifndef HW_BASE_CANCELLATION_H
 #define HW_BASE_CANCELLATION_H
 
@@ -15,13 +16,25 @@
 /* A person does not notice a slice, and 20 wakeups per second of waiting cost nothing. */
 enum { HW_CANCELLATION_MS = 50 };
 
+/* A descriptor that cancels once it can be read. */
+typedef struct hw_watched_descriptor {
+    int descriptor;
+    atomic_bool readable; /* it was, since the last reset */
+    _Atomic double due;   /* when it is looked at again */
+} hw_watched_descriptor;
+
 struct hawser_cancellation {
     atomic_bool cancelled;
+    hw_watched_descriptor *watched; /* NULL: no descriptor cancels */
 };
+
+/* Returns whether the descriptor could be read when it was last looked at. */
+bool hw_descriptor_readable(hw_watched_descriptor *watched);
 
 static inline bool hw_cancelled(const hawser_cancellation *cancellation)
 {
-    return cancellation != NULL && atomic_load_explicit(&cancellation->cancelled, memory_order_acquire);
+    return cancellation != NULL && (atomic_load_explicit(&cancellation->cancelled, memory_order_acquire) ||
+                                    (cancellation->watched != NULL && hw_descriptor_readable(cancellation->watched)));
 }
 
 /* Returns HAWSER_STOP if the call was cancelled. NULL: it cannot be. */

@@ -12,7 +12,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/cancellation.h"
 #include "directory.h"
 #include "hawser/job_data.h"
 #include "hawser/store.h"
@@ -30,7 +32,9 @@ static const char *const pairs[] = {"workers", "2", "join-timeout", "20", "failu
 typedef struct shared {
     uint32_t who; /* the node whose handle is cancelled */
     int how;
-    hawser_cancellation *handle;      /* of that node */
+    hawser_cancellation *handle; /* of that node */
+    bool watches;                /* the handle has the first end of `ends`, and is cancelled by a byte to the second */
+    int ends[2];
     atomic_uint entered, done;        /* nodes that are about to make the call, and that have returned from it */
     hawser_status status[NODES_MOST]; /* of the call */
     char text[NODES_MOST][sizeof((hawser_error *)0)->text];
@@ -61,7 +65,10 @@ static void *cancel_soon(void *argument)
     while (atomic_load(&s->entered) == 0)
         (void)poll(NULL, 0, 1);
     (void)poll(NULL, 0, 30);
-    hawser_cancel(s->handle);
+    if (s->watches)
+        assert_int_equal(write(s->ends[1], "", 1), 1);
+    else
+        hawser_cancel(s->handle);
     return NULL;
 }
 
@@ -71,11 +78,16 @@ static void play(shared *s, uint32_t count, void (*body)(test_node *node))
     hawser_error error = {0};
     pthread_t thread;
     assert_int_equal(hawser_cancellation_new(&s->handle, &error), HAWSER_OK);
+    assert_int_equal(pipe(s->ends), 0);
+    if (s->watches)
+        assert_int_equal(hawser_cancellation_watch(s->handle, s->ends[0], &error), HAWSER_OK);
     assert_int_equal(pthread_create(&thread, NULL, cancel_soon, s), 0);
     run_nodes(nodes, count, pairs, body, s);
     pthread_join(thread, NULL);
     check_all(nodes, count, "cancelled");
     hawser_cancellation_free(s->handle);
+    close(s->ends[0]);
+    close(s->ends[1]);
 }
 
 static void expect(const shared *s, uint32_t node, hawser_status status, const char *words)
@@ -396,6 +408,53 @@ static void a_run_ends_at_an_agreed_clock(void **state)
             }
 }
 
+static void a_descriptor_that_can_be_read_cancels(void **state)
+{
+    (void)state;
+    for (uint32_t nodes = 1; nodes < 3; nodes++) {
+        shared run = {.watches = true}, wait = {.watches = true};
+        play(&run, nodes, run_body);
+        expect(&run, 0, HAWSER_STOP, "the run was ended early: signal");
+        play(&wait, nodes, store_body);
+        expect(&wait, 0, HAWSER_STOP, "a wait for the store was cancelled");
+    }
+}
+
+/* What was read counts until a reset, and what can still be read counts after it. A second descriptor replaces the first. */
+static void a_descriptor_is_looked_at_again_after_a_reset(void **state)
+{
+    (void)state;
+    hawser_error error = {0};
+    hawser_cancellation *handle = NULL;
+    int ends[2], other[2];
+    char byte;
+    assert_int_equal(pipe(ends), 0);
+    assert_int_equal(pipe(other), 0);
+    assert_int_equal(hawser_cancellation_new(&handle, &error), HAWSER_OK);
+    assert_int_equal(hawser_cancellation_watch(handle, ends[0], &error), HAWSER_OK);
+    assert_false(hw_cancelled(handle));
+    assert_int_equal(write(ends[1], "", 1), 1);
+    while (!hw_cancelled(handle))
+        (void)poll(NULL, 0, 1);
+    assert_int_equal(read(ends[0], &byte, 1), 1);
+    assert_true(hw_cancelled(handle));
+    hawser_cancellation_reset(handle);
+    (void)poll(NULL, 0, 2 * HW_CANCELLATION_MS);
+    assert_false(hw_cancelled(handle));
+    close(ends[1]); /* the end of a pipe can be read */
+    while (!hw_cancelled(handle))
+        (void)poll(NULL, 0, 1);
+    assert_int_equal(hawser_cancellation_watch(handle, other[0], &error), HAWSER_OK);
+    assert_false(hw_cancelled(handle));
+    close(ends[0]);
+    assert_int_equal(hawser_cancellation_watch(handle, ends[0], &error), HAWSER_BAD_ARGUMENT);
+    assert_int_equal(hawser_cancellation_watch(handle, -1, &error), HAWSER_BAD_ARGUMENT);
+    assert_string_equal(error.text, "hawser_cancellation_watch: descriptor -1 is not open");
+    hawser_cancellation_free(handle);
+    close(other[0]);
+    close(other[1]);
+}
+
 /* hawser_opening passes the handle to the job. */
 static void a_job_is_opened_with_a_handle(void **state)
 {
@@ -432,6 +491,8 @@ int main(void)
         cmocka_unit_test(a_wait_of_the_store_is_cancelled),
         cmocka_unit_test(a_cancelled_wait_is_resumed),
         cmocka_unit_test(a_run_ends_at_an_agreed_clock),
+        cmocka_unit_test(a_descriptor_that_can_be_read_cancels),
+        cmocka_unit_test(a_descriptor_is_looked_at_again_after_a_reset),
         cmocka_unit_test(a_job_is_opened_with_a_handle),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);

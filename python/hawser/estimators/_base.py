@@ -126,6 +126,18 @@ NUMBERS = ("tol", "eps", "C", "Cs", "epsilon", "alpha", "alphas", "l1_ratio", "l
            "reassignment_ratio", "init_size", "n_components", "doc_topic_prior", "topic_word_prior", "optimize_every")
 
 
+FLAGS = ("fit_intercept", "positive", "warm_start", "compute_labels")
+COUNTS = ("max_iter", "workers", "n_jobs")
+
+
+@functools.cache
+def _kinds_of(kind: type) -> tuple[tuple[str, ...], ...]:
+    """Returns the parameters of an estimator, and of the classes that it is made from, that are flags, numbers and counts."""
+    own = {*dir(kind), *(name for each in kind.__mro__ if "__init__" in vars(each) and each is not object
+                         for name in inspect.signature(vars(each)["__init__"]).parameters)}
+    return tuple(tuple(name for name in names if name in own) for names in (FLAGS, NUMBERS, COUNTS))
+
+
 def _are_numbers(value: Any) -> bool:
     """Returns whether a parameter is None, a number, or a list of numbers."""
     return value is None or isinstance(value, (int, float, np.number)) or (np.ndim(value) > 0 and np.asarray(value).dtype.kind in "iufb")
@@ -297,16 +309,17 @@ class Estimator(BaseEstimator):  # type: ignore[misc]
 
     def _check_kinds(self) -> None:
         """Raises an error if a parameter that the estimators share is of another kind, which would count as something else."""
-        for name in ("fit_intercept", "positive", "warm_start", "compute_labels"):
+        flags, numbers, counts = _kinds_of(cast(Any, type(self)))
+        for name in flags:
             value = getattr(self, name, False)
             if not isinstance(value, (bool, np.bool_)):
                 raise refuse(name, value, "True or False")
         if isinstance(getattr(self, "dual", None), str) and self.dual not in ("auto", "warn"):
             raise refuse("dual", self.dual, "True, False or 'auto', which have the same solution")
-        for name in NUMBERS:
+        for name in numbers:
             if not _are_numbers(getattr(self, name, None)):
                 raise refuse(name, getattr(self, name), "numbers")
-        for name in ("max_iter", "workers", "n_jobs"):
+        for name in counts:
             value = getattr(self, name, None)
             if value is not None and not isinstance(value, (int, np.integer)):
                 raise refuse(name, value, "a whole number or None")
