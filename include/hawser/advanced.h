@@ -79,6 +79,10 @@ HAWSER_API hawser_status hawser_publish(hawser_context *context, const char *sta
  *  the seconds that workers have waited so far, as their mean ("wait_input", "wait_credit", "wait_reduction"); NULL: there
  *  are no more. */
 HAWSER_API const char *hawser_progress_metric_name(const hawser_progress *progress, size_t index);
+/** Stores the clock, the clocks so far, the seconds and the values of `count` metrics in `out`, which has 3 + count
+ *  elements: by one call what a binding would read by many. NaN: there is no such metric, or it has no value. */
+HAWSER_API void hawser_progress_numbers(const hawser_progress *progress, const char *const *metrics, size_t count,
+                                        double *out);
 /** Says that a declared metric numbers the fits of a run, as a fold or a lambda does. Each change of a policy then has its
  *  value (hawser_policy_change), and --trace, --log-view and --log-json show it. At most HAWSER_FIT_METRICS metrics. */
 HAWSER_API void hawser_metric_numbers_fits(hawser_program *program, const char *metric);
@@ -141,6 +145,9 @@ typedef struct hawser_opening {
      *  leaves out one that the program handles, blocks or ignores. The first one ends the run at an agreed clock, with
      *  results. A second one ends the process */
     bool own_signals;
+    /** Units and tests of the job are known to return soon: a thread watches their calls only if --unit-warning or
+     *  --unit-timeout is given */
+    bool short_calls;
 } hawser_opening;
 /** Like hawser_open_options, with more than options. `opening` may be NULL. What it points to must outlive the job, its
  *  runs and its datasets. */

@@ -35,13 +35,14 @@ HAWSER_API hawser_status hawser_cancellation_new(hawser_cancellation **cancellat
 /** Ends the calls in progress that have the handle, within about 0.1 s, and later ones that wait or read, until
  *  hawser_cancellation_reset. Does not wait. Async-signal-safe; any thread. NULL is allowed. */
 HAWSER_API void hawser_cancel(hawser_cancellation *cancellation);
-/** Cancels, too, once `descriptor` can be read or is at its end: a pipe to which a signal handler writes, or an eventfd. It is
- *  looked at every 0.05 s, and not read. Not while a call has the handle. The caller closes the descriptor after the
+/** Cancels, too, once `descriptor` can be read or is at its end: a pipe to which a signal handler writes, or an eventfd. It
+ *  is looked at every 0.05 s, and not read. Not while a call has the handle. The caller closes the descriptor after the
  *  handle is freed. A second call replaces the descriptor of the first. Returns HAWSER_BAD_ARGUMENT if it is not open. */
 HAWSER_API hawser_status hawser_cancellation_watch(hawser_cancellation *cancellation, int descriptor,
                                                    hawser_error *error) HAWSER_MUST_USE;
 /** Takes the request back, so that later calls are not cancelled. A call in progress may have seen it already. If a run was
- *  cancelled, its job stays interrupted. A descriptor that can still be read cancels again. Any thread. NULL is allowed. */
+ *  cancelled, its job stays interrupted. A descriptor that can still be read cancels again. Any thread. NULL is allowed.
+ */
 HAWSER_API void hawser_cancellation_reset(hawser_cancellation *cancellation);
 /** Frees a handle. NULL is allowed. */
 HAWSER_API void hawser_cancellation_free(hawser_cancellation *cancellation);

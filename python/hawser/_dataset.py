@@ -336,7 +336,8 @@ class Dataset:
     @property
     def _handle(self) -> Any:
         """The library's dataset. Files are read now, if they have not been."""
-        self._read(None, False)
+        if self._files is not None or self._own is not None:
+            self._read(None, False)
         return self._loaded
 
     def _read(self, data: Any, by_row: bool, options: dict[str, Any] | None = None) -> None:

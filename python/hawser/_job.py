@@ -112,7 +112,7 @@ class Job:
                 check(lib.hawser_cancellation_watch(self.cancellation, self.descriptor, byref(error)), error)
             if self.interrupted:
                 lib.hawser_cancel(self.cancellation)
-            opening = hawser_opening(messages=queue, cancellation=self.cancellation, own_signals=True)
+            opening = hawser_opening(messages=queue, cancellation=self.cancellation, own_signals=True, short_calls=self.descriptor >= 0)
             if self.cluster is not None:
                 opening.cluster = self.cluster._handle
             check(lib.hawser_open_with(self.options.handle, byref(opening), byref(job), byref(error)), error)

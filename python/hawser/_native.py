@@ -5,7 +5,7 @@ from ctypes import CDLL, POINTER, CFUNCTYPE, Structure
 from typing import Any
 
 VERSION = '0.1.0'
-DIGEST = '2b3b974bf1d5b243459ee886abbec41c2ddc49a5c1695c5c76fd01b50d60b611'
+DIGEST = 'b42b07d0cce97f27bb2861fad264b54c06964ea029fc387171e4e76869163e47'
 
 HAWSER_OK = 0
 HAWSER_STOP = 1
@@ -448,6 +448,7 @@ class hawser_opening(Structure):
     key_length: int
     node: int
     own_signals: bool
+    short_calls: bool
 
 
 class hawser_worker_figures(Structure):
@@ -1228,6 +1229,7 @@ hawser_opening._fields_ = [
     ("key_length", c_size_t),
     ("node", c_uint32),
     ("own_signals", c_bool),
+    ("short_calls", c_bool),
 ]
 hawser_worker_figures._fields_ = [
     ("cpu_seconds", c_double),
@@ -1892,6 +1894,7 @@ FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "hawser_touch": (c_int, [POINTER(hawser_context), c_char_p, c_size_t, c_size_t]),
     "hawser_publish": (c_int, [POINTER(hawser_context), c_char_p]),
     "hawser_progress_metric_name": (c_char_p, [POINTER(hawser_progress), c_size_t]),
+    "hawser_progress_numbers": (None, [POINTER(hawser_progress), POINTER(c_char_p), c_size_t, POINTER(c_double)]),
     "hawser_metric_numbers_fits": (None, [POINTER(hawser_program), c_char_p]),
     "hawser_progress_gain": (None, [POINTER(hawser_progress), c_char_p, c_double]),
     "hawser_progress_sync": (None, [POINTER(hawser_progress), c_char_p, hawser_sync]),

@@ -68,13 +68,13 @@ def _keys(algorithm: str) -> frozenset[str]:
 
 
 @functools.cache
-def _metrics(algorithm: str) -> list[tuple[str, bytes]]:
-    """Returns the names of the metrics of an algorithm, as text and as bytes."""
+def _metrics(algorithm: str) -> tuple[list[str], Any]:
+    """Returns the names of the metrics of an algorithm, as texts and as an array of the library."""
     rows = find_algorithm(algorithm).contents.metrics
-    names: list[tuple[str, bytes]] = []
+    names: list[bytes] = []
     while rows and (name := rows[len(names)].name) is not None:
-        names.append((name.decode(), name))
-    return names
+        names.append(name)
+    return [name.decode() for name in names], (ctypes.c_char_p * len(names))(*names)
 
 
 def make_options(algorithm: Any, keywords: dict[str, Any]) -> Options:
@@ -108,7 +108,7 @@ def check_arrays(arrays: dict[str, Array], rows: int, columns: int) -> None:
 
 def check_validation(algorithm: str) -> None:
     """Raises an error if the algorithm measures no errors on other data."""
-    if not any(name.startswith("validation_") or name == "perplexity" for name, _ in _metrics(algorithm)):
+    if not any(name.startswith("validation_") or name == "perplexity" for name in _metrics(algorithm)[0]):
         raise BadOption(f"validation: {algorithm} measures no error on other data; use model.predict for that")
 
 
@@ -135,7 +135,9 @@ class Fit(Job):
         self.arrays, self.shared = arrays, POINTER(hawser_dataset)()
         self.options.fill(data.options)
         self.callback: Callback | None = None
-        self.metrics: list[tuple[str, bytes]] = []  # names of the metrics as a callback and as the library wants them
+        self.trace: list[dict[str, Any]] | None = None  # to which the callback appends, without a function of the user
+        self.metrics: tuple[list[str], Any] = [], None  # names of the metrics as a callback and as the library wants them
+        self.numbers: Any = None  # of one call of the observer
         self.training = hawser_training()
         self.result: Training | None = None
         self.reports: list[tuple[type[Warning], str]] = []  # for the caller to warn of
@@ -221,14 +223,16 @@ class Fit(Job):
         if self.raised is not None or self.callback is None:
             return
         try:
-            metric = lib.hawser_progress_metric
-            values = {name: value for name, key in self.metrics if (value := metric(progress, key)) == value}  # no NaN
-            now = {
-                "clock": lib.hawser_progress_clock(progress), "clocks": lib.hawser_progress_clocks(progress),
-                "seconds": lib.hawser_progress_seconds(progress),
-                "loop": (lib.hawser_progress_loop(progress) or b"").decode(),
-                **values,
-            }
+            names, keys = self.metrics
+            lib.hawser_progress_numbers(progress, keys, len(names), self.numbers)
+            clock, clocks, seconds, *values = self.numbers[:]
+            now = {"clock": int(clock), "clocks": int(clocks), "seconds": seconds, "loop": (lib.hawser_progress_loop(progress) or b"").decode()}
+            for name, value in zip(names, values):
+                if value == value:  # no NaN
+                    now[name] = value
+            if self.trace is not None:
+                self.trace.append(now)
+                return
             with self.calls:
                 self.callback(now)
         except BaseException as error:
@@ -277,14 +281,16 @@ class Fit(Job):
         """Trains, and returns whether Ctrl-C ended the training."""
         if callback is not None:
             self.callback, self.metrics = callback, _metrics(self.algorithm.contents.name.decode())
-        trace = getattr(callback, "__self__", None)  # a list, if it is only appended to
-        if (callback is None or type(trace) is list) and self._is_short():
-            kept = 0 if trace is None else len(trace)
+            self.numbers = (ctypes.c_double * (3 + len(self.metrics[0])))()
+            to = getattr(callback, "__self__", None)
+            self.trace = to if type(to) is list and callback == to.append else None
+        if (callback is None or self.trace is not None) and self._is_short():
+            kept = 0 if self.trace is None else len(self.trace)
             pressed = self.execute_here(lambda: self.training.interrupted)
             if pressed is not None:
                 return pressed
-            if trace is not None:
-                del trace[kept:]
+            if self.trace is not None:
+                del self.trace[kept:]
             self._begin_again()
         return self.execute()
 

@@ -21,6 +21,8 @@ def test_bench():
     calls = {row["call"]: row for row in said["overhead"]["calls"]}
     assert {"C call", "train, a Dataset", "train, arrays", "Lasso.fit", "scikit-learn"} == set(calls)
     assert all(row["ms"] >= row["least_ms"] > 0 for row in calls.values())
+    assert len({(row["data"], row["estimator"]) for row in said["small"]}) == len(said["small"]) == 21
+    assert all(row["hawser_ms"] > 0 and row["sklearn_ms"] > 0 for row in said["small"])
     assert said["units"] is None or (said["units"]["C"] > 0 and said["units"]["Python"] > 0)
     assert said["beside"] or "skipped" in done.stderr
     for row in said["beside"]:

@@ -1,6 +1,7 @@
 #include "base/machine.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <sched.h>
@@ -10,49 +11,69 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+/* Reads a small kernel file into `text`, which ends with a zero. Returns false, with an empty text, if there is none. Each
+ * job reads some, so they are read without a FILE and its buffer. */
+static bool read_text(const char *path, char *text, size_t size)
+{
+    size_t length = 0;
+    ssize_t more = 1;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    while (file >= 0 && length + 1 < size && more > 0) {
+        more = read(file, text + length, size - 1 - length);
+        length += more > 0 ? (size_t)more : 0;
+    }
+    if (file >= 0)
+        close(file);
+    text[length] = '\0';
+    return file >= 0 && more >= 0;
+}
+
 /* Returns the first number of a small kernel file; NAN if there is none ("max", no such file). */
 static double read_number(const char *path)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return NAN;
+    char text[64];
     double value = NAN;
-    if (fscanf(file, "%lf", &value) != 1)
-        value = NAN;
-    fclose(file);
-    return value;
+    return read_text(path, text, sizeof text) && sscanf(text, "%lf", &value) == 1 ? value : NAN;
+}
+
+/* The control groups of this process, as /proc/self/cgroup lists them; longer lists are cut. */
+typedef struct groups {
+    char text[4096];
+} groups;
+
+static void read_groups(groups *own)
+{
+    (void)read_text("/proc/self/cgroup", own->text, sizeof own->text);
 }
 
 /* Writes the path of this process's cgroup for a controller ("" is the unified hierarchy), or "/" if it is unknown. */
-static void cgroup_path(const char *controller, char *out, size_t size)
+static void cgroup_path(const groups *own, const char *controller, char *out, size_t size)
 {
-    snprintf(out, size, "/");
-    FILE *file = fopen("/proc/self/cgroup", "re");
-    if (file == NULL)
-        return;
     char line[1024];
-    while (fgets(line, sizeof line, file) != NULL) {
+    (void)snprintf(out, size, "/");
+    for (const char *next = own->text; *next != '\0'; next += *next == '\n') {
+        size_t length = strcspn(next, "\n");
+        (void)snprintf(line, sizeof line, "%.*s", (int)length, next);
+        next += length;
         char *names = strchr(line, ':');
         char *path = names ? strchr(names + 1, ':') : NULL;
         if (path == NULL)
             continue;
         *path++ = '\0';
         names++;
-        path[strcspn(path, "\n")] = '\0';
         const char *found = *controller ? strstr(names, controller) : (*names == '\0' ? names : NULL);
         if (found != NULL)
-            snprintf(out, size, "%s", path);
+            (void)snprintf(out, size, "%s", path);
     }
-    fclose(file);
 }
 
 /* Calls `visit` for the file of every level from this cgroup up to the root, because any of them may have the lowest
  * limit. */
-static void each_level(const char *mount, const char *controller, const char *file,
+static void each_level(const groups *own, const char *mount, const char *controller, const char *file,
                        void (*visit)(const char *path, double *least), double *least)
 {
     char group[1024];
-    cgroup_path(controller, group, sizeof group);
+    cgroup_path(own, controller, group, sizeof group);
     for (;;) {
         char path[2200];
         snprintf(path, sizeof path, "%s%s/%s", mount, strcmp(group, "/") == 0 ? "" : group, file);
@@ -66,22 +87,22 @@ static void each_level(const char *mount, const char *controller, const char *fi
 
 static void visit_quota_v2(const char *path, double *least)
 {
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
-        return;
+    char text[64];
     double quota, period;
-    if (fscanf(file, "%lf %lf", &quota, &period) == 2 && period > 0 && quota / period < *least)
+    if (read_text(path, text, sizeof text) && sscanf(text, "%lf %lf", &quota, &period) == 2 && period > 0 &&
+        quota / period < *least)
         *least = quota / period;
-    fclose(file);
 }
 
 static void visit_quota_v1(const char *path, double *least)
 {
     char period_path[2300];
     double quota = read_number(path);
+    if (!(quota > 0))
+        return;
     snprintf(period_path, sizeof period_path, "%.*s/cpu.cfs_period_us", (int)(strrchr(path, '/') - path), path);
     double period = read_number(period_path);
-    if (quota > 0 && period > 0 && quota / period < *least)
+    if (period > 0 && quota / period < *least)
         *least = quota / period;
 }
 
@@ -128,8 +149,10 @@ uint32_t hw_machine_processors(void)
     cpu_set_t set;
     double count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : (double)sysconf(_SC_NPROCESSORS_ONLN);
     double quota = INFINITY;
-    each_level("/sys/fs/cgroup", "", "cpu.max", visit_quota_v2, &quota);
-    each_level("/sys/fs/cgroup/cpu", "cpu", "cpu.cfs_quota_us", visit_quota_v1, &quota);
+    groups own;
+    read_groups(&own);
+    each_level(&own, "/sys/fs/cgroup", "", "cpu.max", visit_quota_v2, &quota);
+    each_level(&own, "/sys/fs/cgroup/cpu", "cpu", "cpu.cfs_quota_us", visit_quota_v1, &quota);
     if (ceil(quota) < count)
         count = ceil(quota);
     return count < 1 ? 1 : (uint32_t)count;
@@ -137,22 +160,19 @@ uint32_t hw_machine_processors(void)
 
 static double available_memory(void)
 {
-    FILE *file = fopen("/proc/meminfo", "re");
-    double bytes = INFINITY, kib;
-    char line[256];
-    while (file != NULL && bytes == INFINITY && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "MemAvailable: %lf", &kib) == 1)
-            bytes = kib * 1024;
-    if (file != NULL)
-        fclose(file);
-    return bytes;
+    char text[1024]; /* it is the third line */
+    double kib;
+    const char *line = read_text("/proc/meminfo", text, sizeof text) ? strstr(text, "MemAvailable:") : NULL;
+    return line != NULL && sscanf(line, "MemAvailable: %lf", &kib) == 1 ? kib * 1024 : INFINITY;
 }
 
 uint64_t hw_machine_memory(uint32_t sharers)
 {
     double least = available_memory();
-    each_level("/sys/fs/cgroup", "", "memory.max", visit_memory, &least);
-    each_level("/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes", visit_memory, &least);
+    groups own;
+    read_groups(&own);
+    each_level(&own, "/sys/fs/cgroup", "", "memory.max", visit_memory, &least);
+    each_level(&own, "/sys/fs/cgroup/memory", "memory", "memory.limit_in_bytes", visit_memory, &least);
     least /= sharers > 1 ? sharers : 1;
     struct rlimit limit; /* each process has its own limit */
     if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && (double)limit.rlim_cur < least)
@@ -163,13 +183,10 @@ uint64_t hw_machine_memory(uint32_t sharers)
 uint64_t hw_machine_peak_rss(void)
 {
     unsigned long long kib = 0;
-    char line[256];
-    FILE *file = fopen("/proc/self/status", "re");
-    while (file != NULL && kib == 0 && fgets(line, sizeof line, file) != NULL)
-        if (sscanf(line, "VmHWM: %llu kB", &kib) != 1)
-            kib = 0;
-    if (file != NULL)
-        fclose(file);
+    char text[4096];
+    const char *line = read_text("/proc/self/status", text, sizeof text) ? strstr(text, "\nVmHWM:") : NULL;
+    if (line != NULL && sscanf(line, "\nVmHWM: %llu kB", &kib) != 1)
+        kib = 0;
     struct rusage usage; /* starts with the peak of the process that started this one */
     if (kib != 0)
         return kib * 1024;

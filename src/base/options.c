@@ -17,8 +17,9 @@ enum { LONGEST_PLACE = 300, LONGEST_KEY = 64 };
 
 typedef struct hw_slot {
     const hawser_option *row;
-    char *text; /* NULL: unset */
-    char *where;
+    const char *text; /* NULL: unset */
+    const char *where;
+    bool copied; /* text and where are the slot's; those of a default are the row's */
     hawser_source source;
     hw_option_value value;
     atomic_bool was_read;
@@ -122,6 +123,15 @@ static hawser_status unknown_key(const hawser_options *options, const char *key,
     return hawser_fail(error, HAWSER_BAD_OPTION, "%s: unknown key '%s'; did you mean '%s'?", where, key, known);
 }
 
+static void clear(hw_slot *slot)
+{
+    if (slot->copied) {
+        free((char *)slot->text);
+        free((char *)slot->where);
+    }
+    hw_option_value_clear(&slot->value);
+}
+
 /* Replaces both texts or neither, so that a failed allocation keeps the old value. */
 static hawser_status slot_set(hw_slot *slot, const char *text, hawser_source source, const char *where, hawser_error *error)
 {
@@ -142,11 +152,10 @@ static hawser_status slot_set(hw_slot *slot, const char *text, hawser_source sou
         hw_option_value_clear(&value);
         return status;
     }
-    free(slot->text);
-    free(slot->where);
-    hw_option_value_clear(&slot->value);
+    clear(slot);
     slot->text = text_copy;
     slot->where = where_copy;
+    slot->copied = true;
     slot->source = source;
     slot->value = value;
     return HAWSER_OK;
@@ -169,7 +178,12 @@ static hawser_status add_row(hawser_options *options, const hawser_option *row, 
     slot->row = row;
     if (row->value == NULL)
         return HAWSER_OK;
-    hawser_status status = slot_set(slot, row->value, HAWSER_FROM_DEFAULT, "default", error);
+    hawser_status status = hw_option_value_read(row, row->value, "default", &slot->value, error);
+    if (status == HAWSER_OK) {
+        slot->text = row->value;
+        slot->where = "default";
+        slot->source = HAWSER_FROM_DEFAULT;
+    }
     if (status == HAWSER_BAD_OPTION)
         return hawser_fail(error, HAWSER_INTERNAL, "option row '%s' has a default '%s' that its kind or bounds refuse",
                            row->key, row->value);
@@ -203,11 +217,8 @@ void hawser_options_free(hawser_options *options)
 {
     if (options == NULL)
         return;
-    for (size_t i = 0; i < options->count; i++) {
-        free(options->slots[i].text);
-        free(options->slots[i].where);
-        hw_option_value_clear(&options->slots[i].value);
-    }
+    for (size_t i = 0; i < options->count; i++)
+        clear(&options->slots[i]);
     free(options->slots);
     free(options);
 }

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <poll.h>
 
 #include "base/clock.h"
@@ -169,6 +170,48 @@ static void without_a_queue_it_is_printed(void **unused)
     }
 }
 
+static unsigned most_threads;
+
+static hawser_status count_threads(hawser_context *context)
+{
+    unsigned count = 0;
+    (void)context;
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    while (readdir(tasks) != NULL)
+        count++;
+    closedir(tasks);
+    most_threads = count > most_threads ? count : most_threads;
+    return HAWSER_OK;
+}
+
+/* Returns the most threads of the process, and two more, while a job of one worker runs. */
+static unsigned threads_of(const char *const *pairs, bool short_calls)
+{
+    hawser_options *options = options_of(pairs, HAWSER_FROM_CALL);
+    const hawser_opening opening = {.own_signals = true, .short_calls = short_calls};
+    hawser_job *job = NULL;
+    hawser_error error = {0};
+    most_threads = 0;
+    assert_int_equal(hawser_open_with(options, &opening, &job, &error), HAWSER_OK);
+    assert_int_equal(run(job, count_threads, &error), HAWSER_OK);
+    hawser_close(job);
+    hawser_options_free(options);
+    return most_threads;
+}
+
+static void short_calls_are_watched_only_on_request(void **unused)
+{
+    (void)unused;
+    static const char *const plain[] = {"workers", "1", NULL},
+                             *const warns[] = {"workers", "1", "unit-warning", "120", NULL},
+                             *const ends[] = {"workers", "1", "unit-timeout", "99", NULL};
+    unsigned least = threads_of(plain, true);
+    assert_int_equal(threads_of(plain, false), least + 1);
+    assert_int_equal(threads_of(warns, true), least + 1);
+    assert_int_equal(threads_of(ends, true), least + 1);
+}
+
 /* Reads the whole of a matrix of which this node has some rows. */
 static void read_whole(test_node *node)
 {
@@ -222,6 +265,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_queue_has_all_that_a_job_reports),
         cmocka_unit_test(without_a_queue_it_is_printed),
+        cmocka_unit_test(short_calls_are_watched_only_on_request),
         cmocka_unit_test(each_node_reports_to_its_own_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

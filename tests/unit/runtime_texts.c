@@ -87,6 +87,17 @@ static void observe(const hawser_progress *progress, void *user)
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         assert_string_equal(hawser_progress_metric_name(progress, i), names[i]);
     assert_null(hawser_progress_metric_name(progress, sizeof names / sizeof *names));
+    double numbers[3 + sizeof names / sizeof *names + 1];
+    const char *const some[] = {"wait_input", "length", "none", "size"};
+    hawser_progress_numbers(progress, some, 4, numbers);
+    assert_true(numbers[0] == (double)hawser_progress_clock(progress));
+    assert_true(numbers[1] == (double)hawser_progress_clocks(progress));
+    assert_true(numbers[2] > 0.0 && numbers[2] <= hawser_progress_seconds(progress));
+    for (size_t i = 0; i < 4; i++) {
+        double alone = hawser_progress_metric(progress, some[i]);
+        assert_memory_equal(&numbers[3 + i], &alone, sizeof alone);
+    }
+    assert_true(isnan(numbers[5]));
     seen->calls++;
     seen->clocks = (double)hawser_progress_clocks(progress);
     if (seen->clocks > 0) {

@@ -39,6 +39,24 @@ const char *hawser_progress_metric_name(const hawser_progress *progress, size_t 
     return index < FURTHER ? further[index] : NULL;
 }
 
+void hawser_progress_numbers(const hawser_progress *progress, const char *const *metrics, size_t count, double *out)
+{
+    if (progress == NULL)
+        return;
+    hw_driver *driver = progress->driver;
+    if (out == NULL || (metrics == NULL && count > 0)) {
+        if (driver->error.status == HAWSER_OK)
+            (void)hawser_fail(&driver->error, HAWSER_BAD_PROGRAM, "hawser_progress_numbers: %s is NULL",
+                              out == NULL ? "out" : "metrics");
+        return;
+    }
+    out[0] = (double)hawser_progress_clock(progress);
+    out[1] = (double)hawser_progress_clocks(progress);
+    out[2] = hawser_progress_seconds(progress);
+    for (size_t i = 0; i < count; i++)
+        out[3 + i] = hawser_progress_metric(progress, metrics[i]);
+}
+
 void hawser_progress_set(hawser_progress *progress, const char *metric, double value)
 {
     if (progress == NULL)

@@ -24,6 +24,7 @@ typedef struct hw_entry {
     hawser_messages *messages;               /* the program's queue, which outlives the job; NULL: messages are printed */
     const hawser_cancellation *cancellation; /* outlives the job; NULL: none */
     bool own_signals;                        /* the caller handles signals during runs */
+    bool short_calls;                        /* calls of units are watched only if an option says so */
 } hw_entry;
 
 /* Finds the place unless it is given (place->ops), and joins the others. A single node leaves *cluster NULL. */

@@ -267,7 +267,8 @@ hawser_status hawser_open_with(const hawser_options *options, const hawser_openi
                             .key = opening->key,
                             .key_length = opening->key_length,
                             .node = opening->node,
-                            .own_signals = opening->own_signals};
+                            .own_signals = opening->own_signals,
+                            .short_calls = opening->short_calls};
     return hw_job_enter(options, &entry, out, error);
 }
 
@@ -310,6 +311,8 @@ hawser_status hw_job_enter(const hawser_options *options, const hw_entry *entry,
         status = hw_job_topology(job, error);
     if (status == HAWSER_OK)
         status = settle(job, error);
+    if (entry->short_calls && hawser_options_source(options, "unit-warning", NULL) == HAWSER_FROM_DEFAULT)
+        job->unit_warning = 0;
     if (status == HAWSER_OK) {
         const hw_watch_options watched = {job->unit_warning, job->unit_timeout, job->cluster, hawser_job_node(job),
                                           job->messages};
