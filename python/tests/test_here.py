@@ -32,14 +32,12 @@ def short(numbers, monkeypatch):
     return fit, threads
 
 
-def press(number, times=1, trace=(0,) * 4):
+def press(number, trace=(0,) * 4):
     """Sends a signal to this process once the handler of Ctrl-C is that of a call in progress, and has reported some clocks."""
     def wait():
         while signal.getsignal(signal.SIGINT) in (before, None) or len(trace) < 4:
             time.sleep(0.001)
-        for _ in range(times):
-            os.kill(os.getpid(), number)
-            time.sleep(0.05)
+        os.kill(os.getpid(), number)
 
     before = signal.getsignal(signal.SIGINT)
     thread = threading.Thread(target=wait)
@@ -65,7 +63,7 @@ def test_the_bits_are_those_of_a_thread_beside(short, handlers):
 
 def test_ctrl_c_keeps_the_model_that_was_reached(short, handlers):
     (fit, here), trace = short, []
-    thread = press(signal.SIGINT, 2, trace)
+    thread = press(signal.SIGINT, trace)
     with pytest.raises(hawser.Interrupted) as stopped:
         fit(epochs=1e9, progress=trace.append)
     thread.join()
