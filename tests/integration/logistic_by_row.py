@@ -81,6 +81,19 @@ def paths_and_folds(folder):
                 assert key not in best or abs(printed[key] - best[key]) <= 1e-5, (options, more, key, printed[key], best[key])
 
 
+def certificates_in_between(folder):
+    """Groups go on in turn where certificates are nearer than a pass over all groups, and easy lambdas end before 100 clocks."""
+    data, model = write(folder, rows_of(52, 120, 8, True)), os.path.join(folder, "model")
+    options = ["--lambda", "0.02", "--workers", "2", "--max-clocks", "4000"]
+    best = train(data, model, options[:2] + ["--tol", "1e-9"])["objective"]
+    for sync, every in some((("bsp", "1"), ("bsp", "2"), ("delay:2", "2"))):
+        printed = train(data, model, options + ["--tol", "1e-5", "--sync", sync, "--groups", "3", "--certify-every", every] + BY_ROW)
+        assert printed["stop_reason"] == "gap" and abs(printed["objective"] - best) <= 1e-5, (sync, every, printed, best)
+    for sync in ("bsp", "delay:1"):
+        printed = train(data, model, ["--path", "0.2,0.1,0.05", "--cv", "3", "--tol", "1e-3", "--workers", "2", "--sync", sync] + BY_ROW)
+        assert printed["stop_reason"] == "gap" and printed["clocks"] < 12 * 100, (sync, printed)
+
+
 def properties(folder):
     """A weight is a row that is repeated, and the order of rows has no effect."""
     rows, model = rows_of(60, 60, 8, False), os.path.join(folder, "model")
@@ -163,7 +176,7 @@ def refusals(folder):
 
 
 with tempfile.TemporaryDirectory() as folder:
-    for part in (one_clock_by_hand, certified, newtons_objective, paths_and_folds, properties, the_same_bits, the_filter_saves,
+    for part in (one_clock_by_hand, certified, newtons_objective, paths_and_folds, certificates_in_between, properties, the_same_bits, the_filter_saves,
                  momentum_under_a_delay, what_auto_takes, refusals):
         part(folder)
         print(part.__name__, flush=True)

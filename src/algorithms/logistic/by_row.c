@@ -38,8 +38,9 @@
 #include "hawser/stored.h"
 
 enum {
-    CLOCKS = 100, /* for each group between two certificates: they exchange a number per row, clocks one per column */
-    SOON = 3      /* clocks after a rise in which another one means that steps are too long, and not the momentum */
+    CLOCKS = 100,      /* for each group between two certificates: they exchange a number per row, clocks one per column */
+    LEAST_CLOCKS = 10, /* the same, where the estimate of the gap is small */
+    SOON = 3           /* clocks after a rise in which another one means that steps are too long, and not the momentum */
 };
 
 static const double FALL = 0.98, RISE = 1.5;            /* of the factor, by clock */
@@ -48,14 +49,17 @@ static const double FALL_LATE = 0.9995;                 /* and a lag, from the f
 static const double LEAST = 1.0 / 256.0;                /* factor: that of a loss without curvature */
 static const double UNBOUNDED = 1e200;                  /* stands for an infinite bound where numbers are summed */
 static const double SAME = 1e-14;                       /* rounding of an objective */
+static const double ENOUGH = 0.5;                       /* of the tolerance: an estimate of the gap that ends the clocks */
 
 /* What is the same on all blocks, and goes on from clock to clock. */
 typedef struct pacing {
     double factor, objective, lambda;
     double momentum;       /* steps since it began, plus one */
     double fall;           /* of the factor */
+    double passed, gap;    /* estimate of the gap by the groups of this pass, and that of the last whole pass */
     uint64_t since;        /* clocks since the last rise */
     uint64_t begun, taken; /* clocks of this loop: pushed, and taken as a step */
+    uint64_t turn;         /* clocks of the loops before it: the groups go on in turn */
     uint32_t fold;         /* for which `all` was gathered, from 1; 0: none */
 } pacing;
 
@@ -95,11 +99,15 @@ static bool accelerates(const hw_logistic_by_row *by_row)
 }
 
 /* Groups are runs of neighbouring columns, of about the same size. */
-static void group_of(const hw_logistic_by_row *by_row, uint64_t clock, size_t *begin, size_t *end)
+static void columns_of(const hw_logistic_by_row *by_row, size_t group, size_t *begin, size_t *end)
 {
-    size_t group = (size_t)(clock % by_row->groups);
     *begin = by_row->columns * group / by_row->groups;
     *end = by_row->columns * (group + 1) / by_row->groups;
+}
+
+static size_t group_of(const hw_logistic_by_row *by_row, uint64_t clock)
+{
+    return (size_t)((by_row->pace.turn + clock) % by_row->groups);
 }
 
 /* ------------------------------------------------------------------------------------------------------------- rows ---- */
@@ -259,6 +267,9 @@ static hawser_status gather_columns(hawser_context *context, hw_logistic_by_row 
         for (size_t j = 0; j < count; j++)
             to[f][first + j] = fmax(-UNBOUNDED, fmin(UNBOUNDED, from[f][j]));
         HAWSER_TRY(add_up(context, to[f], by_row->columns));
+        for (size_t j = 0; j < by_row->columns; j++)
+            if (fabs(to[f][j]) >= UNBOUNDED)
+                to[f][j] = copysign(INFINITY, to[f][j]);
     }
     return HAWSER_OK;
 }
@@ -318,12 +329,29 @@ static hawser_status gather(hawser_context *context, hw_logistic_by_row *by_row,
             by_row->z[j] = 0.0;
     }
     memset(by_row->bend, 0, (p + 1) * sizeof *by_row->bend);
-    for (uint64_t g = 0; g < by_row->groups; g++) {
+    for (size_t g = 0; g < by_row->groups; g++) {
         size_t begin, end;
-        group_of(by_row, g, &begin, &end);
+        columns_of(by_row, g, &begin, &end);
         bound_group(by_row, begin, end, by_row->point.curve, by_row->bend);
     }
     return add_up(context, by_row->bend, p + 1);
+}
+
+/* Sets the pace of steps that begin at other coefficients than the last ones ended at, or for another lambda or fold. The
+ * factor that the steps have found is kept, with some reserve: the curvature is about the same. */
+static void begin_pace(hw_logistic_by_row *by_row, double lambda, bool begun)
+{
+    pacing *pace = &by_row->pace;
+    double safe = 1.0 + (double)by_row->lag;
+    if (accelerates(by_row))
+        safe *= safe;
+    pace->factor = begun ? fmin(safe, RISE_WITH * pace->factor) : safe;
+    if (!begun)
+        pace->fall = accelerates(by_row) ? FALL_WITH : FALL;
+    pace->lambda = lambda;
+    pace->objective = INFINITY;
+    pace->momentum = 0.0;
+    pace->since = 0;
 }
 
 /* Starts from the coefficients of the last certificate, because a new fold or lambda may begin elsewhere than this solver
@@ -337,22 +365,17 @@ static hawser_status start(hawser_context *context)
     pacing *pace = &by_row->pace;
     size_t p = by_row->columns;
     uint32_t fold = hw_linear_fold_of(context) + 1;
-    bool same = false, same_fold = pace->fold == fold;
+    bool same = false, same_fold = pace->fold == fold, begun = pace->fold > 0;
     aim(by_row);
     if (!same_fold)
         HAWSER_TRY(gather_columns(context, by_row));
     pace->fold = fold;
     HAWSER_TRY(gather(context, by_row, &same));
+    pace->turn += pace->taken;
     pace->begun = pace->taken = 0;
-    pace->objective = INFINITY;
+    pace->gap = UNBOUNDED;
     if (!same || !same_fold) {
-        pace->factor = 1.0 + (double)by_row->lag;
-        if (accelerates(by_row))
-            pace->factor *= pace->factor;
-        pace->fall = accelerates(by_row) ? FALL_WITH : FALL;
-        pace->lambda = hawser_metric(context, "lambda");
-        pace->momentum = 0.0;
-        pace->since = 0;
+        begin_pace(by_row, hawser_metric(context, "lambda"), begun);
         by_row->w[p] =
             block->rows.intercept ? block->point.intercept + hawser_dot(p, by_row->all.mean, by_row->w, NULL) : 0.0;
         memcpy(by_row->z, by_row->w, (p + 1) * sizeof *by_row->z);
@@ -368,7 +391,7 @@ static size_t list_keys(const hw_logistic_by_row *by_row, uint64_t clock, uint64
 {
     uint64_t base = clock % (by_row->lag + 1) * (by_row->columns + 2);
     size_t begin, end, count = 0;
-    group_of(by_row, clock, &begin, &end);
+    columns_of(by_row, group_of(by_row, clock), &begin, &end);
     for (size_t j = begin; j < end; j++)
         if (by_row->active[j])
             keys[count++] = base + j;
@@ -418,6 +441,39 @@ static void move(hw_logistic_by_row *by_row, size_t j, double to, double beta)
     by_row->z[j] = z;
 }
 
+/* Returns the group's part of an estimate of the gap, by pulls of margins that were near the present ones: the sum of
+ * h_j(w_j) - s pull_j w_j + h_j*(s pull_j), where s makes the pulls feasible. */
+static double gap_of(const hw_logistic_by_row *by_row, size_t begin, size_t end, const double *pulls)
+{
+    double ratio = 1.0, scaled = 0.0, plain = 0.0;
+    bool both = by_row->block->linear->choices.settings.l1_ratio < 1.0; /* with an L2 part any scaling is feasible */
+    for (size_t j = begin; j < end; j++)
+        if (by_row->active[j])
+            ratio = fmax(ratio,
+                         hw_linear_ratio(pulls[j], by_row->w[j], hw_linear_term_at(&by_row->all, j, by_row->pace.lambda)));
+    for (size_t j = begin; j < end; j++) {
+        if (!by_row->active[j])
+            continue;
+        hw_linear_term term = hw_linear_term_at(&by_row->all, j, by_row->pace.lambda);
+        double w = by_row->w[j], pull = pulls[j], penalty = hw_linear_penalty(w, term);
+        scaled += fabs(penalty - pull / ratio * w + hw_linear_conjugate(pull / ratio, term));
+        plain += fabs(penalty - pull * w + hw_linear_conjugate(pull, term));
+    }
+    return both ? fmin(scaled, plain) : scaled;
+}
+
+/* Adds the estimate of a clock's group, and what the intercept would gain, to that of its pass over all groups. */
+static void add_gap(hw_logistic_by_row *by_row, uint64_t clock, double gap, double pull, double b)
+{
+    pacing *pace = &by_row->pace;
+    size_t group = group_of(by_row, clock);
+    pace->passed = (group == 0 ? 0.0 : pace->passed) + gap;
+    if (by_row->rows.intercept && b > 0.0)
+        pace->passed += 0.5 * pull * pull / b;
+    if (group + 1 == by_row->groups)
+        pace->gap = isfinite(pace->passed) ? fmin(fabs(pace->passed), UNBOUNDED) : UNBOUNDED;
+}
+
 /* Takes the step of a clock by its sums, which are in the order of list_keys. */
 static void step(hawser_context *context, hw_logistic_by_row *by_row, uint64_t clock, const double *sums, size_t count)
 {
@@ -429,12 +485,12 @@ static void step(hawser_context *context, hw_logistic_by_row *by_row, uint64_t c
     pace->momentum += 1.0;
     double beta = accelerates(by_row) ? (pace->momentum - 1.0) / (pace->momentum + 2.0) : 0.0;
     double factor = caution * pace->factor;
-    group_of(by_row, clock, &begin, &end);
+    columns_of(by_row, group_of(by_row, clock), &begin, &end);
     for (size_t j = begin; j < end; j++) {
         if (!by_row->active[j])
             continue;
         hw_linear_term term = hw_linear_term_at(all, j, pace->lambda);
-        double pull = (sums[at++] - all->mean[j] * pulls) / total, b = factor * by_row->bend[j];
+        double pull = by_row->gathered[j] = (sums[at++] - all->mean[j] * pulls) / total, b = factor * by_row->bend[j];
         if (!(all->norm[j] > 0.0)) /* constant over the rows with a weight: the penalty alone decides */
             move(by_row, j, hw_linear_prox(0.0, 0.0, term), 0.0);
         else if (b > 0.0)
@@ -445,6 +501,7 @@ static void step(hawser_context *context, hw_logistic_by_row *by_row, uint64_t c
     }
     if (by_row->rows.intercept && by_row->bend[p] > 0.0)
         move(by_row, p, from(by_row, p) + pulls / total / (factor * by_row->bend[p]), beta);
+    add_gap(by_row, clock, gap_of(by_row, begin, end, by_row->gathered), pulls / total, factor * by_row->bend[p]);
     pace->taken = clock + 1;
 }
 
@@ -488,6 +545,7 @@ static hawser_status descend(hawser_context *context)
     if (clock > by_row->lag)
         HAWSER_TRY(take(context, by_row));
     by_row->pace.begun = clock + 1;
+    HAWSER_TRY(hawser_report(context, "near", by_row->pace.gap));
     return push(context, by_row, clock);
 }
 
@@ -510,13 +568,23 @@ static hawser_status settle(hawser_context *context)
     return hawser_touch(context, "v", 0, 0);
 }
 
+/* Ends the clocks before a certificate early if the steps' own estimate of the gap is small. The certificate decides. */
+static bool is_near(hawser_progress *progress, void *user)
+{
+    const hw_linear_driver *driver = user;
+    const hw_linear_settings *settings = &driver->linear->choices.settings;
+    return hawser_progress_clock(progress) + 1 >= LEAST_CLOCKS * settings->groups &&
+           hawser_progress_metric(progress, "near") <= ENOUGH * settings->tolerance * driver->record.zero_objective;
+}
+
 void hw_logistic_by_row_work(const hw_linear_frame *frame)
 {
     const hw_linear *linear = frame->driver->linear;
     hawser_program *p = frame->program;
     size_t columns = linear->problem.X->cols, groups = linear->choices.settings.groups;
     uint64_t every = linear->choices.settings.certify_every;
-    hawser_until until = {.clocks = every > 0 ? every : CLOCKS * groups};
+    hawser_until until = {
+        .clocks = every > 0 ? every : CLOCKS * groups, .test = every > 0 ? NULL : is_near, .user = frame->driver};
     hawser_state *whole = HAWSER_STATE(p, "whole", HAWSER_DATA, .matrix = linear->problem.X, .split = HAWSER_FETCHED);
     hawser_state *sums = HAWSER_STATE(p, "sums", HAWSER_STORED, .rows = (size_t)(lag_of(linear) + 1) * (columns + 2),
                                       .function = "assign", .summed = true);

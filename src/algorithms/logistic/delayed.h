@@ -13,7 +13,8 @@ struct hw_logistic_delayed;
 /* Adds the work between two certificates, for --solver dbpg. */
 void hw_logistic_delayed_work(const hw_linear_frame *frame);
 /* Declares its metrics. "suppressed": columns that the KKT filter left out. "caution": the factor by which steps are
- * shortened. "moved": how far the last steps of all blocks together would have moved a margin. */
+ * shortened. "moved": how far the last steps of all blocks together would have moved a margin. "near": by row, an estimate
+ * of the gap. */
 void hw_logistic_delayed_declare(hawser_program *program);
 /* Visits the state that a block keeps from clock to clock. */
 void hw_logistic_delayed_visit(hawser_record *record, struct hw_newton_block *block);
