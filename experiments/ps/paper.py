@@ -11,11 +11,12 @@ def sent(*pairs):
 
 
 BATCHES = "mini-batches, L1 0.0003"
-PARTS = {"rows": "rows on workers", "delay": "columns on workers"}
+PARTS = {"rows": "rows on workers, one block", "blocks": "rows on workers, 40 blocks", "delay": "columns on workers"}
 FIVE = "{:.0f}, {:.0f}, {:.0f}, {:.0f}, {:.0f}"
 
 CLAIMS = [
-    *(claim for table, workers, clocks, seconds in (("rows", "in turns slow", "clocks_1e-2", "seconds_1e-2"), ("delay", "one slow", "clocks", "seconds")) for claim in (
+    *(claim for table, workers, clocks, seconds in (("rows", "in turns slow", "clocks_1e-2", "seconds_1e-2"),
+                                                    ("blocks", "one slow", "clocks_1e-2", "seconds_1e-2"), ("delay", "one slow", "clocks", "seconds")) for claim in (
         Claim(f"delays, {PARTS[table]}", "workers wait less with more delay", delays(table, "waiting", workers), f"{workers}: {FIVE} % for delays 0, 1, 2, 4, 8",
               lambda *waits: waits[-1] < waits[0]),
         Claim(f"delays, {PARTS[table]}", "more iterations are needed", delays(table, clocks, workers), f"{FIVE} clocks", lambda *counts: counts[-1] > counts[0]),
