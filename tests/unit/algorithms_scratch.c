@@ -255,7 +255,7 @@ static const work works[] = {
     /* repeatable with one worker */
     {"logistic", SPARSE, {"lambda-ratio", "0.05", "solver", "dbpg", "max-clocks", "300", NULL}},
     {"logistic", SPARSE, {"lambda-ratio", "0.05", "solver", "dbpg", "sync", "dc:0", "max-clocks", "300", NULL}},
-    {"logistic", DENSE, {"solver", "dbpg", "groups", "3", "sync", "dc:0", "path", "2", "certify-every", "10", "max-clocks", "300", NULL}},
+    {"logistic", DENSE, {"solver", "dbpg", "groups", "3", "sync", "dc:0", "path", "2", "max-clocks", "300", NULL}},
     {"logistic", SPARSE, {"lambda-ratio", "0.1", "solver", "gd", "max-clocks", "150", "certify-every", "30", NULL}},
     {"logistic", DENSE, {"lambda-ratio", "0.1", "solver", "minibatch", "batch", "20", "epochs", "6", "sync", "dc:0", NULL}},
     {"logistic", SPARSE, {"solver", "minibatch", "batch", "20", "epochs", "4", "exchange", "weights", "path", "2", "cv", "2", NULL}},

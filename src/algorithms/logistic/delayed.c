@@ -41,12 +41,11 @@ static const double FARTHEST = 1.0; /* largest r */
 /* The state of one block. */
 typedef struct hw_logistic_delayed {
     size_t rows, groups;
-    uint64_t turn, clocks; /* clocks of the loops before this one, and of this one: the groups go on in turn */
-    bool *active;          /* by column */
-    double *bend;          /* the model's curvature, by column */
-    double *from;          /* weights before the clock */
-    double *share;         /* groups x rows: R_i / R_ki */
-    double *curve;         /* the model's curvature, by row */
+    bool *active;  /* by column */
+    double *bend;  /* the model's curvature, by column */
+    double *from;  /* weights before the clock */
+    double *share; /* groups x rows: R_i / R_ki */
+    double *curve; /* the model's curvature, by row */
     double *margins, *change;
     double farthest; /* r */
     double moved,
@@ -106,8 +105,6 @@ void hw_logistic_delayed_visit(hawser_record *record, hw_newton_block *block)
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     hawser_record_bytes(record, delayed->active, block->columns.X.cols * sizeof *delayed->active);
     hawser_record_bytes(record, delayed->share, delayed->groups * delayed->rows * sizeof *delayed->share);
-    HW_LINEAR_REMEMBER(record, delayed->turn);
-    HW_LINEAR_REMEMBER(record, delayed->clocks);
     HW_LINEAR_REMEMBER(record, delayed->farthest);
     HW_LINEAR_REMEMBER(record, delayed->moved);
     HW_LINEAR_REMEMBER(record, delayed->before);
@@ -160,8 +157,6 @@ static hawser_status start(hawser_context *context)
     if (logistic_of(block)->delayed == NULL)
         HW_UNIT_TRY(context, new_delayed(block, linear->choices.settings.groups, &error));
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
-    delayed->turn += delayed->clocks;
-    delayed->clocks = 0;
     /* r is twice the largest change that any block wanted lately. If few rows have curvature, that is far less than the
      * bound allows. */
     if (hawser_metric(context, "moved") > 0.0)
@@ -305,10 +300,9 @@ static hawser_status descend(hawser_context *context)
     hw_logistic_delayed *delayed = logistic_of(block)->delayed;
     double lambda = hawser_metric(context, "lambda");
     double caution = fmax(hawser_metric(context, "caution"), 1.0);
-    size_t begin, end, group = (size_t)((delayed->turn + hawser_clock(context)) % delayed->groups);
+    size_t begin, end, group = hawser_clock(context) % delayed->groups;
     HAWSER_TRY(read_margins(context, block->linear, delayed));
     hw_logistic_settle(&block->rows, delayed->margins, 1e-12 * block->zero_objective, &block->point);
-    delayed->clocks = hawser_clock(context) + 1;
     group_of(delayed, block->columns.X.cols, group, &begin, &end);
     memcpy(delayed->from + begin, w + begin, (end - begin) * sizeof *w);
     make_model(block, group, begin, end, caution);
