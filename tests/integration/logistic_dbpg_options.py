@@ -49,8 +49,7 @@ def ways(chance, number):
     words = ["--split", chance.choice(("row", "row", "column", "auto")), "--sync", sync, "--workers", str(workers), "--seed", str(number)]
     words += ["--groups", chance.choice("12345")] if chance.random() < 0.4 else []
     words += ["--no-kkt-filter"] if chance.random() < 0.2 else []
-    every = ["--certify-every", chance.choice(("1", "7", "60"))] if chance.random() < 0.25 else []
-    words += every if words[1] == "row" or "--groups" not in words else []  # by column groups begin anew after each certificate
+    words += ["--certify-every", chance.choice(("1", "7", "60"))] if chance.random() < 0.25 else []
     return (["run", "-n", str(nodes), "--"] if nodes else []), words
 
 

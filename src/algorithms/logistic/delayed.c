@@ -343,7 +343,8 @@ void hw_logistic_delayed_work(const hw_linear_frame *frame)
     hawser_state *X = frame->X;
     size_t rows = linear->problem.X->rows, groups = linear->choices.settings.groups;
     uint64_t every = linear->choices.settings.certify_every;
-    hawser_until until = {.clocks = every > 0 ? every : CLOCKS * groups};
+    /* A loop begins with the first group, so each group needs a turn in it. */
+    hawser_until until = {.clocks = every == 0 ? CLOCKS * groups : every > groups ? every : groups};
     bool parts = in_parts(linear); /* parts start at zero, and therefore w does too */
     size_t blocks = linear->choices.blocks;
     hawser_state *w = HAWSER_STATE(p, "w", HAWSER_LOCAL, .along = X, .initial = parts ? NULL : linear->problem.alpha);

@@ -21,7 +21,7 @@ const hawser_option hw_logistic_options[] = {
      "Solver", 0},
     {"groups", HAWSER_INTEGER, "1", "[1,1000]", "N",
      "Number of groups into which --solver dbpg divides the columns (by column: those of each worker); a clock works on one "
-     "group",
+     "group, and by column a certificate comes after N clocks at the soonest",
      "Solver", 0},
     {"split", HAWSER_WORD, "auto", "row|column|auto", "WAY",
      "What each worker of --solver dbpg has: rows, and workers exchange a number per column; columns, and they exchange one "
