@@ -247,7 +247,7 @@ static hawser_status run(hw_call *call, hw_training_outcome *outcome, hawser_err
     bool leads = hawser_job_leads(outcome->job);
     outcome->monitor.job = outcome->job;
     for (size_t i = 0; leads && i < HW_LOGS; i++)
-        hw_job_keep_log(outcome->job, i, hw_path_of(call, hw_log_options[i]));
+        HAWSER_TRY(hw_job_keep_log(outcome->job, i, hw_path_of(call, hw_log_options[i]), error));
     double started = hw_seconds();
     HAWSER_TRY(hw_load_init(call, outcome->job, &outcome->init, error));
     HAWSER_TRY(hw_load_shares(call, outcome->job, &outcome->data, error));

@@ -109,7 +109,7 @@ void hawser_state_keep(hawser_state *state)
 void hawser_kept_points(hawser_program *program, uint32_t count)
 {
     enum { MOST = 1 << 12 };
-    if (program == NULL)
+    if (program == NULL || program->root == NULL)
         return;
     if (count == 0 || count > MOST)
         hw_program_mistake(program, HAWSER_BAD_PROGRAM, "hawser_kept_points: %u points; expected 1 to %d", count, MOST);

@@ -167,7 +167,7 @@ static hawser_status begin_trace(app_process *p, hawser_error *error)
         names[k] = p->program->metrics[k].name;
     if (hawser_job_leads(p->job))
         status = hw_trace_begin(&p->trace, path, hw_trace_goes_on(p->options), names, p->program->metric_count, error);
-    hw_job_keep_log(p->job, HW_LOG_TRACE, p->trace.file != NULL ? path : NULL);
+    HAWSER_THEN(status, hw_job_keep_log(p->job, HW_LOG_TRACE, p->trace.file != NULL ? path : NULL, error));
     if (path != NULL)
         hawser_observe(p->job, observe, p);
     return hawser_job_agree(p->job, status, error);

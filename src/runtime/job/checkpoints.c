@@ -4,6 +4,7 @@
  */
 #include "runtime/job/checkpoints.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -226,10 +227,12 @@ uint32_t hw_checkpoints_workers(const hawser_job *job)
     return workers;
 }
 
-void hw_job_keep_log(hawser_job *job, size_t log, const char *path)
+hawser_status hw_job_keep_log(hawser_job *job, size_t log, const char *path, hawser_error *error)
 {
     free(job->logs[log]);
     job->logs[log] = path != NULL ? realpath(path, NULL) : NULL; /* the program may change its directory */
+    bool lacks = path != NULL && job->logs[log] == NULL && errno == ENOMEM;
+    return lacks ? hawser_fail(error, HAWSER_NO_MEMORY, "no memory for a path") : HAWSER_OK;
 }
 
 bool hw_job_resumed(const hawser_job *job, hw_resumed *resumed)

@@ -73,7 +73,7 @@ void hw_job_abort_by(hawser_job *job, int signal_number);
 void hw_job_keep_checkpoints(hawser_job *job);
 /* Keeps the path of a log (HW_LOG_TRACE, ...) that node 0 has open. A run that goes on cuts it to the length that it had at
  * the checkpoint, so it must be open for appending (hw_log_open). path NULL: there is none. */
-void hw_job_keep_log(hawser_job *job, size_t log, const char *path);
+hawser_status hw_job_keep_log(hawser_job *job, size_t log, const char *path, hawser_error *error) HAWSER_MUST_USE;
 /* The checkpoint from which a job has gone on: iterations of its loop that had ended, and seconds of the run until then. */
 typedef struct hw_resumed {
     const char *loop; /* valid until the job is closed */
