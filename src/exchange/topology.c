@@ -178,10 +178,10 @@ hawser_status hw_topology_check(const char *name, hawser_error *error)
                        "topology = '%s': expected auto, all, halton, tree, servers:K with K >= 1, or file:PATH", name);
 }
 
-void hw_topology_choose(uint32_t nodes, uint32_t hosts, hawser_tightness sync, char name[HW_TOPOLOGY_NAME])
+void hw_topology_choose(uint32_t nodes, uint32_t hosts, hawser_tightness sync, bool rounded, char name[HW_TOPOLOGY_NAME])
 {
-    bool in_step = sync == HAWSER_BSP;
-    if ((in_step && hosts >= HOSTS_OF_SERVERS) || (sync == HAWSER_SSP && hosts >= HOSTS_UNDER_SSP))
+    bool in_step = sync == HAWSER_BSP, waiting = sync == HAWSER_SSP && !rounded;
+    if ((in_step && hosts >= HOSTS_OF_SERVERS) || (waiting && hosts >= HOSTS_UNDER_SSP))
         (void)snprintf(name, HW_TOPOLOGY_NAME, "servers:%u", nodes);
     else
         (void)snprintf(name, HW_TOPOLOGY_NAME, "%s", in_step && nodes > HW_ADDING_DIRECT ? "tree" : "all");

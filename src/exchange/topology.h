@@ -56,8 +56,9 @@ hawser_status hw_topology_routes(const hw_topology *topology, struct hw_net *net
 hawser_status hw_topology_check(const char *name, hawser_error *error) HAWSER_MUST_USE;
 /* Writes the name that "auto" stands for if the job's sync is `sync`. Under BSP this is "servers:N" on four hosts or more,
  * where the busiest card decides, and "tree" for more than eight nodes on fewer hosts, where the number of messages does.
- * Under SSP it is "servers:N" on eight hosts or more. Else it is "all". */
+ * Under SSP it is "servers:N" on eight hosts or more, unless updates are `rounded`: their sums take more bytes than they.
+ * Else it is "all". */
 enum { HW_TOPOLOGY_NAME = 24 };
-void hw_topology_choose(uint32_t nodes, uint32_t hosts, hawser_tightness sync, char name[HW_TOPOLOGY_NAME]);
+void hw_topology_choose(uint32_t nodes, uint32_t hosts, hawser_tightness sync, bool rounded, char name[HW_TOPOLOGY_NAME]);
 
 #endif

@@ -292,8 +292,11 @@ static void auto_stands_for_a_topology_that_the_nodes_can_have(void **state)
     };
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         char name[HW_TOPOLOGY_NAME];
-        hw_topology_choose(cases[k].nodes, cases[k].hosts, cases[k].sync, name);
+        hw_topology_choose(cases[k].nodes, cases[k].hosts, cases[k].sync, false, name);
         assert_string_equal(name, cases[k].name);
+        char rounded[HW_TOPOLOGY_NAME];
+        hw_topology_choose(cases[k].nodes, cases[k].hosts, cases[k].sync, true, rounded);
+        assert_string_equal(rounded, cases[k].sync == HAWSER_SSP ? "all" : name);
         if (cases[k].nodes <= 64)
             hw_topology_free(make(name, NULL, cases[k].nodes));
     }

@@ -131,8 +131,8 @@ static const hawser_option job_rows[] = {
      "links over which nodes exchange updates: all, halton, tree, servers:K, or file:PATH with one link FROM TO per "
      "line; "
      "nodes without a common link get updates through others, and tree and servers add them up on the way. With --sync bsp "
-     "auto is servers:N for N nodes on four hosts or more and tree for more than 8 on fewer; with ssp it is servers:N on "
-     "eight hosts or more; else it is all",
+     "auto is servers:N for N nodes on four hosts or more and tree for more than 8 on fewer; with ssp and exact updates "
+     "it is servers:N on eight hosts or more; else it is all",
      "Exchange between workers", 0},
     {"backlog", HAWSER_BYTES, "1M", NULL, "BYTES",
      "under ssp and tap, merge the updates of several clocks into one message once this many bytes wait to be sent to "

@@ -21,7 +21,8 @@ static hawser_status make_text(const hawser_job *job, bool reads, char **text, s
     memcpy(*text, words, used);
     if (reads && hw_is_auto(words)) {
         hw_topology_choose(settings->nodes, settings->hosts,
-                           hw_sync_read(hawser_options_text(job->options, "sync")).tightness, *text + used);
+                           hw_sync_read(hawser_options_text(job->options, "sync")).tightness,
+                           strcmp(hawser_options_text(job->options, "encoding"), "exact") != 0, *text + used);
         used += strlen(*text + used);
     }
     FILE *file = reads && strncmp(words, "file:", 5) == 0 ? fopen(words + 5, "r") : NULL;
