@@ -554,34 +554,35 @@ static void lazy_scan_is_an_upper_bound(void **unused)
 /* A pivot is for columns far from zero that are not constant; their shares of it leave what they differ by. */
 static void columns_lose_their_shares_of_a_pivot(void **unused)
 {
-    enum { ROWS = 7, COLS = 3 };
-    const uint32_t list[COLS] = {0, 1, 2};
-    double values[COLS * ROWS], memory[2 * ROWS], *scratch[] = {memory, memory + ROWS}, share[COLS], left[COLS];
+    enum { EXAMPLES = 7, FEATURES = 3 };
+    const uint32_t list[FEATURES] = {0, 1, 2};
+    double values[FEATURES * EXAMPLES], memory[2 * EXAMPLES], *scratch[] = {memory, memory + EXAMPLES}, share[FEATURES],
+                                                              left[FEATURES];
     long double mean = 0.0L, square = 0.0L;
     (void)unused;
-    for (size_t i = 0; i < ROWS; i++) {
+    for (size_t i = 0; i < EXAMPLES; i++) {
         values[i] = 1.0;
-        values[ROWS + i] = 1e6 + (double)(i * i);
-        values[2 * ROWS + i] = (double)i - 3.0;
-        mean += (long double)(i * i) / ROWS;
+        values[EXAMPLES + i] = 1e6 + (double)(i * i);
+        values[2 * EXAMPLES + i] = (double)i - 3.0;
+        mean += (long double)(i * i) / EXAMPLES;
     }
-    for (size_t i = 0; i < ROWS; i++)
-        square += ((long double)(i * i) - mean) * ((long double)(i * i) - mean) / ROWS;
-    hw_linear_columns columns = {.X = {.rows = ROWS,
-                                       .cols = COLS,
-                                       .stored = ROWS * COLS,
+    for (size_t i = 0; i < EXAMPLES; i++)
+        square += ((long double)(i * i) - mean) * ((long double)(i * i) - mean) / EXAMPLES;
+    hw_linear_columns columns = {.X = {.rows = EXAMPLES,
+                                       .cols = FEATURES,
+                                       .stored = EXAMPLES * FEATURES,
                                        .layout = HAWSER_DENSE,
                                        .type = HAWSER_F64,
                                        .values = values,
-                                       .stride = ROWS},
-                                 .total = ROWS};
+                                       .stride = EXAMPLES},
+                                 .total = EXAMPLES};
     assert_true(hw_linear_is_constant(&columns, 0));
     assert_false(hw_linear_is_constant(&columns, 1) || hw_linear_is_constant(&columns, 2));
-    assert_int_equal(hw_linear_pivot_find(&columns, list, COLS), COLS);
+    assert_int_equal(hw_linear_pivot_find(&columns, list, FEATURES), FEATURES);
     columns.far = true;
-    assert_int_equal(hw_linear_pivot_find(&columns, list, COLS), 0);
-    assert_int_equal(hw_linear_pivot_find(&columns, list + 1, COLS - 1), 0); /* column 1 */
-    hw_linear_pivot_shares(&columns, list, COLS, 0, scratch, share, left);
+    assert_int_equal(hw_linear_pivot_find(&columns, list, FEATURES), 0);
+    assert_int_equal(hw_linear_pivot_find(&columns, list + 1, FEATURES - 1), 0); /* column 1 */
+    hw_linear_pivot_shares(&columns, list, FEATURES, 0, scratch, share, left);
     assert_true(fabsl((long double)share[1] - (1e6L + mean)) < 1e-8L && fabs(share[2]) < 1e-14);
     assert_true(fabsl((long double)left[1] - square) < 1e-6L && fabs(left[2] - 4.0) < 1e-12 && left[0] == 1.0);
 }
