@@ -33,13 +33,15 @@ def short(numbers, monkeypatch):
 
 
 def press(number, trace=(0,) * 4):
-    """Sends a signal to this process once the handler of Ctrl-C is that of a call in progress, and has reported some clocks."""
+    """Sends a signal to this process once the handler of Ctrl-C is that of a call in progress, and has reported some clocks. It gives up after a minute."""
     def wait():
         while signal.getsignal(signal.SIGINT) in (before, None) or len(trace) < 4:
+            if time.monotonic() > end:
+                return
             time.sleep(0.001)
         os.kill(os.getpid(), number)
 
-    before = signal.getsignal(signal.SIGINT)
+    before, end = signal.getsignal(signal.SIGINT), time.monotonic() + 60
     thread = threading.Thread(target=wait)
     thread.start()
     return thread
@@ -98,11 +100,11 @@ def test_a_handler_that_raises_nothing_ends_no_training(short, handlers):
     """The training is made again in a thread, where handlers are called while it goes on."""
     fit, here = short
     calls, quiet, trace = [], [], []
-    expected = fit(epochs=4000, progress=quiet.append)
+    expected = fit(epochs=20000, progress=quiet.append)
     signal.signal(signal.SIGINT, lambda *_: calls.append(len(calls)))
     del here[:]
     thread = press(signal.SIGINT)
-    model = fit(epochs=4000, progress=trace.append)
+    model = fit(epochs=20000, progress=trace.append)
     thread.join()
     assert calls == [0] and here == [True, False] and model.training.stop_reason == "epochs"
     assert [now["clocks"] for now in trace] == [now["clocks"] for now in quiet]
