@@ -36,7 +36,7 @@ CELLS = [*cells_of("lasso", 4), *cells_of("lasso", 8), *cells_of("correlated", 4
          *((problem, 64, "100mbit", "even") for problem in ("wide lasso", "ridge", *EXAMPLES))]
 
 
-# Runs whose changes are in the picture of timelines: name, cell, and further words.
+# The runs in the plot of timelines: the name, the cell, and further options.
 TIMELINES = [("lasso, 10 Mbit/s", ("lasso", 4, "10mbit", "even"), ()),
              ("mini-batches, 10 Mbit/s, one slow", ("mini-batches", 4, "10mbit", "one slow"), ()),
              ("factors, 100 Mbit/s, slow in turn", ("factors", 4, "100mbit", "slow in turn"), ()),

@@ -195,10 +195,15 @@ static void explain(char *text, size_t size, const hw_feedback *feedback)
         (void)snprintf(text, size, "waits %.0f %% (limit %.0f %%)", waited, 100 * HW_WAITS);
 }
 
+double hw_decider_value(const hw_decider *d, hw_knob knob, uint32_t block)
+{
+    return knob == HW_KNOB_SHARE ? d->shares[block] : d->value[knob];
+}
+
 bool hw_decider_opens(const hw_decider *d, hw_setting setting)
 {
     const hw_knob knob = setting.knob;
-    const double to = setting.to, now = knob == HW_KNOB_SHARE ? d->shares[setting.block] : d->value[knob];
+    const double to = setting.to, now = hw_decider_value(d, knob, setting.block);
     bool inside = to >= d->bounds.least[knob] && to <= d->bounds.most[knob];
     return hw_bounds_let(&d->bounds, knob) && inside && (to < now || to > now) && !d->barred[knob];
 }

@@ -87,8 +87,8 @@ typedef struct hw_across {
     double progress; /* per clock of work 1 under bsp; 0: unknown */
     hw_untried next; /* what the next run tries */
     hw_across_trial tried;
-    hw_setting lost;     /* whose trial a run has lost, */
-    double lost_seconds; /* that took so long; 0: none has */
+    hw_setting lost;     /* a setting that a run has tried and lost */
+    double lost_seconds; /* seconds of that run; 0: there was none */
 } hw_across;
 
 typedef struct hw_instruction {
@@ -211,6 +211,7 @@ bool hw_decider_next(hw_decider *decider, hw_instruction *instruction);
  * hw_decider_say the reason of the next changes. hw_decider_opens returns whether a knob can take a value. */
 bool hw_bounds_let(const hw_bounds *bounds, hw_knob knob);
 bool hw_decider_opens(const hw_decider *decider, hw_setting setting);
+double hw_decider_value(const hw_decider *decider, hw_knob knob, uint32_t block); /* the present one; `block` of a share */
 void hw_decider_set(hw_decider *decider, hw_knob knob, uint32_t block, double to);
 void hw_decider_keep(hw_decider *decider, hw_knob knob, uint32_t block, double from);
 void hw_decider_keep_states(hw_decider *decider);

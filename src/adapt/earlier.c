@@ -59,7 +59,7 @@ void hw_decider_learn(hw_decider *d, const hw_decided *from, const char *reason)
 /* Sets a setting before the first clock. Under ssp the guard compares progress with that of the earlier run under bsp. */
 static void begin(hw_decider *d, const hw_setting *setting)
 {
-    const double from = setting->knob == HW_KNOB_SHARE ? d->shares[setting->block] : d->value[setting->knob];
+    const double from = hw_decider_value(d, setting->knob, setting->block);
     if (setting->knob == HW_KNOB_SYNC && d->across.progress > 0)
         d->in_step = d->last_in_step = d->across.progress;
     hw_decider_keep(d, setting->knob, setting->block, from);
@@ -86,8 +86,7 @@ bool hw_decider_across(hw_decider *d)
         return false;
     d->tries = true;
     d->across.tried = (hw_across_trial){.setting = next->setting,
-                                        .from = next->setting.knob == HW_KNOB_SHARE ? d->shares[next->setting.block]
-                                                                                    : d->value[next->setting.knob],
+                                        .from = hw_decider_value(d, next->setting.knob, next->setting.block),
                                         .before = d->across.seconds,
                                         .kept = true};
     hw_decider_say(d, "trial across runs (--learn): %s", next->why);
@@ -155,8 +154,8 @@ static void choose_next(const hw_decider *d, hw_decided *decided)
     across->next = *most;
 }
 
-/* The next run tries a setting again whose trial was lost, if the run of that trial was faster than this one without it: its
- * measurements were misleading. */
+/* A run may lose the trial of a setting, and still be faster than a later run without it. Its measurements were then
+ * misleading, so the next run tries the setting again. */
 static void doubt_loss(const hw_decider *d, double seconds, hw_decided *decided)
 {
     hw_across *across = &decided->across;

@@ -131,7 +131,7 @@ static void close_with_errors(const hw_fit *fit, hawser_training *training)
     closing_line(fit, "1se", selection->one_error, training->closing[2], SIZE);
 }
 
-/* Returns what a note calls the rows whose errors choose. */
+/* Returns the name, in notes, of the rows whose errors choose the member of the path. */
 static const char *held_out(const hw_fit *fit)
 {
     return fit->selection.crossed ? "the held-out rows of --cv" : "the validation data";

@@ -47,8 +47,7 @@ static const char *far_hint(const hw_linear_driver *driver)
 {
     return hawser_result_metric(driver->training->run, "far") > 0.0
                ? "; without an intercept, rounding hides what columns far from zero differ by: fit one, or subtract a "
-                 "number near "
-                 "its mean from each column"
+                 "number near its mean from each column"
                : "";
 }
 

@@ -1,8 +1,8 @@
 /*
  * span.h - the columns without a penalty. A dual point must be orthogonal to each column that is free on both sides, and
  * must not point to the free side of a column that is bounded on the other side. A projection removes from a residual the
- * span of the former, and of those of the latter whose constraint it violates. Others stay: at an optimum with a coefficient
- * on its bound, the residual keeps its correlation with that column.
+ * span of all columns that are free on both sides, and of the bounded ones whose constraint it violates. Other bounded
+ * columns stay: at an optimum with a coefficient on its bound, the residual keeps its correlation with that column.
  */
 #ifndef HW_ALGORITHMS_GLM_SPAN_H
 #define HW_ALGORITHMS_GLM_SPAN_H
@@ -10,7 +10,7 @@
 #include "algorithms/glm/problem.h"
 
 typedef struct hw_linear_span {
-    double *basis;     /* orthonormal in the weights: rows x `made`, of which a projection uses the first `count` */
+    double *basis;     /* rows x `made`, orthonormal in the weights; a projection uses the first `count` vectors */
     uint32_t *members; /* the free column (by number among them) of each basis vector */
     size_t count, made;
 } hw_linear_span;
